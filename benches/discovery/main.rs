@@ -36,7 +36,7 @@ fn main() -> Outcome<()> {
     for (name, weights) in modes() {
         let index = ToolIndex::with_weights(tools.clone(), model.clone(), weights);
         for half in [Half::Tune, Half::Report] {
-            let score = Score::of(&index, questions.iter().filter(|one| one.half == half));
+            let score = Score::measure(&index, questions.iter().filter(|one| one.half == half));
             writeln!(out, "| {name} | {half:?} | {score} |")?;
         }
     }
@@ -50,7 +50,7 @@ fn main() -> Outcome<()> {
     }
     for (kind, of_kind) in kinds {
         let count = of_kind.len();
-        let score = Score::of(&index, of_kind.into_iter());
+        let score = Score::measure(&index, of_kind.into_iter());
         writeln!(out, "| {kind} | {count} | {score} |")?;
     }
     let mut times: Vec<_> =
@@ -116,7 +116,7 @@ struct Score {
 }
 
 impl Score {
-    fn of<'a>(index: &ToolIndex, questions: impl Iterator<Item = &'a Question>) -> Self {
+    fn measure<'a>(index: &ToolIndex, questions: impl Iterator<Item = &'a Question>) -> Self {
         let mut score = Self::default();
         for question in questions {
             score.questions += 1.0;

@@ -32,7 +32,7 @@ pub(super) fn tune(
     let mut out = std::io::stdout().lock();
     let worth = |weights: ToolRankingWeights| {
         let index = ToolIndex::with_weights(tools.to_vec(), model.clone(), weights);
-        let score = Score::of(&index, questions.iter().filter(|one| one.half == Half::Tune));
+        let score = Score::measure(&index, questions.iter().filter(|one| one.half == Half::Tune));
         (score.reciprocal + score.five) / score.questions
     };
     let mut best = ToolRankingWeights::SHIPPED;

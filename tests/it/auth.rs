@@ -68,19 +68,19 @@ async fn with_auth_required_nobody_is_answered_without_a_token_on_either_listene
 #[tokio::test]
 async fn monitors_are_answered_without_a_token_and_learn_no_more_than_how_it_goes() {
     let (server, bearer) = closed().await;
-    assert_snapshot!(get(server.main, "/health").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/health").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "status": "degraded"
     }
     "#);
-    assert_snapshot!(get(server.main, "/ready").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/ready").await.render_reply(), @r#"
     503 content-type: application/json
     {
       "ready": false
     }
     "#);
-    assert_snapshot!(get(server.main, "/version").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/version").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "app": "codeinfo"

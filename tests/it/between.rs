@@ -68,7 +68,7 @@ async fn find(server: &Listeners, body: Value) -> Reply {
     post(server.main, "/tools/vector-search", &body.to_string()).await
 }
 
-fn shown(found: &Value) -> Vec<(&str, &str)> {
+fn list_found_places(found: &Value) -> Vec<(&str, &str)> {
     let hits = found["results"].as_array().unwrap().iter();
     hits.map(|hit| (hit["onlyIn"].as_str().unwrap(), hit["symbol"].as_str().unwrap())).collect()
 }
@@ -79,23 +79,23 @@ async fn only_what_differs_is_found_old_before_new() {
     let body = |trees: [&str; 2]| json!({ "query": QUERY, "between": trees, "limit": 20 });
     let found = find(&server, body(["app@v1", "app"])).await.json();
     let (mut both, mut others) = (Vec::new(), Vec::new());
-    for (tree, symbol) in shown(&found) {
+    for (tree, symbol) in list_found_places(&found) {
         if symbol == "retry" { both.push(tree) } else { others.push((tree, symbol)) }
     }
     assert_eq!(both, ["app@v1", "app"], "{found:#}");
     others.sort_unstable();
     assert_eq!(others, [("app", "back_off"), ("app@v1", "retry_at_once")]);
-    let pair = shown(&found).iter().position(|(_, symbol)| *symbol == "retry").unwrap();
-    assert_eq!(shown(&found)[pair + 1], ("app", "retry"));
+    let pair = list_found_places(&found).iter().position(|(_, symbol)| *symbol == "retry").unwrap();
+    assert_eq!(list_found_places(&found)[pair + 1], ("app", "retry"));
     let texts = found["results"].as_array().unwrap();
     assert!(texts[pair]["chunk"].as_str().unwrap().contains("repeat()"));
     assert!(texts[pair + 1]["chunk"].as_str().unwrap().contains("back_off()"));
     // The other way round, and no more than are asked for.
     let found = find(&server, body(["app", "app@v1"])).await.json();
-    let pair = shown(&found).iter().position(|(_, symbol)| *symbol == "retry").unwrap();
-    assert_eq!(shown(&found)[pair..pair + 2], [("app", "retry"), ("app@v1", "retry")]);
+    let pair = list_found_places(&found).iter().position(|(_, symbol)| *symbol == "retry").unwrap();
+    assert_eq!(list_found_places(&found)[pair..pair + 2], [("app", "retry"), ("app@v1", "retry")]);
     let two = json!({ "query": QUERY, "between": ["app@v1", "app"], "limit": 2 });
-    assert_eq!(shown(&find(&server, two).await.json()).len(), 2);
+    assert_eq!(list_found_places(&find(&server, two).await.json()).len(), 2);
     // Trees that are the same in what is asked.
     let app = server.folder.path().join("app");
     git(&app, &["branch", "same", "v1"]);
@@ -104,7 +104,7 @@ async fn only_what_differs_is_found_old_before_new() {
     server.ended(started.json()["runId"].as_str().unwrap()).await;
     let same = json!({ "query": QUERY, "between": ["app@v1", "app@same"] });
     let found = find(&server, same).await.json();
-    assert!(shown(&found).is_empty());
+    assert!(list_found_places(&found).is_empty());
     let notice = "no difference that fits the query was found between `app@v1` and `app@same`";
     assert_eq!(found["notice"], notice);
 }

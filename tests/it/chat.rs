@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::support::{
-    harness::{Harness, root, shown},
+    harness::{Harness, render_outcome, root},
     model::{Item, Model, Reply, says, searches, thinks},
 };
 
@@ -25,7 +25,7 @@ async fn segments_keep_the_order_of_events() {
     ])
     .await;
     let outcome = harness.ask("Where is the parser?").await;
-    assert_snapshot!(shown(&outcome), @r"
+    assert_snapshot!(render_outcome(&outcome), @r"
     thinking: look for the parser
 
     by meaning
@@ -94,7 +94,7 @@ async fn a_cut_stream_is_retried_without_repeating_itself() {
         Reply::Items(vec![thinks("same"), says("end")]),
     ])
     .await;
-    assert_snapshot!(shown(&harness.ask("What?").await), @r"
+    assert_snapshot!(render_outcome(&harness.ask("What?").await), @r"
     thinking: same
     answer: half
     vector_summary: src/parse.rs
@@ -109,7 +109,7 @@ async fn a_stream_cut_for_good_is_unavailability_and_keeps_what_was_said() {
     let unfinished = || Reply::Cut(vec![thinks("first"), Item::BeginsToThink("and th".into())]);
     let harness = Harness::new([unfinished(), unfinished()]).await;
     let outcome = harness.ask("What?").await;
-    assert_snapshot!(shown(&outcome), @r"
+    assert_snapshot!(render_outcome(&outcome), @r"
     thinking: first
     thinking: and th
     thinking: and th
@@ -140,7 +140,7 @@ async fn a_failing_service_is_told_from_a_refused_request() {
     .await;
     let mut reported = Vec::new();
     for _ in 0..6 {
-        reported.push(shown(&harness.ask("What?").await));
+        reported.push(render_outcome(&harness.ask("What?").await));
     }
     assert_snapshot!(reported.join("\n"), @r#"
     failure: CODE_INFO_LLM_UNAVAILABLE: the model service does not accept Codex's sign-in or key
@@ -160,7 +160,7 @@ async fn a_service_that_cannot_be_reached_fails_in_bounded_time() {
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, text.replace(&harness.model.url, "http://127.0.0.1:1/v1")).unwrap();
     assert_snapshot!(
-        shown(&harness.ask("What?").await),
+        render_outcome(&harness.ask("What?").await),
         @"failure: CODE_INFO_LLM_UNAVAILABLE: Codex cannot reach its model service"
     );
 }
@@ -168,7 +168,7 @@ async fn a_service_that_cannot_be_reached_fails_in_bounded_time() {
 #[tokio::test]
 async fn a_turn_without_an_answer_is_a_failure() {
     let harness = Harness::new([Reply::Items(vec![thinks("hm")])]).await;
-    assert_snapshot!(shown(&harness.ask("What?").await), @r"
+    assert_snapshot!(render_outcome(&harness.ask("What?").await), @r"
     thinking: hm
     failure: TURN_FAILED: the model gave no answer
     ");
@@ -197,18 +197,26 @@ async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut(
     assert!(*text == cut, "{} bytes", text.len());
     let failure =
         "failure: TURN_FAILED: the model wrote more than 1 MiB in one piece, and was stopped";
-    assert!(shown(outcome) == format!("answer: {cut}\n{failure}"), "{:?}", outcome.failure);
+    assert!(
+        render_outcome(outcome) == format!("answer: {cut}\n{failure}"),
+        "{:?}",
+        outcome.failure
+    );
 
     let outcome = harness.ask("What?").await;
-    assert!(shown(&outcome) == format!("thinking: {cut}\n{failure}"), "{:?}", outcome.failure);
+    assert!(
+        render_outcome(&outcome) == format!("thinking: {cut}\n{failure}"),
+        "{:?}",
+        outcome.failure
+    );
 
     let outcome = harness.ask("What?").await;
-    let said = shown(&outcome);
+    let said = render_outcome(&outcome);
     assert!(said.len() < 4 * 1024 * 1024 + 1000, "{} bytes", said.len());
     let end = "[cut: the turn has more than 4 MiB]\nfailure: TURN_FAILED: the model wrote more than 4 MiB in one turn, and was stopped";
     assert!(said.ends_with(end), "{}", said.get(said.len() - 200..).unwrap());
     harness.model.left(1).await;
-    assert_eq!(shown(&harness.ask("Still there?").await), "answer: Back.");
+    assert_eq!(render_outcome(&harness.ask("Still there?").await), "answer: Back.");
 }
 
 #[tokio::test]
@@ -221,14 +229,14 @@ async fn a_silent_model_ends_at_the_deadline_with_what_was_said() {
     let harness =
         Harness::with(model, "", |settings| settings.turn_timeout = Duration::from_secs(3)).await;
     let outcome = harness.ask("What?").await;
-    assert_snapshot!(shown(&outcome), @r"
+    assert_snapshot!(render_outcome(&outcome), @r"
     thinking: first
     thinking: and th
     failure: TURN_TIMED_OUT: the turn reached its time limit of 3 s
     ");
     harness.model.left(1).await;
     let next = harness.follow_up(outcome.conversation, "Still there?").await;
-    assert_eq!(shown(&next), "answer: Here.");
+    assert_eq!(render_outcome(&next), "answer: Here.");
 }
 
 #[tokio::test]
@@ -242,10 +250,10 @@ async fn dropping_a_turn_interrupts_codex_and_frees_its_place() {
     .await;
     let turn = harness.begin("What?", None).await.unwrap();
     let conversation = turn.conversation();
-    harness.model.asked(1).await;
+    harness.model.wait_for_requests(1).await;
     drop(turn);
     harness.model.left(1).await;
-    assert_eq!(shown(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
+    assert_eq!(render_outcome(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
 }
 
 #[tokio::test]
@@ -255,7 +263,7 @@ async fn dropping_the_question_itself_leaves_no_turn_behind() {
     // Polled once, it is under way; then its caller goes away.
     assert!(futures_util::poll!(&mut asking).is_pending());
     drop(asking);
-    assert_eq!(shown(&harness.ask("What?").await), "answer: Mine.");
+    assert_eq!(render_outcome(&harness.ask("What?").await), "answer: Mine.");
     assert_eq!(harness.model.requests().len(), 1);
 }
 
@@ -269,7 +277,7 @@ async fn a_follow_up_reaches_the_model_with_earlier_turns() {
     let first = harness.ask("The first question?").await;
     let second = harness.follow_up(first.conversation, "The second question?").await;
     assert_eq!(second.conversation, first.conversation);
-    assert_eq!(shown(&second), "answer: The second answer.");
+    assert_eq!(render_outcome(&second), "answer: The second answer.");
     assert_eq!(second.usage.unwrap().total_tokens, 110);
     assert_eq!(harness.codex.counts().starts, 1);
     let latest = harness.model.latest();
@@ -292,7 +300,7 @@ async fn a_conversation_goes_on_after_a_restart() {
     let second = harness.follow_up(first.conversation, "The second question?").await;
     assert_eq!(second.conversation, first.conversation);
     assert_eq!(
-        shown(&second),
+        render_outcome(&second),
         "thinking: again\nvector_summary: src/parse.rs\nanswer: The second answer."
     );
     assert_eq!(second.usage.unwrap().total_tokens, 220);
@@ -313,7 +321,10 @@ async fn a_loaded_thread_follows_what_the_next_question_is_opened_with() {
         let at = format!("/mcp?round={}", round / 3);
         harness.search_at(&at);
         expected.push(at);
-        assert_eq!(shown(&harness.follow_up(conversation, "And?").await).lines().count(), 2);
+        assert_eq!(
+            render_outcome(&harness.follow_up(conversation, "And?").await).lines().count(),
+            2
+        );
     }
     assert_eq!(harness.search.targets(), expected);
     assert_eq!(harness.codex.counts().starts, 1);
@@ -392,18 +403,18 @@ async fn a_conversation_goes_on_in_a_new_process_while_the_old_one_still_works()
     let harness = Harness::with(model, "", |_| ()).await;
     let first = harness.ask("The first question?").await;
     let waiting = harness.begin("Wait?", None).await.unwrap();
-    harness.model.asked(2).await;
+    harness.model.wait_for_requests(2).await;
     // Codex reads its configuration at its start only, so the next turn needs another process.
     let config = harness.home().join("config.toml");
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, format!("# changed\n{text}")).unwrap();
     let second = harness.follow_up(first.conversation, "The second question?").await;
-    assert_eq!(shown(&second), "answer: Done.");
+    assert_eq!(render_outcome(&second), "answer: Done.");
     assert_eq!(harness.codex.counts().starts, 2);
     let waited = waiting.conversation();
     drop(waiting);
     let third = harness.follow_up(waited, "The third question?").await;
-    assert_eq!(shown(&third), "answer: Done.");
+    assert_eq!(render_outcome(&third), "answer: Done.");
 }
 
 #[tokio::test]
@@ -423,7 +434,7 @@ async fn two_conversations_stay_apart() {
         harness.follow_up(red.conversation, "Sure?"),
         harness.follow_up(blue.conversation, "Sure?")
     );
-    assert_eq!([shown(&red), shown(&blue)], ["answer: crimson", "answer: azure"]);
+    assert_eq!([render_outcome(&red), render_outcome(&blue)], ["answer: crimson", "answer: azure"]);
 }
 
 #[tokio::test]
@@ -439,7 +450,7 @@ async fn two_questions_in_one_conversation_run_one_after_the_other() {
         harness.follow_up(conversation, "Second?"),
         harness.follow_up(conversation, "Third?")
     );
-    let mut answers = [shown(&second), shown(&third)];
+    let mut answers = [render_outcome(&second), render_outcome(&third)];
     answers.sort();
     assert_eq!(answers, ["answer: Three.", "answer: Two."]);
     assert!(harness.model.latest().contains("Two."), "the later question knows the earlier answer");
@@ -511,7 +522,7 @@ command = "no-such-program"
     let harness = Harness::with(model, &more, |_| ()).await;
     let config = || std::fs::read_to_string(harness.home().join("config.toml")).unwrap();
     let before = config();
-    assert_eq!(shown(&harness.ask("What?").await), "answer: Done.");
+    assert_eq!(render_outcome(&harness.ask("What?").await), "answer: Done.");
     assert_eq!(config(), before);
     assert_eq!(theirs.messages(), 0);
     let request = &harness.model.requests()[0];
@@ -567,7 +578,7 @@ async fn a_model_without_a_shell_has_no_tool_for_one_and_is_not_told_of_it() {
     let given = async |shell: bool| {
         let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
         let harness = Harness::with(model, "", |settings| settings.shell = shell).await;
-        assert_eq!(shown(&harness.ask("What?").await), "answer: Done.");
+        assert_eq!(render_outcome(&harness.ask("What?").await), "answer: Done.");
         let request = harness.model.requests().remove(0);
         let tools = request["tools"].as_array().unwrap().iter();
         let names: Vec<String> =

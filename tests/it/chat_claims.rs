@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     codex,
-    harness::{Harness, shown},
+    harness::{Harness, render_outcome},
     model::{Item, Model, Reply, says, thinks},
 };
 
@@ -74,7 +74,7 @@ fn tools(request: &Value) -> Vec<String> {
 async fn a_right_answer_costs_one_request_more_and_nothing_is_kept_of_it() {
     let harness = reading([answers(TRUE), judges(&[(1, "supported", None)])]).await;
     let outcome = harness.ask("What if it is no number?").await;
-    assert_eq!(shown(&outcome), format!("answer: {TRUE}"));
+    assert_eq!(render_outcome(&outcome), format!("answer: {TRUE}"));
     assert_eq!(claims(&outcome), Some(counted(1, 0, 0)));
     assert_eq!(outcome.usage.unwrap().total_tokens, 220, "both requests are counted");
     let requests = harness.model.requests();
@@ -126,7 +126,7 @@ async fn a_contradicted_sentence_is_put_right_once() {
     ])
     .await;
     let outcome = harness.ask("What if it is no number?").await;
-    assert_eq!(shown(&outcome), format!("answer: {TRUE}"));
+    assert_eq!(render_outcome(&outcome), format!("answer: {TRUE}"));
     assert_eq!(claims(&outcome), Some(counted(1, 0, 0)));
     let requests = harness.model.requests();
     assert_eq!(requests.len(), 4);
@@ -134,7 +134,7 @@ async fn a_contradicted_sentence_is_put_right_once() {
     assert!(asked.contains(&format!("- {FALSE}\n  See `src/parse.rs:5`.")), "{asked}");
     assert_ne!(message(&requests[1]).lines().next(), message(&requests[3]).lines().next());
     let next = harness.follow_up(outcome.conversation, "Sure?").await;
-    assert_eq!(shown(&next), "answer: As I said.");
+    assert_eq!(render_outcome(&next), "answer: As I said.");
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn what_stays_contradicted_is_marked() {
         let replies = [answers(FALSE), contradicts()].into_iter().chain(then);
         let harness = reading(replies).await;
         let outcome = harness.ask("What if it is no number?").await;
-        assert_eq!(shown(&outcome), marked);
+        assert_eq!(render_outcome(&outcome), marked);
         assert_eq!(claims(&outcome), Some(counted(0, 1, 0)));
         assert_eq!(harness.model.requests().len(), count);
         let cited: Vec<String> =
@@ -168,7 +168,7 @@ async fn wrong_places_and_contradicted_sentences_go_back_together() {
     ])
     .await;
     let outcome = harness.ask("What if it is no number?").await;
-    assert_eq!(shown(&outcome), format!("answer: {right}"));
+    assert_eq!(render_outcome(&outcome), format!("answer: {right}"));
     // The second sentence had no lines to read, and was not contradicted before.
     assert_eq!(claims(&outcome), Some(counted(1, 0, 1)));
     let requests = harness.model.requests();
@@ -222,7 +222,7 @@ async fn a_reader_that_fails_leaves_sentences_open() {
     ] {
         let harness = reading([answers(FALSE), reply.clone()]).await;
         let outcome = harness.ask("What if it is no number?").await;
-        assert_eq!(shown(&outcome), format!("answer: {FALSE}"), "{reply:?}");
+        assert_eq!(render_outcome(&outcome), format!("answer: {FALSE}"), "{reply:?}");
         assert_eq!(claims(&outcome), Some(counted(0, 0, 1)), "{reply:?}");
     }
 }
@@ -237,7 +237,7 @@ async fn a_reader_that_never_answers_leaves_the_answer_in_time() {
     .await;
     let outcome = harness.ask("What if it is no number?").await;
     assert_eq!(outcome.failure, None);
-    assert_eq!(shown(&outcome), format!("answer: {FALSE}"));
+    assert_eq!(render_outcome(&outcome), format!("answer: {FALSE}"));
     assert_eq!(claims(&outcome), Some(counted(0, 0, 1)));
     harness.model.left(1).await;
 }
@@ -258,10 +258,10 @@ async fn a_caller_that_leaves_during_the_reading_ends_it_and_no_thread_stays() {
     .await;
     let turn = harness.begin("What if it is no number?", None).await.unwrap();
     let conversation = turn.conversation();
-    harness.model.asked(2).await;
+    harness.model.wait_for_requests(2).await;
     drop(turn);
     harness.model.left(1).await;
-    assert_eq!(shown(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
+    assert_eq!(render_outcome(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
     assert!(harness.tasks.stop(Duration::from_secs(20)).await);
     let sent = fs::read_to_string(&log).unwrap();
     let sent: Vec<Value> = sent.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -285,7 +285,7 @@ async fn lines_that_do_not_say_it_confirm_nothing() {
     ] {
         let harness = reading([answers(text), reply]).await;
         let outcome = harness.ask("What if it is no number?").await;
-        assert_eq!(shown(&outcome), format!("answer: {text}"));
+        assert_eq!(render_outcome(&outcome), format!("answer: {text}"));
         assert_eq!(outcome.citations[0].state, state, "{text}");
     }
 }

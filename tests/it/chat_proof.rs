@@ -15,7 +15,7 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::support::{
-    harness::{Harness, root, shown},
+    harness::{Harness, render_outcome, root},
     model::{Item, Model, Reply, says, searches, thinks},
 };
 
@@ -73,7 +73,7 @@ async fn what_is_wrong_is_put_right_before_anybody_reads_it() {
     let Some(ChatEvent::Ended(outcome)) = events.last() else { panic!("{events:?}") };
     let expected = "thinking: hm\nvector_summary: src/parse.rs\nthinking: let me see\n\
                     vector_summary: src/parse.rs\nanswer: ";
-    assert_eq!(shown(outcome), format!("{expected}{RIGHT}"));
+    assert_eq!(render_outcome(outcome), format!("{expected}{RIGHT}"));
     assert_eq!(counts(outcome), Some(counted(2, 2, 1, 0)));
     assert_eq!(outcome.usage.unwrap().total_tokens, 440, "both turns are counted");
     let asked = harness.model.latest();
@@ -83,7 +83,7 @@ async fn what_is_wrong_is_put_right_before_anybody_reads_it() {
         "what is right is not complained of: {asked}"
     );
     let next = harness.follow_up(outcome.conversation, "Sure?").await;
-    assert_eq!(shown(&next), "answer: As I said.");
+    assert_eq!(render_outcome(&next), "answer: As I said.");
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn what_stays_wrong_is_struck_out_after_one_more_try() {
         Harness::new([Reply::Items(vec![says(second)]), Reply::Items(vec![says(second)])]).await;
     let outcome = harness.ask("Where is the parser?").await;
     assert_eq!(
-        shown(&outcome),
+        render_outcome(&outcome),
         "answer: `parse` is at ~~src/parse.rs:70-75~~ (not found), `Fault` at \
          src/parse.rs:8-10, both in ~~src/lost.rs:3~~ (not found)."
     );
@@ -111,7 +111,7 @@ async fn a_link_that_is_wrong_in_text_and_target_is_struck_out_once() {
         Harness::new([Reply::Items(vec![says(link)]), Reply::Items(vec![says(link)])]).await;
     let outcome = harness.ask("Where is the parser?").await;
     assert_eq!(
-        shown(&outcome),
+        render_outcome(&outcome),
         "answer: It is ~~[`src/parse.rs:70`](src/parse.rs#L70)~~ (not found), and `Fault` at \
          src/parse.rs:8-10."
     );
@@ -129,7 +129,7 @@ async fn a_message_before_the_turn_is_stopped_is_reported() {
         |event: &ChatEvent| matches!(event, ChatEvent::Answer { text } if text == "Let me see.");
     assert_eq!(events.iter().filter(|event| said(event)).count(), 1, "{events:?}");
     let Some(ChatEvent::Ended(outcome)) = events.last() else { panic!("{events:?}") };
-    assert!(shown(outcome).starts_with("answer: Let me see.\nthinking: hm\nfailure: "));
+    assert!(render_outcome(outcome).starts_with("answer: Let me see.\nthinking: hm\nfailure: "));
     harness.model.left(1).await;
 }
 
@@ -137,7 +137,7 @@ async fn a_message_before_the_turn_is_stopped_is_reported() {
 async fn an_answer_without_faults_costs_nothing_more() {
     let harness = Harness::new([Reply::Items(vec![says(RIGHT)])]).await;
     let outcome = harness.ask("Where is the parser?").await;
-    assert_eq!(shown(&outcome), format!("answer: {RIGHT}"));
+    assert_eq!(render_outcome(&outcome), format!("answer: {RIGHT}"));
     assert_eq!(counts(&outcome), Some(counted(2, 2, 0, 0)));
     assert_eq!(harness.model.requests().len(), 1);
 }
@@ -163,7 +163,7 @@ async fn a_correction_that_is_no_better_or_no_whole_answer_or_fails_is_not_taken
         let harness = Harness::new(replies).await;
         let outcome = harness.ask("Where is the parser?").await;
         assert_eq!(
-            shown(&outcome),
+            render_outcome(&outcome),
             "answer: `parse` is at ~~src/parse.rs:90-95~~ (not found), and `Fault` at \
              src/parse.rs:8-10."
         );
@@ -178,7 +178,10 @@ async fn a_correction_that_is_much_shorter_is_not_taken() {
     let replies = [&*long, "It is at src/parse.rs:4-6."].map(|text| Reply::Items(vec![says(text)]));
     let harness = Harness::new(replies).await;
     let outcome = harness.ask("Where is the parser?").await;
-    assert!(shown(&outcome).starts_with("answer: It is at ~~src/parse.rs:90-95~~"), "{outcome:?}");
+    assert!(
+        render_outcome(&outcome).starts_with("answer: It is at ~~src/parse.rs:90-95~~"),
+        "{outcome:?}"
+    );
 }
 
 #[tokio::test]
@@ -188,7 +191,7 @@ async fn files_that_are_not_indexed_are_counted_and_not_called_wrong() {
     fs::create_dir(harness.repo().join("notes")).unwrap();
     fs::write(harness.repo().join("notes/plan.md"), "Later.\n").unwrap();
     let outcome = harness.ask("Where is the parser?").await;
-    assert_eq!(shown(&outcome), format!("answer: {text}"));
+    assert_eq!(render_outcome(&outcome), format!("answer: {text}"));
     assert_eq!(counts(&outcome), Some(counted(2, 1, 0, 0)));
 }
 
@@ -201,7 +204,7 @@ async fn a_correction_that_takes_too_long_leaves_the_first_answer() {
     let outcome = harness.ask("Where is the parser?").await;
     assert_eq!(outcome.failure, None);
     assert!(
-        shown(&outcome).contains("answer: `parse` is at ~~src/parse.rs:90-95~~"),
+        render_outcome(&outcome).contains("answer: `parse` is at ~~src/parse.rs:90-95~~"),
         "{outcome:?}"
     );
     harness.model.left(1).await;
@@ -218,10 +221,10 @@ async fn a_caller_that_leaves_during_the_correction_interrupts_it() {
     let harness = Harness::with(model, "", |settings| settings.max_turns = 1).await;
     let turn = harness.begin("Where is the parser?", None).await.unwrap();
     let conversation = turn.conversation();
-    harness.model.asked(2).await;
+    harness.model.wait_for_requests(2).await;
     drop(turn);
     harness.model.left(1).await;
-    assert_eq!(shown(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
+    assert_eq!(render_outcome(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
 }
 
 #[tokio::test]
@@ -232,7 +235,7 @@ async fn lines_that_changed_since_they_were_indexed_are_not_called_wrong() {
     let code = fs::read_to_string(&file).unwrap();
     fs::write(&file, format!("// More.\n{code}")).unwrap();
     let outcome = harness.ask("Where is the parser?").await;
-    assert_eq!(shown(&outcome), format!("answer: {text}"));
+    assert_eq!(render_outcome(&outcome), format!("answer: {text}"));
     assert_eq!(counts(&outcome), Some(counted(1, 0, 0, 0)));
     assert_ne!(outcome.citations[0].state, CitationState::Confirmed);
     assert_eq!(harness.model.requests().len(), 1);
@@ -272,7 +275,7 @@ async fn striking_out_begins_no_block_of_code() {
     let text = "~/parser/src/lost.rs:3-4\n\n~~src/gone.rs:3~~\n\nsrc/none.rs:9 is not there.";
     let harness =
         Harness::new([Reply::Items(vec![says(text)]), Reply::Items(vec![says(text)])]).await;
-    let said = shown(&harness.ask("Where is the parser?").await);
+    let said = render_outcome(&harness.ask("Where is the parser?").await);
     assert!(said.contains("<del>~/parser/src/lost.rs:3-4</del> (not found)"), "{said}");
     assert!(said.contains("~~src/none.rs:9~~ (not found) is not there."), "{said}");
     assert!(!said.contains("~~~"), "{said}");

@@ -38,7 +38,7 @@ fn greeting(client: &str) -> Value {
 
 #[tokio::test]
 async fn a_result_fits_the_client_that_the_session_names() {
-    let world = World::of(Model::answer(|_| long_reply()).await);
+    let world = World::with_model(Model::answer(|_| long_reply()).await);
     let server = world.serve_with(&[("MCP_RESULT_BYTES", "20000")]).await;
     for (client, bounds) in
         [("@cline/core", 7700..=7800), ("copilot-cli", 15_900..=16_000), ("other", 19_900..=20_000)]
@@ -65,7 +65,7 @@ async fn a_result_fits_the_client_that_the_session_names() {
 
 #[tokio::test]
 async fn a_relay_names_its_client_to_the_next_server_as_well() {
-    let world = World::of(Model::answer(|_| long_reply()).await);
+    let world = World::with_model(Model::answer(|_| long_reply()).await);
     let data = world.indexed().await;
     let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
     relay.send(1, "initialize", greeting("@cline/core")).await;
@@ -100,7 +100,7 @@ async fn codex_shows_its_model_the_whole_result() {
             (false, _) => Reply::Items(vec![says("Done.")]),
         }
     };
-    let world = World::of(Model::answer(script).await);
+    let world = World::with_model(Model::answer(script).await);
     let server = world.serve_with(&[("MCP_RESULT_BYTES", "60000")]).await;
     for (model_name, bounds) in [(UNKNOWN_MODEL, 11_600..=11_788), (KNOWN_MODEL, 39_900..=40_000)] {
         let shown = ask_by_codex(&world, &server, model_name).await;

@@ -164,7 +164,7 @@ async fn seen(clients: &mut [(&'static str, Client)]) -> String {
     let lines = clients.iter_mut().map(|(name, client)| async move {
         let sight = timeout(TIMEOUT, client.sight()).await;
         let [listed, called] = sight.unwrap_or_else(|_| panic!("{name} takes too long"));
-        format!("{name}: {} | {}", shown(&listed), shown(&called))
+        format!("{name}: {} | {}", render_tool_answer(&listed), render_tool_answer(&called))
     });
     join_all(lines).await.join("\n")
 }
@@ -233,7 +233,7 @@ fn fault(error: ServiceError) -> Value {
 }
 
 /// Shows names, the answer in a result, or an error and whether it says what to do.
-fn shown(seen: &Value) -> String {
+fn render_tool_answer(seen: &Value) -> String {
     match seen {
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
         Value::String(text) => {

@@ -67,7 +67,7 @@ async fn cancelling_with_the_typescript_sdk_ends_the_turn_within_a_second() {
     let environment = codex::environment(folder.path(), &model.url);
     let server = serve(folder.path(), &environment).await;
     let mut client = Script::start("cancel.mjs", &server.mcp);
-    model.asked(1).await;
+    model.wait_for_requests(1).await;
     let began = Instant::now();
     client.child.stdin.as_mut().unwrap().write_all(b"now\n").await.unwrap();
     model.left(1).await;

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 
 use crate::support::{
     codex::{binary, home, shim_folder},
-    harness::{Harness, folder, settings, shown},
+    harness::{Harness, folder, render_outcome, settings},
     model::{Model, Reply, says, thinks},
     process::Program,
 };
@@ -64,7 +64,7 @@ async fn the_command_that_npm_installs_works_and_ends_like_the_binary() {
     })
     .await;
     let turn = harness.begin("What?", None).await.unwrap();
-    harness.model.asked(1).await;
+    harness.model.wait_for_requests(1).await;
     assert!(harness.tasks.stop(Duration::from_secs(20)).await);
     assert_eq!(children(&harness.home()), Vec::<String>::new());
     drop(turn);
@@ -170,11 +170,14 @@ async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
     kill_children(&harness.home());
     let outcome = codeinfo_chat::collect_outcome(turn).await;
     assert_eq!(
-        shown(&outcome),
+        render_outcome(&outcome),
         "thinking: hm\nfailure: CODE_INFO_LLM_UNAVAILABLE: in the middle of the turn, the Codex \
          process ended with signal 9 (SIGKILL)"
     );
-    assert_eq!(shown(&harness.follow_up(before.conversation, "And now?").await), "answer: After.");
+    assert_eq!(
+        render_outcome(&harness.follow_up(before.conversation, "And now?").await),
+        "answer: After."
+    );
     assert!(harness.model.latest().contains("Before."));
     assert_eq!(harness.codex.counts().starts, 2);
 }
@@ -186,7 +189,10 @@ async fn a_conversation_goes_on_when_the_process_is_replaced() {
             .await;
     let before = harness.ask("Before?").await;
     fs::write(harness.home().join(".env"), "NEW=1\n").unwrap();
-    assert_eq!(shown(&harness.follow_up(before.conversation, "After?").await), "answer: After.");
+    assert_eq!(
+        render_outcome(&harness.follow_up(before.conversation, "After?").await),
+        "answer: After."
+    );
     assert_eq!(harness.codex.counts().starts, 2);
     assert!(harness.model.latest().contains("Before."));
 }
@@ -225,7 +231,7 @@ async fn a_process_that_crashes_twice_keeps_a_question_waiting_and_refuses_none(
         settings.bin = Some(program);
     })
     .await;
-    assert_eq!(shown(&harness.ask("Where?").await), "answer: Here.");
+    assert_eq!(render_outcome(&harness.ask("Where?").await), "answer: Here.");
     assert_eq!(harness.codex.counts().starts, 3);
 }
 
@@ -241,7 +247,7 @@ async fn a_process_killed_while_idle_is_noticed_at_once() {
         settings.presence_ttl = Duration::from_mins(10);
     })
     .await;
-    assert_eq!(shown(&harness.ask("Before?").await), "answer: Before.");
+    assert_eq!(render_outcome(&harness.ask("Before?").await), "answer: Before.");
     assert_eq!(reason(harness.codex.availability()), "available");
     kill_children(&harness.home());
     until(|| harness.codex.counts().starts >= 2).await;
@@ -253,7 +259,7 @@ async fn a_process_killed_while_idle_is_noticed_at_once() {
     let gone = "the Codex command line is not found: CODEX_BIN does not name a program";
     until(|| reason(harness.codex.availability()) == gone).await;
     link(binary(), &program);
-    assert_eq!(shown(&harness.ask("After?").await), "answer: After.");
+    assert_eq!(render_outcome(&harness.ask("After?").await), "answer: After.");
 }
 
 /// Waits until `is_so`, far less long than knowledge of Codex would be kept.
@@ -327,7 +333,7 @@ async fn stopping_ends_the_process_and_its_turns() {
     let harness =
         Harness::with(Model::answer(|_| Reply::Silent(Vec::new())).await, "", |_| ()).await;
     let turn = harness.begin("What?", None).await.unwrap();
-    harness.model.asked(1).await;
+    harness.model.wait_for_requests(1).await;
     let collecting = codeinfo_chat::collect_outcome(turn);
     let (stopped, outcome) = tokio::join!(harness.tasks.stop(Duration::from_secs(20)), collecting);
     assert!(stopped);

@@ -18,7 +18,7 @@ async fn with_demo() -> Listeners {
 #[tokio::test]
 async fn health_says_which_part_fails_and_stays_200() {
     let server = Listeners::start().await;
-    assert_snapshot!(server.shown(&get(server.main, "/health").await), @r#"
+    assert_snapshot!(server.render_reply(&get(server.main, "/health").await), @r#"
     200 content-type: application/json
     {
       "status": "degraded",
@@ -47,7 +47,7 @@ async fn health_says_which_part_fails_and_stays_200() {
       }
     }
     "#);
-    assert_snapshot!(server.shown(&get(server.main, "/ready").await), @r#"
+    assert_snapshot!(server.render_reply(&get(server.main, "/ready").await), @r#"
     503 content-type: application/json
     {
       "error": "CODE_INFO_LLM_UNAVAILABLE",
@@ -57,7 +57,7 @@ async fn health_says_which_part_fails_and_stays_200() {
       ]
     }
     "#);
-    assert_snapshot!(server.shown(&get(server.main, "/version").await), @r#"
+    assert_snapshot!(server.render_reply(&get(server.main, "/version").await), @r#"
     200 content-type: application/json
     {
       "app": "codeinfo",
@@ -118,21 +118,21 @@ async fn metrics_count_what_happened_and_what_is_there() {
 #[tokio::test]
 async fn unknown_routes_and_wrong_methods_are_told_apart() {
     let server = Listeners::start().await;
-    assert_snapshot!(get(server.main, "/nowhere").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/nowhere").await.render_reply(), @r#"
     404 content-type: application/json
     {
       "error": "ROUTE_NOT_FOUND",
       "message": "there is nothing at this path"
     }
     "#);
-    assert_snapshot!(post(server.main, "/health", "{}").await.shown(), @r#"
+    assert_snapshot!(post(server.main, "/health", "{}").await.render_reply(), @r#"
     405 content-type: application/json allow: GET, HEAD
     {
       "error": "METHOD_NOT_ALLOWED",
       "message": "this path answers GET, HEAD only"
     }
     "#);
-    assert_snapshot!(get(server.main, "/ingest/start").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/ingest/start").await.render_reply(), @r#"
     405 content-type: application/json allow: POST
     {
       "error": "METHOD_NOT_ALLOWED",
@@ -146,7 +146,7 @@ async fn unknown_routes_and_wrong_methods_are_told_apart() {
 #[tokio::test]
 async fn a_repository_is_ingested_found_and_removed() {
     let server = with_demo().await;
-    assert_snapshot!(server.shown(&get(server.main, "/ingest/roots").await), @r#"
+    assert_snapshot!(server.render_reply(&get(server.main, "/ingest/roots").await), @r#"
     200 content-type: application/json
     {
       "roots": [
@@ -168,7 +168,7 @@ async fn a_repository_is_ingested_found_and_removed() {
       ]
     }
     "#);
-    assert_snapshot!(server.shown(&get(server.main, "/tools/ingested-repos").await), @r#"
+    assert_snapshot!(server.render_reply(&get(server.main, "/tools/ingested-repos").await), @r#"
     200 content-type: application/json
     {
       "repos": [
@@ -192,7 +192,7 @@ async fn a_repository_is_ingested_found_and_removed() {
     "#);
     let query = r#"{"query":"parse_config","repository":"demo","limit":1}"#;
     let found = post(server.main, "/tools/vector-search", query).await;
-    assert_snapshot!(server.shown(&found), @r#"
+    assert_snapshot!(server.render_reply(&found), @r#"
     200 content-type: application/json
     {
       "results": [
@@ -232,7 +232,7 @@ async fn a_repository_is_ingested_found_and_removed() {
     let run = again.json()["runId"].as_str().unwrap().to_owned();
     server.ended(&run).await;
     let status = get(server.main, &format!("/ingest/status/{run}")).await;
-    assert_snapshot!(server.shown(&status), @r#"
+    assert_snapshot!(server.render_reply(&status), @r#"
     200 content-type: application/json
     {
       "runId": "…",
@@ -251,11 +251,15 @@ async fn a_repository_is_ingested_found_and_removed() {
     }
     "#);
     let cancelled = post(server.main, &format!("/ingest/cancel/{run}"), "").await;
-    assert_eq!(server.shown(&cancelled), server.shown(&status), "an ended run stays as it is");
+    assert_eq!(
+        server.render_reply(&cancelled),
+        server.render_reply(&status),
+        "an ended run stays as it is"
+    );
     let folder = server.folder.path().canonicalize().unwrap().join("demo").display().to_string();
     let by_path = format!("/ingest/remove/{}", folder.replace('/', "%2F"));
     let removed = post(server.main, &by_path, "").await;
-    assert_snapshot!(server.shown(&removed), @r#"
+    assert_snapshot!(server.render_reply(&removed), @r#"
     200 content-type: application/json
     {
       "removed": {
@@ -266,14 +270,14 @@ async fn a_repository_is_ingested_found_and_removed() {
     }
     "#);
     let gone = post(server.main, &by_path, "").await;
-    assert_snapshot!(server.shown(&gone), @r#"
+    assert_snapshot!(server.render_reply(&gone), @r#"
     404 content-type: application/json
     {
       "error": "REPO_NOT_FOUND",
       "message": "no indexed repository is called `FOLDER/demo`"
     }
     "#);
-    assert_snapshot!(get(server.main, "/tools/ingested-repos").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/tools/ingested-repos").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "repos": [],
@@ -285,7 +289,8 @@ async fn a_repository_is_ingested_found_and_removed() {
 #[tokio::test]
 async fn faulty_ingest_requests_name_every_fault() {
     let server = Listeners::start().await;
-    let start = async |body: &str| server.shown(&post(server.main, "/ingest/start", body).await);
+    let start =
+        async |body: &str| server.render_reply(&post(server.main, "/ingest/start", body).await);
     assert_snapshot!(start(r#"{"name":1,"paths":[]}"#).await, @r#"
     400 content-type: application/json
     {
@@ -323,7 +328,7 @@ async fn faulty_ingest_requests_name_every_fault() {
     }
     "#);
     let run = "/ingest/status/00000000-0000-0000-0000-000000000000";
-    assert_snapshot!(server.shown(&get(server.main, run).await), @r#"
+    assert_snapshot!(server.render_reply(&get(server.main, run).await), @r#"
     404 content-type: application/json
     {
       "error": "RUN_NOT_FOUND",
@@ -331,7 +336,7 @@ async fn faulty_ingest_requests_name_every_fault() {
     }
     "#);
     let reembed = post(server.main, "/ingest/reembed/no%2Fsuch'name", "").await;
-    assert_snapshot!(server.shown(&reembed), @r#"
+    assert_snapshot!(server.render_reply(&reembed), @r#"
     404 content-type: application/json
     {
       "error": "REPO_NOT_FOUND",
@@ -345,7 +350,7 @@ async fn searches_that_cannot_work_say_why() {
     let empty = Listeners::start().await;
     let query = r#"{"query":"main"}"#;
     let unfilled = post(empty.main, "/tools/vector-search", query).await;
-    assert_snapshot!(empty.shown(&unfilled), @r#"
+    assert_snapshot!(empty.render_reply(&unfilled), @r#"
     409 content-type: application/json
     {
       "error": "INGEST_REQUIRED",
@@ -353,8 +358,9 @@ async fn searches_that_cannot_work_say_why() {
     }
     "#);
     let server = with_demo().await;
-    let search =
-        async |body: &str| server.shown(&post(server.main, "/tools/vector-search", body).await);
+    let search = async |body: &str| {
+        server.render_reply(&post(server.main, "/tools/vector-search", body).await)
+    };
     assert_snapshot!(search(r#"{"query":"main","repository":"nope"}"#).await, @r#"
     404 content-type: application/json
     {
@@ -390,7 +396,11 @@ async fn folders_of_codeinfo_and_of_codex_are_not_indexed() {
         let body = serde_json::json!({ "path": path }).to_string();
         let refused = post(server.main, "/ingest/start", &body).await;
         assert_eq!(refused.status, 400, "{refused:?}");
-        assert!(refused.shown().contains("`DATA_DIR` or `CODEX_HOME`"), "{}", refused.shown());
+        assert!(
+            refused.render_reply().contains("`DATA_DIR` or `CODEX_HOME`"),
+            "{}",
+            refused.render_reply()
+        );
     }
     // The folder around them is a repository like any other.
     let body = serde_json::json!({ "path": folder.path() }).to_string();

@@ -65,7 +65,7 @@ async fn a_turn_is_streamed_frame_by_frame() {
     let bogus = post(server.main, "/chat", r#"{"question":"x","effort":"extreme"}"#).await;
     assert_eq!((bogus.status, bogus.body.contains("`effort`")), (400, true), "{bogus:?}");
     let unknown = r#"{"question":"x","conversationId":"00000000-0000-4000-8000-000000000000"}"#;
-    assert_snapshot!(post(server.main, "/chat", unknown).await.shown(), @r#"
+    assert_snapshot!(post(server.main, "/chat", unknown).await.render_reply(), @r#"
     404 content-type: application/json
     {
       "error": "CONVERSATION_NOT_FOUND",
@@ -73,7 +73,7 @@ async fn a_turn_is_streamed_frame_by_frame() {
     }
     "#);
     let faulty = r#"{"conversationId":5,"stream":true}"#;
-    assert_snapshot!(post(server.main, "/chat", faulty).await.shown(), @r#"
+    assert_snapshot!(post(server.main, "/chat", faulty).await.render_reply(), @r#"
     400 content-type: application/json
     {
       "error": "VALIDATION_FAILED",
@@ -85,7 +85,7 @@ async fn a_turn_is_streamed_frame_by_frame() {
       ]
     }
     "#);
-    assert_snapshot!(get(server.main, "/chat/providers").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/chat/providers").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "providers": [
@@ -106,7 +106,7 @@ async fn a_turn_is_streamed_frame_by_frame() {
 async fn without_codex_chat_says_why() {
     let server = Listeners::start().await;
     let asked = post(server.main, "/chat", r#"{"question":"Where?"}"#).await;
-    assert_snapshot!(asked.shown(), @r#"
+    assert_snapshot!(asked.render_reply(), @r#"
     503 content-type: application/json
     {
       "error": "CODE_INFO_LLM_UNAVAILABLE",
@@ -116,7 +116,7 @@ async fn without_codex_chat_says_why() {
       ]
     }
     "#);
-    assert_snapshot!(get(server.main, "/chat/providers").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/chat/providers").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "providers": [
@@ -147,7 +147,7 @@ async fn a_follow_up_waits_for_the_first_turn_of_its_conversation() {
     let begun = String::from_utf8(first.chunk().await.unwrap().unwrap().to_vec()).unwrap();
     let thread = begun.strip_prefix("event: thread\ndata: ").unwrap();
     let thread: Value = serde_json::from_str(thread.trim()).unwrap();
-    model.asked(1).await;
+    model.wait_for_requests(1).await;
     let follow_up = json!({ "question": "Two?", "conversationId": thread["conversationId"] });
     let follow_up = follow_up.to_string();
     // Where one of two is refused because the other waits, that one does wait.

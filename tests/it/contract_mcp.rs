@@ -16,7 +16,7 @@ fn steady(text: &str) -> String {
 }
 
 async fn ask(server: &Listeners, headers: &[(&str, &str)], body: &str) -> String {
-    steady(&rpc_with(server.mcp, headers, body).await.shown())
+    steady(&rpc_with(server.mcp, headers, body).await.render_reply())
 }
 
 /// Starts a server that knows by now that Codex is away.
@@ -60,7 +60,7 @@ async fn both_paths_answer_alike_and_no_other_does() {
     let server = Listeners::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
     let root = wire::post(server.mcp, "/", ping).await;
-    assert_snapshot!(root.shown(), @r#"
+    assert_snapshot!(root.render_reply(), @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -71,14 +71,14 @@ async fn both_paths_answer_alike_and_no_other_does() {
     assert_eq!(wire::post(server.mcp, "/mcp", ping).await.body, root.body);
     assert_eq!(wire::post(server.mcp, "/mcp/", ping).await.body, root.body);
     assert_eq!(wire::post(server.main, "/mcp/", ping).await.body, root.body);
-    assert_snapshot!(wire::post(server.mcp, "/mcp/mcp", ping).await.shown(), @r#"
+    assert_snapshot!(wire::post(server.mcp, "/mcp/mcp", ping).await.render_reply(), @r#"
     404 content-type: application/json
     {
       "error": "ROUTE_NOT_FOUND",
       "message": "there is nothing at this path"
     }
     "#);
-    assert_snapshot!(wire::get(server.mcp, "/mcp").await.shown(), @r#"
+    assert_snapshot!(wire::get(server.mcp, "/mcp").await.render_reply(), @r#"
     405 content-type: application/json allow: POST
     {
       "error": "METHOD_NOT_ALLOWED",
@@ -86,7 +86,7 @@ async fn both_paths_answer_alike_and_no_other_does() {
     }
     "#);
     let delete = wire::request(server.mcp, "DELETE", "/", &[], "").await;
-    assert_snapshot!(delete.shown(), @r#"
+    assert_snapshot!(delete.render_reply(), @r#"
     405 content-type: application/json allow: POST
     {
       "error": "METHOD_NOT_ALLOWED",
@@ -107,7 +107,11 @@ async fn notifications_and_responses_are_accepted_in_silence() {
         r#"[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]"#,
     ] {
         let reply = rpc(server.mcp, body).await;
-        assert_eq!((reply.shown().as_str(), reply.header("content-type")), ("202", None), "{body}");
+        assert_eq!(
+            (reply.render_reply().as_str(), reply.header("content-type")),
+            ("202", None),
+            "{body}"
+        );
     }
 }
 
@@ -118,7 +122,7 @@ async fn the_gate_comes_before_arguments_and_never_hides_the_rest() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
     };
     let listed = rpc(server.mcp, &call("tools/list", "{}")).await;
-    assert_snapshot!(listed.shown(), @r#"
+    assert_snapshot!(listed.render_reply(), @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -253,7 +257,7 @@ async fn messages_of_the_wrong_shape_are_refused_with_a_reason() {
 async fn batches_depend_on_the_version() {
     let server = Listeners::start().await;
     let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"},1,{"jsonrpc":"2.0","id":"2","method":"nope"},{"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}]"#;
-    assert_snapshot!(rpc(server.mcp, batch).await.shown(), @r#"
+    assert_snapshot!(rpc(server.mcp, batch).await.render_reply(), @r#"
     200 content-type: application/json
     [
       {
@@ -290,7 +294,7 @@ async fn batches_depend_on_the_version() {
     let with =
         async |version| rpc_with(server.mcp, &[("mcp-protocol-version", version)], batch).await;
     assert_eq!(with("2025-03-26").await.status, 200);
-    assert_snapshot!(with("2025-06-18").await.shown(), @r#"
+    assert_snapshot!(with("2025-06-18").await.render_reply(), @r#"
     400 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -303,7 +307,7 @@ async fn batches_depend_on_the_version() {
     "#);
     let one = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let many = format!("[{}]", vec![one; 65].join(","));
-    assert_snapshot!(rpc(server.mcp, &many).await.shown(), @r#"
+    assert_snapshot!(rpc(server.mcp, &many).await.render_reply(), @r#"
     400 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -362,7 +366,7 @@ async fn headers_are_checked_as_the_protocol_says() {
     "#);
     let plain = [("content-type", "text/plain")];
     let reply = wire::request(server.mcp, "POST", "/mcp", &plain, ping).await;
-    assert_snapshot!(reply.shown(), @r#"
+    assert_snapshot!(reply.render_reply(), @r#"
     415 content-type: application/json
     {
       "error": "UNSUPPORTED_MEDIA_TYPE",

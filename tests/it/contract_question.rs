@@ -158,7 +158,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
     let server = Listeners::with_codex(&model, &[]).await;
     server.ingest_demo().await;
     let listed = rpc(server.mcp, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
-    assert_snapshot!(listed.shown(), @r#"
+    assert_snapshot!(listed.render_reply(), @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -235,7 +235,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
     "#);
     let unknown = json!({ "question": "x", "conversationId": unknown_id });
     let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&unknown)).await;
-    assert_snapshot!(reply.shown(), @r#"
+    assert_snapshot!(reply.render_reply(), @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -275,7 +275,7 @@ async fn the_modern_era_reports_faulty_arguments_to_the_model() {
         rpc_with(server.mcp, &headers, &body.to_string()).await
     };
     let faulty = ask(json!({ "limit": 1 })).await;
-    assert_snapshot!(faulty.shown().replace(env!("CARGO_PKG_VERSION"), "VERSION"), @r#"
+    assert_snapshot!(faulty.render_reply().replace(env!("CARGO_PKG_VERSION"), "VERSION"), @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -342,14 +342,14 @@ async fn while_nothing_is_indexed_every_edge_says_what_to_type_and_no_model_is_a
     let result = &reply.json()["result"];
     assert_eq!(result["isError"], true, "{reply:?}");
     assert_snapshot!(text(result), @r#"{"conversationId":null,"modelId":null,"segments":[],"error":{"code":"INGEST_REQUIRED","message":"nothing is indexed yet; index a repository with `codeinfo ingest PATH`"}}"#);
-    assert_snapshot!(get(server.main, "/ready").await.shown(), @r#"
+    assert_snapshot!(get(server.main, "/ready").await.render_reply(), @r#"
     503 content-type: application/json
     {
       "error": "INGEST_REQUIRED",
       "message": "nothing is indexed yet; index a repository with `codeinfo ingest PATH`"
     }
     "#);
-    assert_snapshot!(post(server.main, "/chat", r#"{"question":"Where?"}"#).await.shown(), @r#"
+    assert_snapshot!(post(server.main, "/chat", r#"{"question":"Where?"}"#).await.render_reply(), @r#"
     409 content-type: application/json
     {
       "error": "INGEST_REQUIRED",
@@ -487,7 +487,7 @@ async fn a_repository_that_is_not_indexed_is_a_faulty_argument() {
     let said = "Invalid params: no repository `none` is indexed; known are `demo`";
     assert_eq!(modern["content"][0]["text"], said);
     let asked = r#"{"question":"Where?","repository":"none"}"#;
-    assert_snapshot!(post(server.main, "/chat", asked).await.shown(), @r#"
+    assert_snapshot!(post(server.main, "/chat", asked).await.render_reply(), @r#"
     404 content-type: application/json
     {
       "error": "REPO_NOT_FOUND",
@@ -541,7 +541,7 @@ async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
             }
         };
         timeout(Duration::from_mins(1), seen).await.unwrap();
-        model.asked(turn).await;
+        model.wait_for_requests(turn).await;
         drop(client);
         model.left(turn).await;
     }

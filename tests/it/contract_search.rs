@@ -29,7 +29,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
     let server = with_demo().await;
     let ask = async |method: &str| {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} });
-        server.shown(&rpc(server.main, &body.to_string()).await)
+        server.render_reply(&rpc(server.main, &body.to_string()).await)
     };
     assert_snapshot!(ask("initialize").await, @r#"
     200 content-type: application/json
@@ -230,14 +230,14 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
     assert!(tools.len() <= MAX_TOOL_BYTES, "{} bytes", tools.len());
     assert_eq!(get(server.main, "/mcp").await.status, 405);
     let notified = rpc(server.main, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    assert_eq!(notified.await.shown(), "202");
+    assert_eq!(notified.await.render_reply(), "202");
 }
 
 #[tokio::test]
 async fn raw_search_answers_in_words_and_names_files_for_programs() {
     let server = with_demo().await;
     let ask = async |name: &str, arguments: Value| {
-        server.shown(&rpc(server.main, &call(name, &arguments)).await)
+        server.render_reply(&rpc(server.main, &call(name, &arguments)).await)
     };
     assert_snapshot!(ask("ListIngestedRepositories", json!({})).await, @r#"
     200 content-type: application/json
@@ -405,7 +405,7 @@ async fn what_a_query_names_that_is_nowhere_is_said_first() {
 async fn raw_search_without_repositories_says_what_to_do() {
     let server = Listeners::start().await;
     let listed = rpc(server.main, &call("ListIngestedRepositories", &json!({}))).await;
-    assert_snapshot!(listed.shown(), @r#"
+    assert_snapshot!(listed.render_reply(), @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -421,7 +421,7 @@ async fn raw_search_without_repositories_says_what_to_do() {
     }
     "#);
     let found = rpc(server.main, &call("VectorSearch", &json!({ "query": "main" }))).await;
-    assert_snapshot!(found.shown(), @r#"
+    assert_snapshot!(found.render_reply(), @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -444,7 +444,7 @@ async fn files_that_changed_or_went_away_since_they_were_indexed_are_marked() {
     let server = with_demo().await;
     let shown = async || {
         let arguments = json!({ "query": "parse_config", "limit": 1 });
-        let reply = rpc(server.main, &call("VectorSearch", &arguments)).await.shown();
+        let reply = rpc(server.main, &call("VectorSearch", &arguments)).await.render_reply();
         reply.lines().find(|line| line.contains("parse.rs:1-4")).unwrap_or_default().to_owned()
     };
     let fresh = shown().await;

@@ -56,10 +56,10 @@ impl Server {
 }
 
 /// Shows a reply without what differs from run to run.
-fn shown(reply: &Reply) -> String {
+fn render_reply(reply: &Reply) -> String {
     let mut body = reply.json();
     steady(&mut body);
-    Reply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }.shown()
+    Reply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }.render_reply()
 }
 
 fn steady(value: &mut Value) {
@@ -86,7 +86,7 @@ async fn a_token_is_made_shown_once_listed_used_and_revoked() {
     let (owner, tokens) = (&server.owner, "/auth/mcp-tokens");
     let made = server.ask(owner, "POST", tokens, &json!({ "name": "ci" })).await;
     assert_eq!(made.header("cache-control"), Some("no-store"));
-    assert_snapshot!(shown(&made), @r#"
+    assert_snapshot!(render_reply(&made), @r#"
     201 content-type: application/json
     {
       "name": "ci",
@@ -97,7 +97,7 @@ async fn a_token_is_made_shown_once_listed_used_and_revoked() {
     let token = made.json()["token"].as_str().unwrap().to_owned();
     let random = token.strip_prefix("codeinfo_pat_").unwrap();
     assert_eq!(random.len(), 43, "256 bits in base64");
-    assert_snapshot!(shown(&server.get(owner, tokens).await), @r#"
+    assert_snapshot!(render_reply(&server.get(owner, tokens).await), @r#"
     200 content-type: application/json
     {
       "tokens": [
@@ -113,7 +113,7 @@ async fn a_token_is_made_shown_once_listed_used_and_revoked() {
     let listed = server.get(&token, tokens).await;
     assert!(listed.json()["tokens"][0]["lastUsedAt"].is_string(), "{listed:?}");
     assert!(!listed.body.contains(random));
-    assert_snapshot!(shown(&server.ask(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
+    assert_snapshot!(render_reply(&server.ask(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
     200 content-type: application/json
     {
       "revoked": [
@@ -122,7 +122,7 @@ async fn a_token_is_made_shown_once_listed_used_and_revoked() {
     }
     "#);
     assert!(!server.knows(&token).await);
-    assert_snapshot!(shown(&server.ask(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
+    assert_snapshot!(render_reply(&server.ask(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
     404 content-type: application/json
     {
       "error": "TOKEN_NOT_FOUND",
@@ -139,7 +139,7 @@ async fn a_living_token_is_replaced_only_when_that_is_asked_for() {
     let first = server.token("ci").await;
     let ask =
         async |body: Value| server.ask(&server.owner, "POST", "/auth/mcp-tokens", &body).await;
-    assert_snapshot!(shown(&ask(json!({ "name": "ci" })).await), @r#"
+    assert_snapshot!(render_reply(&ask(json!({ "name": "ci" })).await), @r#"
     409 content-type: application/json
     {
       "error": "TOKEN_EXISTS",
@@ -149,7 +149,7 @@ async fn a_living_token_is_replaced_only_when_that_is_asked_for() {
     assert!(server.knows(&first).await);
     let second = server.token("ci").await;
     assert!(!server.knows(&first).await && server.knows(&second).await);
-    assert_snapshot!(shown(&ask(json!({ "name": "a b", "overwrite": "yes", "x": 1 })).await), @r#"
+    assert_snapshot!(render_reply(&ask(json!({ "name": "a b", "overwrite": "yes", "x": 1 })).await), @r#"
     400 content-type: application/json
     {
       "error": "VALIDATION_FAILED",
@@ -327,7 +327,7 @@ async fn a_configuration_is_kept_for_its_principal_alone() {
     let (ann, bob) = (server.token("ann").await, server.token("bob").await);
     let none = server.get(&ann, "/mcp/config").await;
     assert_eq!(none.header("cache-control"), Some("no-store"));
-    assert_snapshot!(none.shown(), @r#"
+    assert_snapshot!(none.render_reply(), @r#"
     200 content-type: application/json
     {
       "mcpServers": {}
@@ -338,7 +338,7 @@ async fn a_configuration_is_kept_for_its_principal_alone() {
         "agent": { "tools": { "enabled": true, "maxSteps": 5, "systemPrompt": "Be brief." } },
     });
     let stored = server.ask(&ann, "POST", "/mcp/config", &config).await;
-    assert_snapshot!(shown(&stored), @r#"
+    assert_snapshot!(render_reply(&stored), @r#"
     200 content-type: application/json
     {
       "success": true,

@@ -373,7 +373,7 @@ async fn stopping_and_dropping_end_requests_at_once() {
     let embedder = EmbeddingService::new(settings(&there.url, &[]), tasks.clone()).unwrap();
     let embedding = embedder.embed_documents(documents(&texts(1)));
     let stopping = async {
-        there.asked(1).await;
+        there.wait_for_requests(1).await;
         tasks.stop_token().cancel();
     };
     let (ended, ()) = tokio::join!(embedding, stopping);
@@ -477,7 +477,7 @@ async fn a_run_that_is_cancelled_does_not_wait_for_the_service() {
     let bench = bench(&there, &[]).await;
     let repo = bench.repo("shop", &[("src/main.rs", "fn main() {}\n")]);
     let run = bench.ingest.start_run(request(&repo.0)).await.unwrap();
-    there.asked(1).await;
+    there.wait_for_requests(1).await;
     let started = Instant::now();
     bench.ingest.cancel_run(run).unwrap();
     assert_eq!(bench.ended(run).await.state, RunState::Cancelled);

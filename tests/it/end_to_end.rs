@@ -21,10 +21,10 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn replay(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self::of(Model::replay(replies).await)
+        Self::with_model(Model::replay(replies).await)
     }
 
-    pub(crate) fn of(model: Model) -> Self {
+    pub(crate) fn with_model(model: Model) -> Self {
         let folder = fresh();
         let source = folder.path().join("boiler/src");
         fs::create_dir_all(&source).unwrap();
@@ -191,7 +191,7 @@ async fn two_conversations_at_once_stay_apart() {
             Reply::Items(vec![searches(name)])
         }
     };
-    let world = World::of(Model::answer(script).await);
+    let world = World::with_model(Model::answer(script).await);
     let server = world.serve().await;
     let (pressure, heat) = tokio::join!(
         server.question(json!({ "question": "Tell me about pressure" })),
@@ -286,7 +286,7 @@ async fn codex_killed_in_mid_run_is_unavailable_and_the_next_question_works() {
     .await;
     let server = world.serve().await;
     let (reply, ()) = tokio::join!(server.question(json!({ "question": "Where?" })), async {
-        world.model.asked(1).await;
+        world.model.wait_for_requests(1).await;
         for child in children(server.pid()).await {
             signal("KILL", child).await;
         }
@@ -348,7 +348,7 @@ async fn a_client_that_goes_away_interrupts_the_turn() {
         let request = http().post(&server.mcp).header("accept", accept).json(&body);
         tokio::select! {
             reply = async { request.send().await.unwrap().bytes().await } => panic!("{reply:?}"),
-            () = world.model.asked(before + 1) => {}
+            () = world.model.wait_for_requests(before + 1) => {}
         }
         // The request is dropped here, and with it the connection.
         if before == 0 {
@@ -394,7 +394,8 @@ async fn failures_that_are_not_unavailability_are_results_with_the_segments_so_f
 #[tokio::test]
 async fn a_model_service_that_refuses_is_unavailability() {
     let refusal = json!({ "error": { "message": "Incorrect API key provided: sk-secret" } });
-    let world = World::of(Model::answer(move |_| Reply::Status(401, refusal.clone())).await);
+    let world =
+        World::with_model(Model::answer(move |_| Reply::Status(401, refusal.clone())).await);
     let server = world.serve().await;
     let reply = server.question(json!({ "question": "Where?" })).await;
     assert_eq!(reply["error"]["code"], -32001, "{reply}");
@@ -416,7 +417,7 @@ async fn stopping_interrupts_turns_and_leaves_no_child() {
         let request = http().post(url).header("accept", "application/json").json(&body);
         request.send().await.unwrap().json::<Value>().await.unwrap()
     });
-    world.model.asked(1).await;
+    world.model.wait_for_requests(1).await;
     let codex = children(server.pid()).await;
     assert!(server.terminate().await.success());
     world.model.left(1).await;
@@ -446,7 +447,7 @@ async fn codex_as_the_client_lists_and_calls_the_tool() {
             (false, true) => Reply::Items(vec![says("relieve_pressure does.")]),
         }
     };
-    let world = World::of(Model::answer(script).await);
+    let world = World::with_model(Model::answer(script).await);
     let server = world.serve().await;
     let home = codex::home(
         world.folder.path(),

@@ -68,7 +68,7 @@ async fn foreign_origins_and_hosts_are_refused() {
         }
     }
     let evil = request(server.mcp, "POST", "/", &[JSON, ("origin", "https://evil.example")], PING);
-    assert_snapshot!(evil.await.shown(), @r#"
+    assert_snapshot!(evil.await.render_reply(), @r#"
     403 content-type: application/json
     {
       "error": "FORBIDDEN",
@@ -81,7 +81,7 @@ async fn foreign_origins_and_hosts_are_refused() {
 #[tokio::test]
 async fn a_host_is_named_exactly_once() {
     let server = Listeners::start().await;
-    let line = async |text: &str| send(server.main, text.as_bytes()).await.shown();
+    let line = async |text: &str| send(server.main, text.as_bytes()).await.render_reply();
     assert_snapshot!(line("GET /version HTTP/1.1\r\nconnection: close\r\n\r\n").await, @r#"
     400 content-type: application/json
     {
@@ -151,7 +151,7 @@ async fn deep_json_is_a_parse_error() {
         )
     };
     assert_eq!(rpc(server.mcp, &open(100)).await.status, 200);
-    assert_snapshot!(rpc(server.mcp, &open(50_000)).await.shown(), @r#"
+    assert_snapshot!(rpc(server.mcp, &open(50_000)).await.render_reply(), @r#"
     400 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -169,7 +169,7 @@ async fn deep_json_is_a_parse_error() {
 async fn a_body_of_ten_megabytes_is_refused_and_the_reply_arrives() {
     let server = Listeners::start().await;
     let body = "x".repeat(10 * 1024 * 1024);
-    let refused = post(server.main, "/mcp", &body).await.shown();
+    let refused = post(server.main, "/mcp", &body).await.render_reply();
     assert_snapshot!(refused, @r#"
     413 content-type: application/json
     {
@@ -177,7 +177,7 @@ async fn a_body_of_ten_megabytes_is_refused_and_the_reply_arrives() {
       "message": "the body has more than 1048576 bytes"
     }
     "#);
-    assert_eq!(post(server.mcp, "/", &body).await.shown(), refused);
+    assert_eq!(post(server.mcp, "/", &body).await.render_reply(), refused);
     // Nor is the reply lost where the body is not read.
     assert_eq!(post(server.mcp, "/nowhere", &body).await.status, 404);
     assert_eq!(request(server.mcp, "POST", "/", &[], &body).await.status, 415);

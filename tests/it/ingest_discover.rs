@@ -29,7 +29,7 @@ fn ignore_files_are_honoured_without_a_git_repository() {
         ("sub/f.rs", ""),
         ("sub/g.rs", ""),
     ]);
-    assert_snapshot!(folder.found(), @r"
+    assert_snapshot!(folder.list_found_paths(), @r"
     a.rs
     kept.log
     src/made/d.rs
@@ -56,7 +56,7 @@ fn ignore_files_of_git_say_nothing_of_what_git_tracks() {
     ]);
     folder.git(&["init", "-q"]);
     folder.git(&[&["add", "-f", ".hidden/a.rs"][..], &tracked].concat());
-    assert_snapshot!(folder.found(), @r"
+    assert_snapshot!(folder.list_found_paths(), @r"
     generated/api.py
     generated/asked.py
     generated/deep/model.py
@@ -64,7 +64,7 @@ fn ignore_files_of_git_say_nothing_of_what_git_tracks() {
     ");
     // An index that cannot be read tells nothing.
     fs::write(folder.at(".git/index"), "DIRC").unwrap();
-    assert_snapshot!(folder.found(), @"generated/asked.py");
+    assert_snapshot!(folder.list_found_paths(), @"generated/asked.py");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn hidden_machine_made_and_vendored_files_are_left_out() {
         ("vendor/f/go.mod", ""),
         ("vendor/f/f.go", ""),
     ]);
-    assert_snapshot!(folder.found(), @r"
+    assert_snapshot!(folder.list_found_paths(), @r"
     Cargo.toml
     app/package.json
     main.rs
@@ -128,7 +128,7 @@ fn attributes_say_which_files_are_generated() {
         ("hand.pb.go", ""),
         ("Cargo.lock", ""),
     ]);
-    assert_snapshot!(folder.found(), @r"
+    assert_snapshot!(folder.list_found_paths(), @r"
     dump/deep/b.sql
     hand.pb.go
     sub/b.gen.js
@@ -153,7 +153,7 @@ fn source_folders_with_the_names_of_outputs_are_kept() {
         ("src/target/mod.rs", ""),
         ("src/vendor/model.rb", ""),
     ]);
-    assert_snapshot!(folder.found(), @r"
+    assert_snapshot!(folder.list_found_paths(), @r"
     Cargo.toml
     Makefile
     bin/tool.rs
@@ -182,7 +182,7 @@ fn a_pattern_brings_in_a_part_of_what_is_left_out() {
         ("vendor/keep/deep/b.go", ""),
         ("vendor/other/c.go", ""),
     ]);
-    assert_snapshot!(folder.found(), @r"
+    assert_snapshot!(folder.list_found_paths(), @r"
     .github/workflows/ci.yml
     Cargo.toml
     target/debug/a.rs
@@ -200,7 +200,7 @@ fn outputs_that_git_tracks_are_kept_and_others_are_left_out() {
     ]);
     folder.git(&["init", "-q"]);
     folder.git(&["add", "package.json", "dist", "web/package.json"]);
-    assert_eq!(folder.found(), "dist/index.js\npackage.json\nweb/package.json");
+    assert_eq!(folder.list_found_paths(), "dist/index.js\npackage.json\nweb/package.json");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn secrets_are_never_found_even_when_asked_for() {
         ("src/credentials.rs", ""),
         ("terraform.tfstate", "{}"),
     ]);
-    let found = folder.found();
+    let found = folder.list_found_paths();
     let found: Vec<&str> = found.lines().filter(|path| !path.ends_with("ignore")).collect();
     // What of these is a secret, their content says.
     assert_eq!(found, [".env.example", "main.rs", "server.key", "src/credentials.rs"]);
@@ -248,7 +248,7 @@ fn pipes_are_not_read() {
     let folder = Folder::with(&[("a.rs", "")]);
     let made = Command::new("mkfifo").arg(folder.at("pipe.rs")).status().unwrap();
     assert!(made.success());
-    assert_eq!(folder.found(), "a.rs");
+    assert_eq!(folder.list_found_paths(), "a.rs");
 }
 
 #[test]
@@ -324,7 +324,7 @@ impl Folder {
         assert!(run.arg("-C").arg(self.at(".")).args(arguments).status().unwrap().success());
     }
 
-    fn found(&self) -> String {
+    fn list_found_paths(&self) -> String {
         let discovered = look(&self.at("."));
         assert_eq!(discovered.skipped, []);
         names(&discovered)

@@ -100,7 +100,7 @@ fn write_all(folder: &Path, version: &str) {
 }
 
 fn fixture(stand_in: &StandIn) -> Fixture {
-    let mut fixture = Fixture::of(stand_in);
+    let mut fixture = Fixture::for_stand_in(stand_in);
     fixture.settings.retry = Duration::from_secs(5);
     fixture
 }
@@ -133,7 +133,7 @@ async fn a_run_goes_on_when_the_connection_comes_back() {
     let chunks = process.chunks().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
     // What was written twice is there once: another store that lost nothing holds the same.
-    let other = Fixture::of(&stand_in);
+    let other = Fixture::for_stand_in(&stand_in);
     let undisturbed = Process::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
     assert_eq!(undisturbed.chunks().await, chunks);
@@ -187,7 +187,7 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_begins_again_when_it_is_bac
     stand_in.open(0);
     process.until_last_run(LastRun::is_completed).await;
     assert_ne!(process.chunks().await, before);
-    let other = Fixture::of(&stand_in);
+    let other = Fixture::for_stand_in(&stand_in);
     let undisturbed = Process::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
     assert_eq!(process.chunks().await, undisturbed.chunks().await);
@@ -455,7 +455,7 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_starts_without_its_store_and_finds_it_later() {
     let stand_in = StandIn::start();
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let environment = environment(&fixture);
     stand_in.shut(0);
     let (data, repository) = (fresh(), fresh());
@@ -495,7 +495,7 @@ async fn a_server_starts_without_its_store_and_finds_it_later() {
 #[tokio::test(flavor = "multi_thread")]
 async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
     let stand_in = StandIn::with_doors(2);
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let mut environment = environment(&fixture);
     environment.push(("QDRANT_REPLICATION".to_owned(), "2".to_owned()));
     let data = fresh();

@@ -125,7 +125,7 @@ impl Home {
 
     /// Every file in one line.
     fn lines(&self) -> String {
-        let shown = self.shown();
+        let shown = self.render_output();
         let files = shown.split("== ").skip(1).map(|file| {
             let (name, text) = file.split_once('\n').unwrap();
             format!("{name}: {}\n", text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -133,7 +133,7 @@ impl Home {
         files.collect()
     }
 
-    fn shown(&self) -> String {
+    fn render_output(&self) -> String {
         let home = self.0.path().to_str().unwrap().to_owned();
         let files = self.files().into_iter().map(|(name, bytes)| {
             let text = String::from_utf8(bytes).unwrap().replace(&home, "~");
@@ -171,7 +171,7 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
     "#);
     // What was made is taken away, with its folders.
     home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.shown(), "");
+    assert_eq!(home.render_output(), "");
     let left: Vec<_> =
         fs::read_dir(home.0.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
@@ -212,11 +212,11 @@ fn every_client_but_one_is_set_up_for_the_listener() {
         "--no-instructions",
         "--yes",
     ]);
-    let shown = home.shown();
+    let shown = home.render_output();
     assert!(!shown.contains("httpUrl") && !shown.contains("serverUrl"), "{shown}");
     assert_eq!(shown.matches("http://").count(), 3, "those that were not named: {shown}");
     home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.shown(), "");
+    assert_eq!(home.render_output(), "");
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn what_is_printed_to_paste_is_not_written() {
       }
     }
     "#);
-    assert_eq!(home.shown(), "");
+    assert_eq!(home.render_output(), "");
     assert!(!home.has("data"));
 }
 
@@ -417,7 +417,7 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     terminal.answer("Write this?", "n");
     let (code, said) = terminal.end();
     assert_eq!(code, Some(1), "{said}");
-    assert_eq!(home.shown(), "");
+    assert_eq!(home.render_output(), "");
 
     let mut terminal = Terminal::start(&home, "install codex opencode");
     terminal.answer("index it in the background", "");
@@ -444,7 +444,7 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     let mut terminal = Terminal::start(&home, "uninstall");
     terminal.answer("Write this?", "y");
     assert_eq!(terminal.end().0, Some(0));
-    assert_eq!(home.shown(), "");
+    assert_eq!(home.render_output(), "");
 }
 
 #[test]

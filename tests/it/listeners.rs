@@ -102,14 +102,15 @@ impl Listeners {
     }
 
     /// Shows a reply without what differs from run to run.
-    pub(crate) fn shown(&self, reply: &Reply) -> String {
+    pub(crate) fn render_reply(&self, reply: &Reply) -> String {
         let folder = self.folder.path().canonicalize().unwrap().display().to_string();
         let text = match serde_json::from_str::<Value>(&reply.body) {
             Ok(mut body) => {
                 steady(&mut body);
-                Reply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }.shown()
+                Reply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }
+                    .render_reply()
             }
-            Err(_) => reply.shown(),
+            Err(_) => reply.render_reply(),
         };
         text.replace(&folder, "FOLDER")
     }

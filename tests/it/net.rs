@@ -232,7 +232,7 @@ async fn a_slow_head_or_body_is_given_up() {
     let mut trickling = server.connect(&(head("POST", "/fast", &json, 10) + "{")).await;
     bytes.clear();
     trickling.read_to_end(&mut bytes).await.unwrap();
-    insta::assert_snapshot!(wire::parsed(&bytes).shown(), @r#"
+    insta::assert_snapshot!(wire::parsed(&bytes).render_reply(), @r#"
     408 content-type: application/json
     {
       "error": "REQUEST_TIMEOUT",
@@ -403,7 +403,7 @@ async fn work_ends_too_when_the_client_left_behind_a_further_request() {
 async fn a_bug_in_a_handler_is_answered_and_stays_alone() {
     let server = Server::start(|_| {}).await;
     let reply = wire::get(server.address, "/panic").await;
-    insta::assert_snapshot!(reply.shown(), @r#"
+    insta::assert_snapshot!(reply.render_reply(), @r#"
     500 content-type: application/json
     {
       "error": "INTERNAL",
@@ -433,7 +433,7 @@ async fn a_body_at_the_bound_is_read_and_one_over_it_is_refused() {
     let fits = wire::post(server.address, "/fast", &"x".repeat(1024)).await;
     assert_eq!(fits.status, 200);
     let over = wire::post(server.address, "/fast", &"x".repeat(1025)).await;
-    insta::assert_snapshot!(over.shown(), @r#"
+    insta::assert_snapshot!(over.render_reply(), @r#"
     413 content-type: application/json
     {
       "error": "BODY_TOO_LARGE",

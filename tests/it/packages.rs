@@ -82,11 +82,11 @@ async fn does_what_the_program_does(command: &dyn Fn() -> Command) {
         async move { command.output().await.unwrap() }
     };
     let version = ask(&["--version"]).await;
-    assert_eq!(said(&version), format!("codeinfo {VERSION}\n"));
+    assert_eq!(output_text(&version), format!("codeinfo {VERSION}\n"));
     let ingested = ask(&["ingest", source]).await;
     assert!(ingested.status.success(), "{ingested:?}");
     let found = ask(&["search", "open the valve"]).await;
-    assert!(said(&found).contains("src/valve.rs"), "{found:?}");
+    assert!(output_text(&found).contains("src/valve.rs"), "{found:?}");
     let (wrapped, direct) = (ask(&["doctor"]).await, run(&data, &no_codex, &["doctor"]).await);
     assert_eq!(wrapped.status.code(), direct.status.code());
     assert_eq!(wrapped.status.code(), Some(1));
@@ -352,14 +352,14 @@ async fn succeed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn said(output: &Output) -> &str {
+fn output_text(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).unwrap()
 }
 
 /// The first two words of each line: times, ports and places differ.
 fn first_words(output: &Output) -> Vec<String> {
     let words = |line: &str| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
-    said(output).lines().map(words).collect()
+    output_text(output).lines().map(words).collect()
 }
 
 fn json(path: &Path) -> Value {

@@ -133,7 +133,7 @@ async fn a_turn_that_is_stopped_ends_for_the_model_too() {
     server.ingest_demo().await;
     let (_browser, page) = open(&server).await;
     ask(&page, "Where?").await;
-    model.asked(2).await;
+    model.wait_for_requests(2).await;
     page.click_text("button", "Stop").await;
     model.left(1).await;
     page.sees("Stopped").await;
@@ -153,7 +153,7 @@ async fn a_turn_survives_a_reload_and_a_closed_tab_and_nothing_is_asked_twice() 
     server.ingest_demo().await;
     let (_browser, page) = open(&server).await;
     ask(&page, "Where is it?").await;
-    model.asked(2).await;
+    model.wait_for_requests(2).await;
     page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
     page.reload().await;
     page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
@@ -254,7 +254,7 @@ async fn a_question_that_waits_for_another_one_says_so() {
     server.ingest_demo().await;
     let (_browser, page) = open(&server).await;
     ask(&page, "Where is it?").await;
-    model.asked(2).await;
+    model.wait_for_requests(2).await;
     ask(&page, "And why?").await;
     page.sees("Waits until another question has ended.").await;
     looks_right(&page, "waits").await;

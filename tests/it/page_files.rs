@@ -205,7 +205,7 @@ async fn a_page_of_another_site_gets_nothing_also_where_it_does_not_say_which_on
         assert_eq!(request(server.main, "GET", path, link, "").await.status, 403, "{path}");
     }
     let refused = request(server.mcp, "GET", "/mcp", FOREIGN[0], "").await;
-    assert_snapshot!(refused.shown(), @r#"
+    assert_snapshot!(refused.render_reply(), @r#"
     403 content-type: application/json
     {
       "error": "FORBIDDEN",

@@ -34,7 +34,7 @@ async fn files(page: &Page) -> Vec<String> {
 }
 
 /// Waits until the results are of these files alone, in any order.
-async fn found(page: &Page, wanted: &[&str]) {
+async fn wait_for_results(page: &Page, wanted: &[&str]) {
     let mut wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
     wanted.sort();
     page.until("results", async || {
@@ -67,21 +67,21 @@ async fn search_answers_as_one_types_and_is_narrowed_by_repository_and_language(
         .await;
     };
     choose("#search-repository", "bank").await;
-    found(&page, &["src/interest.rs"]).await;
+    wait_for_results(&page, &["src/interest.rs"]).await;
     choose("#search-repository", "shop").await;
-    found(&page, &["src/price.rs", "web/price.py", "notes.md"]).await;
+    wait_for_results(&page, &["src/price.rs", "web/price.py", "notes.md"]).await;
     page.click("#search-language").await;
     page.wait("[...document.querySelector('#search-language').options].some(one => one.value === 'python')", "languages").await;
     page.press("Escape").await;
     choose("#search-language", "python").await;
-    found(&page, &["web/price.py"]).await;
+    wait_for_results(&page, &["web/price.py"]).await;
     let address = page.url().await;
     assert!(
         address.contains("repository=shop") && address.contains("language=python"),
         "{address}"
     );
     page.reload().await;
-    found(&page, &["web/price.py"]).await;
+    wait_for_results(&page, &["web/price.py"]).await;
     assert_eq!(
         page.eval::<String>("document.querySelector('#search').value").await,
         "price of a basket"

@@ -86,7 +86,7 @@ async fn a_turn_goes_on_without_anybody_and_is_watched_from_the_start_or_from_an
     let chunk = String::from_utf8(first.chunk().await.unwrap().unwrap().to_vec()).unwrap();
     assert!(chunk.starts_with("id: 1\nevent: question\ndata: {"), "{chunk}");
     drop(first);
-    model.asked(2).await;
+    model.wait_for_requests(2).await;
     let one = &listed(&server, "").await[0];
     assert_eq!((&one["running"], &one["turns"]), (&json!(turn), &json!(1)), "{one}");
     let running = get(server.main, &format!("/conversations/{conversation}")).await.json();
@@ -145,7 +145,7 @@ async fn a_stopped_turn_ends_for_the_model_too_and_keeps_what_was_said() {
     let server = Listeners::with_codex(&model, &[]).await;
     server.ingest_demo().await;
     let (turn, conversation) = ask(&server, json!({ "question": "Where?" })).await;
-    model.asked(2).await;
+    model.wait_for_requests(2).await;
     let path = format!("/turns/{turn}/stop");
     assert_eq!(request(server.main, "POST", &path, &[], "{}").await.status, 415);
     let stopped = post(server.main, &path, "{}").await.json();
@@ -259,7 +259,7 @@ async fn conversations_are_listed_searched_and_removed() {
     assert_eq!(get(server.main, &path).await.json()["error"], "CONVERSATION_NOT_FOUND");
     // One whose turn runs is stopped, and does not come back when the turn ends.
     let (turn, running) = ask(&server, json!({ "question": "Late?" })).await;
-    model.asked(3).await;
+    model.wait_for_requests(3).await;
     assert_eq!(delete(&server, "/conversations").await.json(), json!({ "deleted": 2 }));
     model.left(1).await;
     assert_eq!(get(server.main, &format!("/turns/{turn}")).await.status, 404);
@@ -371,7 +371,7 @@ async fn conversations_outlive_the_server_and_a_kill_in_the_middle_of_a_turn() {
     let first = ask(&server, "One?").await;
     ended(&server, &first).await;
     let cut = ask(&server, "Cut?").await;
-    model.asked(2).await;
+    model.wait_for_requests(2).await;
     let kept = folder.path().join("data/conversations");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let file = kept.join(format!("{}.jsonl", cut["conversationId"].as_str().unwrap()));

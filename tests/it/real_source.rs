@@ -23,7 +23,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-async fn found(server: &Program, query: &str) -> Vec<String> {
+async fn search_paths(server: &Program, query: &str) -> Vec<String> {
     let reply = server.api("/tools/vector-search", &json!({ "query": query, "limit": 20 })).await;
     let results = reply["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
     results.iter().map(|hit| hit["relPath"].as_str().unwrap().to_owned()).collect()
@@ -43,7 +43,7 @@ async fn a_real_crate_is_indexed_searched_and_brought_up_to_date() {
     let whole = counts(&server).await;
     assert!(whole["files"].as_u64().unwrap() >= 15, "{whole}");
     assert!(whole["chunks"].as_u64().unwrap() >= 200, "{whole}");
-    assert_eq!(found(&server, "GitignoreBuilder add_line").await[0], "src/gitignore.rs");
+    assert_eq!(search_paths(&server, "GitignoreBuilder add_line").await[0], "src/gitignore.rs");
 
     // The same path again, also by another spelling, is the same root, and nothing is embedded.
     let again = server.ingest(&source.join("src/..")).await;
@@ -60,9 +60,13 @@ async fn a_real_crate_is_indexed_searched_and_brought_up_to_date() {
     assert_eq!(delta["state"], "completed", "{delta}");
     assert_eq!(delta["counts"]["deleted"], 1, "{delta}");
     assert!(delta["counts"]["embedded"].as_u64().unwrap() < 60, "{delta}");
-    assert_eq!(found(&server, "fold_zebra").await[0], "src/overrides.rs");
-    assert_eq!(found(&server, "greet_okapi").await[0], "src/okapi.rs");
-    assert!(!found(&server, "WalkParallel WalkBuilder").await.contains(&"src/walk.rs".to_owned()));
+    assert_eq!(search_paths(&server, "fold_zebra").await[0], "src/overrides.rs");
+    assert_eq!(search_paths(&server, "greet_okapi").await[0], "src/okapi.rs");
+    assert!(
+        !search_paths(&server, "WalkParallel WalkBuilder")
+            .await
+            .contains(&"src/walk.rs".to_owned())
+    );
     server.terminate().await;
 }
 
@@ -86,7 +90,11 @@ async fn a_run_killed_at_any_moment_is_completed_by_the_next_one() {
         }
         server.kill().await;
         server = Program::serve(data.path(), &[], &without_codex()).await;
-        assert_eq!(found(&server, "greet_okapi").await[0], "okapi.rs", "earlier content is there");
+        assert_eq!(
+            search_paths(&server, "greet_okapi").await[0],
+            "okapi.rs",
+            "earlier content is there"
+        );
     }
     let done = server.ingest(&source).await;
     assert_eq!(done["state"], "completed", "{done}");

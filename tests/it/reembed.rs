@@ -176,7 +176,7 @@ fn with_service(there: &Embeddings) -> Environment {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_change_of_model_on_a_server_goes_on() {
     let (stand_in, there) = (StandIn::start(), Embeddings::well().await);
-    let builtin = ingest_qdrant::environment(&Fixture::of(&stand_in));
+    let builtin = ingest_qdrant::environment(&Fixture::for_stand_in(&stand_in));
     let service = [builtin.clone(), with_service(&there)].concat();
     kill_at_each_call(&stand_in, &[builtin, service]).await;
 }
@@ -184,7 +184,7 @@ async fn a_killed_change_of_model_on_a_server_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_change_of_shared_paths_goes_on() {
     let stand_in = StandIn::start();
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.shared_paths = false;
     let apart = ingest_qdrant::environment(&fixture);
     fixture.settings.shared_paths = true;

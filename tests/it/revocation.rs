@@ -104,12 +104,12 @@ async fn a_revoked_token_ends_its_streams_over_http() {
         let question = json!({ "question": "Why?" });
         let chat = format!("http://{}/chat", server.main);
         let stream = ask(chat, question.clone(), "text/event-stream").await;
-        model.asked(times + 1).await;
+        model.wait_for_requests(times + 1).await;
         is_over_at_once("/chat", &server, revoke, drain(stream)).await;
 
         let turn = ask(format!("http://{}/turns", server.main), question.clone(), "*/*").await;
         let turn = turn.json::<Value>().await.unwrap()["turnId"].as_str().unwrap().to_owned();
-        model.asked(times + 2).await;
+        model.wait_for_requests(times + 2).await;
         let bearer = server.owner();
         let watch = http().get(format!("http://{}/turns/{turn}", server.main));
         let watch = watch.header("authorization", &bearer).send().await.unwrap();
@@ -117,7 +117,7 @@ async fn a_revoked_token_ends_its_streams_over_http() {
 
         let url = format!("http://{}/mcp", server.mcp);
         let stream = ask(url, call(), "application/json, text/event-stream").await;
-        model.asked(times + 3).await;
+        model.wait_for_requests(times + 3).await;
         is_over_at_once("5011", &server, revoke, drain(stream)).await;
     }
 }
@@ -129,7 +129,7 @@ async fn a_revoked_token_ends_a_reply_that_has_not_begun() {
     let asking = http().post(format!("http://{}/mcp", server.mcp)).header("authorization", bearer);
     let asking = asking.header("accept", "application/json").json(&call()).send();
     let asking = Tasks::default().spawn_handle(asking);
-    model.asked(1).await;
+    model.wait_for_requests(1).await;
     let answer = async { drop(asking.await) };
     is_over_at_once("5011, JSON alone", &server, DELETE, answer).await;
 }
@@ -146,7 +146,7 @@ async fn a_revoked_token_ends_its_sockets() {
         let bearer = server.token(json!({ "name": "ada" })).await;
         let mut socket = socket(to, path, &bearer).await;
         socket.send(Message::text(message.to_string())).await.unwrap();
-        model.asked(times + 1).await;
+        model.wait_for_requests(times + 1).await;
         is_over_at_once(door, &server, DELETE, drain_socket(socket)).await;
     }
 }

@@ -204,7 +204,7 @@ async fn a_server_answers_like_the_embedded_store_in_every_scope() {
 async fn a_search_of_a_server_takes_two_round_trips() {
     let sources = Sources::new().await;
     let stand_in = StandIn::with_doors(3);
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let (data, paths): (_, [&Path; 0]) = (fresh(), []);
     let server = Program::serve(data.path(), &paths, &environment(&fixture)).await;
     sources.index(&server).await;
@@ -238,7 +238,7 @@ async fn a_search_of_a_server_takes_two_round_trips() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_another_process_changes_is_found_by_the_next_search() {
     let stand_in = StandIn::start();
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let (reader, writer) =
         (Process::new(&fixture, "reader").await, Process::new(&fixture, "writer").await);
     let folder = fresh();

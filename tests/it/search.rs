@@ -409,24 +409,24 @@ async fn a_query_without_any_known_word_finds_nothing() {
     let shop = Library::shop().await;
     let found = shop.find("¿?").await;
     assert_eq!((found.hits, found.files), (vec![], vec![]));
-    assert!(shown(&shop.find("~~").await, 12_000).text.starts_with("Nothing indexed fits"));
+    assert!(render_found(&shop.find("~~").await, 12_000).text.starts_with("Nothing indexed fits"));
 }
 
 #[tokio::test]
 async fn an_excerpt_keeps_to_its_limit_and_counts_what_is_left_out() {
     let found = Library::shop().await.find_in("customer money", "server").await.unwrap();
-    let whole = shown(&found, 12_000);
+    let whole = render_found(&found, 12_000);
     let best = found.hits[0].score;
     let fitting = found.hits.iter().filter(|hit| hit.score >= 0.3 * best).count();
     let chunks: u32 = whole.files.iter().map(|file| file.chunks).sum();
     assert_eq!((whole.left_out, chunks as usize), (0, fitting));
     assert!(fitting < found.hits.len() && whole.text.len() > 450, "{}", whole.text);
-    let short = shown(&found, 450);
+    let short = render_found(&found, 450);
     assert!(short.text.len() <= 450);
     assert!(0 < short.left_out && short.text.contains(&format!("({} more", short.left_out)));
 }
 
-fn shown(found: &SearchResults, max_bytes: usize) -> Excerpt {
+fn render_found(found: &SearchResults, max_bytes: usize) -> Excerpt {
     render_excerpt(
         found,
         "customer money",

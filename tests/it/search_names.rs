@@ -20,7 +20,7 @@ async fn indexed(data: &Path, folder: &Path, files: &[(&str, String)]) -> Progra
 }
 
 /// Returns the path and first line of each hit.
-async fn found(server: &Program, query: &str) -> Vec<(String, u64)> {
+async fn search_names(server: &Program, query: &str) -> Vec<(String, u64)> {
     let reply = server.api("/tools/vector-search", &json!({ "query": query, "limit": 20 })).await;
     let results = reply["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
     let place = |hit: &serde_json::Value| {
@@ -50,10 +50,10 @@ async fn a_definition_in_a_base_comes_before_its_overrides_unless_one_is_asked_f
         found.into_iter().map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect()
     };
     assert_eq!(
-        order(found(&server, "settle_account").await),
+        order(search_names(&server, "settle_account").await),
         ["ledger.py", "settle_account.py", "petty.py", "test_ledger.py"]
     );
-    assert_eq!(order(found(&server, "PettyLedger.settle_account").await)[0], "petty.py");
+    assert_eq!(order(search_names(&server, "PettyLedger.settle_account").await)[0], "petty.py");
     server.terminate().await;
 }
 
@@ -74,10 +74,10 @@ async fn a_file_is_found_by_its_bare_name_and_a_line_in_it_too() {
     let server = indexed(data.path(), work.path(), &files).await;
     let wanted = |line: u64| ("deep/down/graph_lock.py".to_owned(), line);
     for query in ["graph_lock.py", "Graph_Lock.py", "what does down/graph_lock.py do?"] {
-        assert_eq!(found(&server, query).await[0].0, wanted(1).0, "{query}");
+        assert_eq!(search_names(&server, query).await[0].0, wanted(1).0, "{query}");
     }
     for query in ["graph_lock.py:70", "graph_lock.py#L70", "see down/graph_lock.py:70:3"] {
-        assert_eq!(found(&server, query).await[0], wanted(67), "{query}");
+        assert_eq!(search_names(&server, query).await[0], wanted(67), "{query}");
     }
     server.terminate().await;
 }

@@ -218,7 +218,7 @@ async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
     let ask = json!({ "question": "What is there?" });
     let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
     relay.call(1, "codebase_question", ask.clone()).await;
-    world.model.asked(1).await;
+    world.model.wait_for_requests(1).await;
     relay.cancel(1).await;
     let began = Instant::now();
     world.model.left(1).await;
@@ -227,7 +227,7 @@ async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
     relay.send(2, "ping", json!({})).await;
     assert_eq!(relay.read().await.unwrap()["id"], 2);
     relay.call(3, "codebase_question", ask.clone()).await;
-    world.model.asked(2).await;
+    world.model.wait_for_requests(2).await;
     let began = Instant::now();
     relay.close();
     world.model.left(2).await;
@@ -236,7 +236,7 @@ async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
     assert!(relay.child.wait().await.unwrap().success());
     let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
     relay.call(4, "codebase_question", ask).await;
-    world.model.asked(3).await;
+    world.model.wait_for_requests(3).await;
     relay.child.kill().await.unwrap();
     world.model.left(3).await;
     gone(&data).await;
@@ -253,11 +253,11 @@ async fn when_the_server_is_killed_what_it_worked_on_fails_and_the_next_call_wor
     relay.send(7, "ping", json!({})).await;
     relay.answer(7).await;
     relay.call(0, "codebase_question", ask.clone()).await;
-    world.model.asked(1).await;
+    world.model.wait_for_requests(1).await;
     relay.cancel(0).await;
     world.model.left(1).await;
     relay.call(1, "codebase_question", ask.clone()).await;
-    world.model.asked(2).await;
+    world.model.wait_for_requests(2).await;
     let first = server(&data).pid;
     signal("KILL", first).await;
     let failed = relay.read().await.unwrap();
@@ -356,7 +356,7 @@ async fn a_server_for_relays_outlives_its_group_has_their_keys_and_ends_no_run()
     let mut relay = Relay::start(data.path(), repository.path(), &environment, &["--search"]);
     relay.send(1, "ping", json!({})).await;
     relay.answer(1).await;
-    service.asked(1).await;
+    service.wait_for_requests(1).await;
     let pid = server(data.path()).pid;
     // As some clients end their servers: all of a group at once.
     let group = format!("-{}", relay.child.id().unwrap());
@@ -428,7 +428,7 @@ async fn a_newer_relay_interrupts_no_turn() {
     let data = world.indexed().await;
     let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
     relay.call(1, "codebase_question", json!({ "question": "What is there?" })).await;
-    world.model.asked(1).await;
+    world.model.wait_for_requests(1).await;
     assert_eq!(handshake(&data, "99.0.0").await, Ok(101));
     relay.child.kill().await.unwrap();
     world.model.left(1).await;

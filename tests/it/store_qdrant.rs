@@ -120,7 +120,7 @@ async fn the_server_builds_a_graph_once_there_are_many_chunks() {
 #[tokio::test]
 async fn a_server_that_is_away_is_named_with_what_to_do() {
     let stand_in = StandIn::start();
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
     stand_in.shut(0);
     // Opening goes on without it.
@@ -155,7 +155,7 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
 #[tokio::test]
 async fn removing_nothing_sends_no_deletion() {
     let stand_in = StandIn::start();
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let store = fixture.open().await;
     // A server may take a selection of nothing for one of everything.
     store.remove_chunks(Vec::new()).await.unwrap();
@@ -168,7 +168,7 @@ async fn removing_nothing_sends_no_deletion() {
 #[tokio::test]
 async fn a_short_absence_is_not_noticed() {
     let stand_in = StandIn::start();
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let store = fixture.open().await;
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
     stand_in.shut(0);
@@ -186,7 +186,7 @@ async fn a_short_absence_is_not_noticed() {
 #[tokio::test]
 async fn most_of_the_time_for_retries_is_used() {
     let stand_in = StandIn::start();
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.retry = Duration::from_secs(4);
     let store = fixture.open().await;
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
@@ -203,7 +203,7 @@ async fn most_of_the_time_for_retries_is_used() {
 #[tokio::test]
 async fn another_node_serves_when_one_is_lost() {
     let stand_in = StandIn::with_doors(3);
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let store = fixture.open().await;
     put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
     for door in [0, 1] {
@@ -220,7 +220,7 @@ async fn another_node_serves_when_one_is_lost() {
 #[tokio::test]
 async fn another_node_serves_when_one_has_lost_its_peers() {
     let stand_in = StandIn::with_doors(2);
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     stand_in.cut_off(0);
     let store = fixture.open().await;
     put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
@@ -240,7 +240,7 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
 #[tokio::test]
 async fn nodes_that_are_away_are_named_whichever_was_asked_last() {
     let stand_in = StandIn::with_doors(3);
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
     let store = fixture.open().await;
     let urls: Vec<String> = stand_in.urls().iter().map(|url| format!("`{url}`")).collect();
@@ -292,7 +292,7 @@ async fn nodes_that_are_away_are_named_whichever_was_asked_last() {
 #[tokio::test]
 async fn a_connection_that_is_refused_is_said_to_be_and_no_more() {
     let stand_in = StandIn::start();
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
     stand_in.shut(0);
     let address = fixture.settings.urls[0].strip_prefix("http://").unwrap();
@@ -312,7 +312,7 @@ async fn a_connection_that_is_refused_is_said_to_be_and_no_more() {
 #[tokio::test]
 async fn failures_say_what_could_not_be_done_in_words_that_people_know() {
     let stand_in = StandIn::start();
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let store = fixture.open().await;
     let problem = Problem::Refuse(tonic::Code::InvalidArgument);
     stand_in.rule(Rule { call: "", of: "", after: 0, times: usize::MAX, problem });
@@ -339,7 +339,7 @@ async fn failures_say_what_could_not_be_done_in_words_that_people_know() {
 #[tokio::test]
 async fn copies_in_a_cluster_are_counted_by_the_shard_that_has_fewest() {
     let stand_in = StandIn::with_doors(3);
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.shards = Some(2);
     fixture.settings.replication = 2;
     let store = fixture.open().await;
@@ -356,7 +356,7 @@ async fn copies_in_a_cluster_are_counted_by_the_shard_that_has_fewest() {
 #[tokio::test]
 async fn what_may_pass_is_tried_again_and_the_rest_reported_at_once() {
     let stand_in = StandIn::start();
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.timeout = Duration::from_millis(400);
     let store = fixture.open().await;
     let one = || vec![chunk(1, "a", "x", vector(1), &[(1, 1.0)])];
@@ -396,7 +396,7 @@ async fn what_may_pass_is_tried_again_and_the_rest_reported_at_once() {
 #[tokio::test]
 async fn a_change_that_cannot_be_made_is_given_up_in_time() {
     let stand_in = StandIn::start();
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.retry = Duration::from_secs(3);
     let store = fixture.open().await;
     let problem = Problem::Refuse(tonic::Code::Unavailable);
@@ -414,7 +414,7 @@ async fn a_change_that_cannot_be_made_is_given_up_in_time() {
 async fn a_wrong_key_stops_the_start_and_is_not_shown() {
     let stand_in = StandIn::start();
     stand_in.require("right");
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.api_key = Some(Secret::new("wrong-key".to_owned()));
     let error = fixture.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::StoreUnavailable);
@@ -485,7 +485,7 @@ async fn two_processes_that_may_discard_do_so_once_each() {
 #[tokio::test]
 async fn a_collection_that_somebody_deleted_is_reported_and_made_again_on_request() {
     let stand_in = StandIn::start();
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let store = fixture.open().await;
     store.put_root(a_root("one")).await.unwrap();
     let chunks = stand_in.collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
@@ -576,7 +576,7 @@ fn the_lease_of_a_dead_process_expires() {
 #[tokio::test]
 async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it() {
     let stand_in = StandIn::start();
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.lease = Duration::from_millis(2400);
     let tasks = Tasks::default();
     let store = fixture.open_by("a", &tasks).await;
@@ -599,7 +599,7 @@ async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it()
 #[tokio::test]
 async fn a_lost_answer_leaves_the_lease_with_who_asked() {
     let stand_in = StandIn::start();
-    let mut fixture = Fixture::of(&stand_in);
+    let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.lease = Duration::from_millis(2400);
     let tasks = Tasks::default();
     let store = fixture.open_by("a", &tasks).await;
@@ -640,7 +640,7 @@ async fn ids_travel_as_they_are() {
 #[tokio::test]
 async fn hits_come_with_their_records_unless_very_many_are_tied() {
     let stand_in = StandIn::start();
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let store = fixture.open().await;
     put(
         &store,

@@ -245,7 +245,7 @@ async fn more_toolkits_than_may_be_leave_the_rest_out_and_name_it() {
 
 #[tokio::test]
 async fn a_hundred_turns_leave_one_process_for_each_toolkit() {
-    let world = World::of(Model::answer(|_| Reply::Items(vec![says("Yes.")])).await);
+    let world = World::with_model(Model::answer(|_| Reply::Items(vec![says("Yes.")])).await);
     let (one, other) = (scripted(&["one"]), scripted(&["other"]));
     let server = world.serve_toolkits(&[("one", &one), ("other", &other)], &[]).await;
     for _ in 0..25 {
@@ -300,7 +300,7 @@ async fn calls_of_one_turn_run_at_the_same_time_where_that_is_allowed() {
 #[tokio::test]
 async fn a_turn_that_is_given_up_leaves_no_call_running() {
     let mut asked = 0;
-    let world = World::of(
+    let world = World::with_model(
         Model::answer(move |request| {
             asked += 1;
             let is_answered = request["input"].to_string().contains("function_call_output");
@@ -395,7 +395,7 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) {
 
 #[tokio::test]
 async fn a_request_carries_toolkits_for_itself_alone_and_needs_a_token() {
-    let world = World::of(
+    let world = World::with_model(
         Model::answer(|request| {
             let input = request["input"].to_string();
             if input.contains("function_call_output")

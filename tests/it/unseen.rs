@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::support::{
     codex::{binary, wrapped},
-    harness::{Harness, shown},
+    harness::{Harness, render_outcome},
     model::{Item, Model, Reply, says},
 };
 
@@ -131,13 +131,13 @@ async fn work_of_another_agent_ends_the_turn() {
         .await;
         let outcome = harness.ask("What?").await;
         assert_eq!(
-            shown(&outcome),
+            render_outcome(&outcome),
             "failure: TURN_FAILED: the model began work of its own that the answer would \
              not show, and was stopped",
             "{tool}"
         );
         let again = harness.follow_up(outcome.conversation, "Again?").await;
-        assert_eq!(shown(&again), "answer: Done.", "{tool}");
+        assert_eq!(render_outcome(&again), "answer: Done.", "{tool}");
     }
 }
 
@@ -177,16 +177,16 @@ async fn no_command_outlives_its_turn() {
     let harness = Harness::with(model, "", |_| ()).await;
     let seconds = format!("86399.{}", Uuid::new_v4().as_u128());
     let outcome = harness.ask(&format!("sleep {seconds}")).await;
-    assert_eq!(shown(&outcome), "answer: Done.");
+    assert_eq!(render_outcome(&outcome), "answer: Done.");
     until_gone(&seconds).await;
     let turn = harness.begin("held", None).await.unwrap();
-    harness.model.asked(4).await;
+    harness.model.wait_for_requests(4).await;
     assert!(runs(HELD));
     drop(turn);
     until_gone(HELD).await;
     // The process and the conversation are still there.
     let again = harness.follow_up(outcome.conversation, &format!("sleep {seconds}")).await;
-    assert_eq!(shown(&again), "answer: Done.");
+    assert_eq!(render_outcome(&again), "answer: Done.");
     assert_eq!(harness.codex.counts().starts, 1);
 }
 
@@ -231,9 +231,9 @@ async fn no_script_outlives_its_turn() {
     })
     .await;
     let outcome = harness.ask("Begin.").await;
-    assert_eq!(shown(&outcome), "answer: Done.");
+    assert_eq!(render_outcome(&outcome), "answer: Done.");
     let again = harness.follow_up(outcome.conversation, "Go on.").await;
-    assert_eq!(shown(&again), "answer: Done.");
+    assert_eq!(render_outcome(&again), "answer: Done.");
     assert_eq!(*found.lock().unwrap(), [(false, false), (true, false)]);
     assert!(!runs(&mark));
 }

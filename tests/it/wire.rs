@@ -27,7 +27,7 @@ impl Reply {
     }
 
     /// Shows status, the headers that are promises, and the body, JSON indented.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn render_reply(&self) -> String {
         let mut text = self.status.to_string();
         for name in ["content-type", "allow"] {
             if let Some(value) = self.header(name) {

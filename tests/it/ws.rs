@@ -34,7 +34,7 @@ fn follow_up(conversation: &Value, content: &str) -> Value {
 }
 
 /// Shows frames, one a line, without ids and times that differ from run to run.
-fn shown(server: &Listeners, frames: &[String]) -> String {
+fn render_frames(server: &Listeners, frames: &[String]) -> String {
     let mut varying = BTreeMap::new();
     for frame in frames {
         let frame: Value = serde_json::from_str(frame).unwrap();
@@ -67,7 +67,7 @@ async fn turns_are_rendered_frame_by_frame_and_follow_each_other() {
     let mut client = Client::open(server.main).await;
     client.send(&message("Where?")).await;
     let first = client.turn().await;
-    assert_snapshot!(shown(&server, &first), @r#"
+    assert_snapshot!(render_frames(&server, &first), @r#"
     {"type":"thinking","content":"**Looking**"}
     {"type":"tool_start","tool_name":"VectorSearch","tool_input":"{\"query\":\"parse_config\"}","source":"local","timestamp":"timestamp"}
     {"type":"tool_complete","tool_name":"VectorSearch","tool_result":"[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config`\n1|/// Reads a configuration file line by line.\n2|pub fn parse_config(text: &str) -> Vec<(String, String)> {\n3|    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n4|}\n\n(indexed: demo less than a minute ago)","source":"local","timestamp":"timestamp"}
@@ -76,7 +76,7 @@ async fn turns_are_rendered_frame_by_frame_and_follow_each_other() {
     "#);
     client.send(&follow_up(&conversation(&first), "Sure?")).await;
     let second = client.turn().await;
-    assert_snapshot!(shown(&server, &second), @r#"
+    assert_snapshot!(render_frames(&server, &second), @r#"
     {"type":"token","content":"Sure."}
     {"type":"complete","message_id":"message_id","conversation_id":"conversation_id"}
     "#);
@@ -84,7 +84,7 @@ async fn turns_are_rendered_frame_by_frame_and_follow_each_other() {
     assert!(model.latest().contains("It is `parse_config`."), "the conversation goes on");
     client.send(&message("Again?")).await;
     let failed = client.turn().await;
-    assert_snapshot!(shown(&server, &failed), @r#"
+    assert_snapshot!(render_frames(&server, &failed), @r#"
     {"type":"error","message":"Codex gave up: {\"error\":{\"message\":\"script is over\"}}; see the server's log, then ask again","code":"TURN_FAILED"}
     "#);
     let unknown = follow_up(&json!("00000000-0000-4000-8000-000000000000"), "Sure?");
@@ -156,7 +156,7 @@ async fn one_turn_runs_at_a_time_and_stop_leaves_the_socket_usable() {
     server.ingest_demo().await;
     let mut client = Client::open(server.main).await;
     client.send(&message("One?")).await;
-    model.asked(1).await;
+    model.wait_for_requests(1).await;
     let second = Message::text(message("Two?").to_string());
     assert_eq!(client.refused(second).await, "BUSY");
     finish.notify_one();
@@ -238,7 +238,7 @@ async fn handshake(server: &Listeners, headers: &[(&str, &str)]) -> String {
 async fn what_is_no_handshake_has_a_plain_refusal() {
     let server = Listeners::start().await;
     let plain = get(server.main, "/ws").await;
-    assert_snapshot!(plain.shown(), @r#"
+    assert_snapshot!(plain.render_reply(), @r#"
     426 content-type: application/json
     {
       "error": "UPGRADE_REQUIRED",

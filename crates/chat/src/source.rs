@@ -109,7 +109,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn shown(server: &str, tool: &str, parameters: Value) -> String {
+    fn render_call(server: &str, tool: &str, parameters: Value) -> String {
         let servers = ThreadServers::from([
             ("tk_git".to_owned(), ThreadServer::Toolkit(name("git"))),
             ("tools".to_owned(), ThreadServer::Meta(vec![name("git"), name("ci")])),
@@ -122,26 +122,32 @@ mod tests {
 
     #[test]
     fn only_servers_that_are_toolkits_are_not_local() {
-        assert_eq!(shown("tk_git", "log", json!({ "n": 1 })), r#"git log {"n":1}"#);
+        assert_eq!(render_call("tk_git", "log", json!({ "n": 1 })), r#"git log {"n":1}"#);
         for server in ["codeinfo_search", "codex", "git", "mcp"] {
-            assert_eq!(shown(server, "log", json!({})), "local log {}", "{server}");
+            assert_eq!(render_call(server, "log", json!({})), "local log {}", "{server}");
         }
         // A toolkit's own tool of that name does not execute tools of another toolkit.
         let call = json!({ "tool": "mcp:ci:runs", "arguments": {} });
-        assert!(shown("tk_git", "execute_tool", call).starts_with("git execute_tool "));
+        assert!(render_call("tk_git", "execute_tool", call).starts_with("git execute_tool "));
     }
 
     #[test]
     fn a_tool_that_a_meta_tool_executes_stands_in_its_place() {
         let call = |tool: &str| json!({ "tool": tool, "arguments": { "n": 2 } });
-        assert_eq!(shown("tools", "execute_tool", call("mcp:ci:runs")), r#"ci runs {"n":2}"#);
-        assert_eq!(shown("tools", "execute_tool", call("mcp:ci:a:b")), r#"ci a:b {"n":2}"#);
+        assert_eq!(render_call("tools", "execute_tool", call("mcp:ci:runs")), r#"ci runs {"n":2}"#);
+        assert_eq!(render_call("tools", "execute_tool", call("mcp:ci:a:b")), r#"ci a:b {"n":2}"#);
         let bare = json!({ "tool": "mcp:ci:runs" });
-        assert_eq!(shown("tools", "execute_tool", bare), "ci runs null");
+        assert_eq!(render_call("tools", "execute_tool", bare), "ci runs null");
         for odd in ["runs", "mcp:ci", "mcp:ci:", "mcp:db:rows", "mcp::runs", "ci:runs", ""] {
-            assert!(shown("tools", "execute_tool", call(odd)).starts_with("local execute_tool "));
+            assert!(
+                render_call("tools", "execute_tool", call(odd)).starts_with("local execute_tool ")
+            );
         }
-        assert!(shown("tools", "execute_tool", json!(null)).starts_with("local execute_tool "));
-        assert!(shown("tools", "get_tool_schema", call("mcp:ci:runs")).starts_with("local get_"));
+        assert!(
+            render_call("tools", "execute_tool", json!(null)).starts_with("local execute_tool ")
+        );
+        assert!(
+            render_call("tools", "get_tool_schema", call("mcp:ci:runs")).starts_with("local get_")
+        );
     }
 }

@@ -165,7 +165,7 @@ impl ExactSizeIterator for TermPostings<'_> {}
 mod tests {
     use super::*;
 
-    fn of(terms: &TermLists, term: u32) -> Vec<Posting> {
+    fn list_postings(terms: &TermLists, term: u32) -> Vec<Posting> {
         terms.postings(term).into_iter().flatten().collect()
     }
 
@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn each_term_lists_its_chunks_with_their_weights() {
         let terms = sample();
-        assert_eq!(of(&terms, 7), [(0, 1.0), (300, 4.0)]);
-        assert_eq!(of(&terms, 9), [(0, 2.0), (1, 3.0)]);
+        assert_eq!(list_postings(&terms, 7), [(0, 1.0), (300, 4.0)]);
+        assert_eq!(list_postings(&terms, 9), [(0, 2.0), (1, 3.0)]);
         assert_eq!(terms.postings(9).unwrap().len(), 2);
         assert!(terms.postings(8).is_none());
     }
@@ -191,7 +191,7 @@ mod tests {
         let terms = sample();
         let (directory, lists) = terms.encode();
         let back = TermLists::decode(&directory, lists.to_vec()).unwrap();
-        assert_eq!(of(&back, 7), of(&terms, 7));
+        assert_eq!(list_postings(&back, 7), list_postings(&terms, 7));
         assert!(TermLists::decode(&directory, lists[1..].to_vec()).is_none());
         assert!(TermLists::decode(&directory[1..], lists.to_vec()).is_none());
         let descending = [&directory[4..8], &directory[..4], &directory[8..]].concat();
@@ -207,8 +207,8 @@ mod tests {
             (_, from) => Some(from + 2),
         };
         let merged = TermLists::merge(&[&one, &two], place);
-        assert_eq!(of(&merged, 7), [(0, 1.0), (2, 1.0), (302, 4.0)]);
-        assert_eq!(of(&merged, 9), [(0, 2.0), (1, 3.0), (2, 2.0), (3, 3.0)]);
+        assert_eq!(list_postings(&merged, 7), [(0, 1.0), (2, 1.0), (302, 4.0)]);
+        assert_eq!(list_postings(&merged, 9), [(0, 2.0), (1, 3.0), (2, 2.0), (3, 3.0)]);
         assert!(TermLists::merge(&[&one], |_, _| None).ids.is_empty());
     }
 }

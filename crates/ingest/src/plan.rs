@@ -81,11 +81,11 @@ mod tests {
     use super::*;
     use codeinfo_core::RootId;
 
-    fn found(path: &str, size: u64, modified_ns: u64) -> DiscoveredFile {
+    fn build_discovered_file(path: &str, size: u64, modified_ns: u64) -> DiscoveredFile {
         DiscoveredFile { path: path.to_owned(), size, modified_ns, is_asked_for: false }
     }
 
-    fn known(files: &[(&str, u64, u64)]) -> FileRecords {
+    fn build_records(files: &[(&str, u64, u64)]) -> FileRecords {
         let root = RootId::from_path(std::path::Path::new("/r"));
         let record = |&(path, size, modified_ns): &(&str, u64, u64)| {
             let version = hash::compute_file_version(b"", hash::ChunkingMethod::Planned);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn new_and_changed_files_are_read_and_missing_ones_are_gone() {
-        let known = known(&[
+        let known = build_records(&[
             ("gone", 1, 1),
             ("same", 1, 1),
             ("size", 1, 1),
@@ -105,11 +105,11 @@ mod tests {
             ("racy", 1, 0),
         ]);
         let files = vec![
-            found("new", 1, 1),
-            found("racy", 1, 0),
-            found("same", 1, 1),
-            found("size", 2, 1),
-            found("time", 1, 2),
+            build_discovered_file("new", 1, 1),
+            build_discovered_file("racy", 1, 0),
+            build_discovered_file("same", 1, 1),
+            build_discovered_file("size", 2, 1),
+            build_discovered_file("time", 1, 2),
         ];
         let plan = plan_run(files, &known, &[], RunMode::Changes);
         let read: Vec<&str> = plan.read.iter().map(|file| file.path.as_str()).collect();
@@ -120,14 +120,18 @@ mod tests {
 
     #[test]
     fn everything_is_read_again_when_asked() {
-        let known = known(&[("same", 1, 1)]);
-        let plan = plan_run(vec![found("same", 1, 1)], &known, &[], RunMode::Everything);
-        assert_eq!(plan, RunPlan { read: vec![found("same", 1, 1)], gone: vec![], unchanged: 0 });
+        let known = build_records(&[("same", 1, 1)]);
+        let plan =
+            plan_run(vec![build_discovered_file("same", 1, 1)], &known, &[], RunMode::Everything);
+        assert_eq!(
+            plan,
+            RunPlan { read: vec![build_discovered_file("same", 1, 1)], gone: vec![], unchanged: 0 }
+        );
     }
 
     #[test]
     fn what_could_not_be_looked_at_is_not_gone() {
-        let known = known(&[("a/b", 1, 1), ("ab", 1, 1), ("c", 1, 1)]);
+        let known = build_records(&[("a/b", 1, 1), ("ab", 1, 1), ("c", 1, 1)]);
         let unread = ["a".to_owned(), "c".to_owned()];
         assert_eq!(plan_run(vec![], &known, &unread, RunMode::Changes).gone, ["ab"]);
         assert!(plan_run(vec![], &known, &[String::new()], RunMode::Changes).gone.is_empty());

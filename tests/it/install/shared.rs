@@ -106,7 +106,7 @@ fn files_that_were_made_go_when_nothing_is_left_in_them() {
     }
     home.write(".codex/AGENTS.md", "");
     home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.shown(), "");
+    assert_eq!(home.render_output(), "");
     // What the user had, or added, stays.
     home.write(".codex/AGENTS.md", "");
     home.well(&install);

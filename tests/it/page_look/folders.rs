@@ -25,7 +25,7 @@ async fn choosing(folder: &Path, pairs: &[(&str, &str)]) -> Listeners {
     Listeners::start_with(&all).await
 }
 
-async fn of(server: &Listeners, path: &Path) -> Value {
+async fn list_folder(server: &Listeners, path: &Path) -> Value {
     read(server, &format!("/folders?path={}", path.display())).await
 }
 
@@ -53,10 +53,10 @@ async fn folders_are_chosen_from_step_by_step_and_only_what_can_be_indexed_is_li
     let expected = json!({ "path": null, "parent": null, "folders": [top], "truncated": false });
     assert_eq!(tops, expected);
     assert_eq!(read(&server, "/folders?path=").await, expected);
-    let listed = of(&server, &home).await;
+    let listed = list_folder(&server, &home).await;
     assert_eq!(names(&listed), ["art", "Books", "src"], "neither CODEX_HOME nor hidden ones");
     assert_eq!((&listed["path"], &listed["parent"]), (&json!(home), &Value::Null));
-    let listed = of(&server, &home.join("src")).await;
+    let listed = list_folder(&server, &home.join("src")).await;
     assert_eq!(names(&listed), ["app", "worktree"], "{listed}");
     assert_eq!(listed["parent"], json!(home));
     let is = |at: usize| listed["folders"][at]["isRepository"].as_bool().unwrap();
@@ -109,12 +109,12 @@ async fn a_folder_that_is_indexed_says_so_and_paths_are_those_that_clients_see()
     server.ended(run["runId"].as_str().unwrap()).await;
     let tops = read(&server, "/folders").await;
     assert_eq!(tops["folders"][0]["path"], "/home/me/src");
-    let listed = of(&server, Path::new("/home/me/src")).await;
+    let listed = list_folder(&server, Path::new("/home/me/src")).await;
     let app = json!({ "name": "app", "path": "/home/me/src/app", "isRepository": true,
                       "indexed": "the app" });
     let other = json!({ "name": "other", "path": "/home/me/src/other", "isRepository": false });
     assert_eq!(listed["folders"], json!([app, other]));
-    let inner = of(&server, Path::new("/home/me/src/app")).await;
+    let inner = list_folder(&server, Path::new("/home/me/src/app")).await;
     assert_eq!((&inner["path"], &inner["parent"]), (&app["path"], &json!("/home/me/src")));
     let outside = get(server.main, "/folders?path=/home/me").await;
     is_refused(&outside, (403, "FORBIDDEN"), "FOLDER_ROOTS");
@@ -137,17 +137,17 @@ async fn listings_are_bounded_and_several_folders_or_none_may_be_allowed() {
     let expected = ["one", "one/nested", "two", "many"].map(|name| json!(place.join(name)));
     let paths = tops["folders"].as_array().unwrap().iter().map(|top| top["path"].clone());
     assert_eq!(paths.collect::<Vec<_>>(), expected);
-    let nested = of(&server, &place.join("one/nested")).await;
+    let nested = list_folder(&server, &place.join("one/nested")).await;
     assert_eq!(nested["parent"], json!(place.join("one")));
-    let linked = of(&server, &place.join("link")).await;
+    let linked = list_folder(&server, &place.join("link")).await;
     assert_eq!(linked["path"], json!(place.join("two")));
     let gone = get(server.main, &format!("/folders?path={}/gone/x", place.display())).await;
     is_refused(&gone, (404, "FOLDER_NOT_FOUND"), "is no folder");
-    let many = of(&server, &place.join("many")).await;
+    let many = list_folder(&server, &place.join("many")).await;
     assert_eq!((names(&many).len(), &many["truncated"]), (1000, &json!(true)));
     assert_eq!(names(&many)[999], "0999");
     fs::remove_dir(place.join("many/1000")).unwrap();
-    assert_eq!(of(&server, &place.join("many")).await["truncated"], json!(false));
+    assert_eq!(list_folder(&server, &place.join("many")).await["truncated"], json!(false));
     // What is never indexed is no folder to choose from, even where it is allowed.
     made(&place, &["own/.aws/inner", "codex/inner"]);
     let refused = [Path::new("/proc"), &place.join("own/.aws"), &place.join("codex")];
@@ -157,7 +157,7 @@ async fn listings_are_bounded_and_several_folders_or_none_may_be_allowed() {
     let pairs = [("FOLDER_ROOTS", roots.as_str()), ("CODEX_HOME", home.as_str())];
     let server = Listeners::start_with(&pairs).await;
     assert_eq!(names(&read(&server, "/folders").await), [place.to_str().unwrap(), "/"]);
-    let whole = of(&server, Path::new("/")).await;
+    let whole = list_folder(&server, Path::new("/")).await;
     assert!(!names(&whole).iter().any(|name| ["proc", "sys", "dev"].contains(name)), "{whole}");
     assert_eq!(whole["parent"], Value::Null);
     for folder in refused {
@@ -166,7 +166,7 @@ async fn listings_are_bounded_and_several_folders_or_none_may_be_allowed() {
             is_refused(&reply, (404, "FOLDER_NOT_FOUND"), "is no folder");
         }
     }
-    let inside = of(&server, &place).await;
+    let inside = list_folder(&server, &place).await;
     assert_eq!(names(&inside), ["many", "one", "own", "two"], "neither links nor CODEX_HOME");
     let server = Listeners::start_with(&[("FOLDER_ROOTS", "none")]).await;
     let off = get(server.main, "/folders").await;

@@ -20,7 +20,7 @@ async fn settings(server: &Listeners) -> Vec<Value> {
     read(server, "/settings").await["settings"].as_array().unwrap().clone()
 }
 
-fn of<'a>(settings: &'a [Value], name: &str) -> &'a Value {
+fn find_setting<'a>(settings: &'a [Value], name: &str) -> &'a Value {
     let found = settings.iter().find(|setting| setting["name"] == name);
     found.unwrap_or_else(|| panic!("no {name}"))
 }
@@ -36,7 +36,10 @@ async fn every_setting_is_listed_with_its_value_and_where_that_is_from() {
         settings.iter().map(|setting| setting["name"].as_str().unwrap()).collect();
     assert_eq!(names, expected);
     let is = |name: &str, value: Value, source: &str| {
-        assert_eq!(*of(&settings, name), json!({ "name": name, "value": value, "source": source }));
+        assert_eq!(
+            *find_setting(&settings, name),
+            json!({ "name": name, "value": value, "source": source })
+        );
     };
     is("PORT", json!("0"), "environment");
     is("MAX_BATCH", json!("7"), "environment");
@@ -67,15 +70,15 @@ async fn no_secret_is_shown_wherever_it_stands() {
     let settings = settings(&server).await;
     let secret = |name: &str, source: &str, is_set: bool| json!({ "name": name, "source": source, "secret": true, "isSet": is_set });
     for (name, is_set) in [("QDRANT_API_KEY", true), ("SECRET_KEY", true)] {
-        assert_eq!(*of(&settings, name), secret(name, "environment", is_set));
+        assert_eq!(*find_setting(&settings, name), secret(name, "environment", is_set));
     }
     let unset = secret("EMBEDDING_API_KEY", "default", false);
-    assert_eq!(*of(&settings, "EMBEDDING_API_KEY"), unset);
-    let origins = &of(&settings, "ALLOWED_ORIGINS")["value"];
+    assert_eq!(*find_setting(&settings, "EMBEDDING_API_KEY"), unset);
+    let origins = &find_setting(&settings, "ALLOWED_ORIGINS")["value"];
     assert_eq!(*origins, "https://a.example,https://…@b.example");
     let server = Listeners::start().await;
     let kept = secret("SECRET_KEY", "file", true);
-    assert_eq!(*of(&self::settings(&server).await, "SECRET_KEY"), kept);
+    assert_eq!(*find_setting(&self::settings(&server).await, "SECRET_KEY"), kept);
 }
 
 #[tokio::test]
@@ -87,10 +90,10 @@ async fn an_argument_and_a_key_that_was_handed_over_are_settings_too() {
     let program = Program::serve(data.path(), &[Path::new("--watch")], &environment).await;
     let settings = program.read("/settings").await["settings"].as_array().unwrap().clone();
     let watch = json!({ "name": "WATCH", "value": "true", "source": "argument" });
-    assert_eq!(*of(&settings, "WATCH"), watch);
+    assert_eq!(*find_setting(&settings, "WATCH"), watch);
     let key = json!({ "name": "QDRANT_API_KEY", "source": "environment", "secret": true,
                       "isSet": true });
-    assert_eq!(*of(&settings, "QDRANT_API_KEY"), key);
+    assert_eq!(*find_setting(&settings, "QDRANT_API_KEY"), key);
 }
 
 /// The failures without their times, which must be there.

@@ -19,7 +19,7 @@ async fn a_server_that_is_started_by_hand_takes_the_place_of_the_one_for_relays(
     let mut relay = Relay::start(&data, world.folder.path(), &environment, &[]);
     let ask = json!({ "question": "What is there?" });
     relay.call(1, "codebase_question", ask.clone()).await;
-    world.model.asked(1).await;
+    world.model.wait_for_requests(1).await;
     let first = server(&data);
     let stops = || server(&data).main_url.is_none();
     let finishing = async {
@@ -61,7 +61,7 @@ async fn a_turn_that_outlasts_the_grace_of_its_server_fails_when_another_takes_t
     let mut relay = Relay::start(&data, world.folder.path(), &environment, &[]);
     let ask = json!({ "question": "What is there?" });
     relay.call(1, "codebase_question", ask.clone()).await;
-    world.model.asked(1).await;
+    world.model.wait_for_requests(1).await;
     let program = Program::serve(&data, &[], &environment).await;
     let failed = result(&relay.answer(1).await);
     assert_eq!(failed["error"]["code"], "CANCELLED", "{failed:#}");
@@ -132,7 +132,7 @@ async fn a_server_for_relays_that_ends_already_is_waited_for() {
     let environment = [world.environment(), patient].concat();
     let mut relay = Relay::start(&data, world.folder.path(), &environment, &[]);
     relay.call(1, "codebase_question", json!({ "question": "What is there?" })).await;
-    world.model.asked(1).await;
+    world.model.wait_for_requests(1).await;
     signal("TERM", server(&data).pid).await;
     until("it serves on", || server(&data).main_url.is_none()).await;
     let waits = || {

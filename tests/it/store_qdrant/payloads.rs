@@ -54,7 +54,7 @@ async fn a_payload_of_another_form_is_reported() {
 #[tokio::test]
 async fn a_root_goes_last_so_that_its_removal_can_be_repeated() {
     let stand_in = StandIn::start();
-    let fixture = Fixture::of(&stand_in);
+    let fixture = Fixture::for_stand_in(&stand_in);
     let store = fixture.open().await;
     let one = a_root("one");
     store.put_root(one.clone()).await.unwrap();

@@ -107,7 +107,7 @@ impl Embeddings {
         let settings = ServerConfig::builder().with_no_client_auth();
         let settings = settings.with_single_cert(vec![certificate], key).unwrap();
         let encryption = Some(TlsAcceptor::from(Arc::new(settings)));
-        Self::of("127.0.0.1:0".parse().unwrap(), encryption, |_| Reply::Vectors).await
+        Self::start_with("127.0.0.1:0".parse().unwrap(), encryption, |_| Reply::Vectors).await
     }
 
     /// Answers at an address, such as that of an earlier one.
@@ -115,10 +115,10 @@ impl Embeddings {
         address: SocketAddr,
         script: impl FnMut(&Value) -> Reply + Send + 'static,
     ) -> Self {
-        Self::of(address, None, script).await
+        Self::start_with(address, None, script).await
     }
 
-    async fn of(
+    async fn start_with(
         address: SocketAddr,
         encryption: Option<TlsAcceptor>,
         script: impl FnMut(&Value) -> Reply + Send + 'static,
@@ -173,7 +173,7 @@ impl Embeddings {
     }
 
     /// Waits until `count` requests came.
-    pub(crate) async fn asked(&self, count: usize) {
+    pub(crate) async fn wait_for_requests(&self, count: usize) {
         let mut asked = self.shared.asked.subscribe();
         timeout(TIMEOUT, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }

@@ -194,7 +194,7 @@ pub(crate) fn settings(folder: &TempDir) -> codeinfo_codex::CodexSettings {
 }
 
 /// Shows an outcome in a line for each segment.
-pub(crate) fn shown(outcome: &TurnOutcome) -> String {
+pub(crate) fn render_outcome(outcome: &TurnOutcome) -> String {
     let mut lines: Vec<String> = outcome.segments.iter().map(segment).collect();
     if let Some(failure) = &outcome.failure {
         lines.push(format!("failure: {}: {}", failure.code, failure.message));

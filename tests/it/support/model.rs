@@ -135,7 +135,7 @@ impl Model {
     }
 
     /// Waits until `count` requests came.
-    pub(crate) async fn asked(&self, count: usize) {
+    pub(crate) async fn wait_for_requests(&self, count: usize) {
         let mut asked = self.shared.asked.subscribe();
         timeout(TIMEOUT, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }

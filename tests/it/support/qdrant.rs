@@ -96,17 +96,17 @@ impl StandIn {
 
     /// Starts one that has several addresses.
     pub(crate) fn with_doors(doors: usize) -> Self {
-        Self::of(doors, None)
+        Self::start_with(doors, None)
     }
 
     /// Starts one for encrypted connections, known as `localhost` to who trusts
     /// `tests/fixtures/tls/ca.pem`. These certificates were made for tests, the authority's key is gone.
     pub(crate) fn encrypted() -> Self {
         let read = |name| std::fs::read(tls(name)).unwrap();
-        Self::of(1, Some(Identity::from_pem(read("server.pem"), read("server.key"))))
+        Self::start_with(1, Some(Identity::from_pem(read("server.pem"), read("server.key"))))
     }
 
-    fn of(doors: usize, identity: Option<Identity>) -> Self {
+    fn start_with(doors: usize, identity: Option<Identity>) -> Self {
         let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let door = |_| Door {
             address: free(),

@@ -65,7 +65,7 @@ fn searching(call_id: &str, query: &str) -> Heard {
     Heard::ToolStarted(search(call_id, query, None))
 }
 
-fn found(call_id: &str, query: &str) -> Heard {
+fn build_search_result(call_id: &str, query: &str) -> Heard {
     let file = json!({
         "path": "/r/a.rs", "relPath": "a.rs", "repo": "r",
         "match": 0.5, "chunks": 1, "lines": 3, "ranges": ["1-3"],
@@ -86,8 +86,8 @@ fn items_are_told_whole_and_in_order() {
         thinking("r1", "long thought"),
         searching("c1", "x"),
         searching("c2", "y"),
-        found("c2", "y"),
-        found("c1", "x"),
+        build_search_result("c2", "y"),
+        build_search_result("c1", "x"),
         counted(10),
         thinking("r2", "short"),
         answer("m1", "on my way"),
@@ -128,7 +128,7 @@ fn a_retried_response_repeats_nothing_however_often_it_is_retried() {
             thinking(&format!("r{n}"), "a"),
             thinking(&format!("s{n}"), "a"),
             searching(&format!("c{n}"), "x"),
-            found(&format!("c{n}"), "x"),
+            build_search_result(&format!("c{n}"), "x"),
             answer(&format!("m{n}"), "half"),
         ]
     };
@@ -192,7 +192,7 @@ fn files_that_another_tool_of_ours_shows_are_a_summary_and_those_of_a_toolkit_ar
 
 #[test]
 fn a_call_told_only_at_its_end_has_its_request() {
-    let reported = play([found("c1", "x"), END]);
+    let reported = play([build_search_result("c1", "x"), END]);
     assert_eq!(reported, ["request c1 VectorSearch", "result c1 success", "summary 1"]);
 }
 

@@ -6,10 +6,10 @@ use codeinfo_lang::detect::detect_language;
 /// Classifies each `it` in a text: `d`efinition, `c`ode or `a`side.
 fn read(path: &str, text: &str) -> String {
     let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
-    shown(classify_words(detect_language(path, text), text, &words))
+    render_contexts(classify_words(detect_language(path, text), text, &words))
 }
 
-fn shown(places: Vec<SyntaxContext>) -> String {
+fn render_contexts(places: Vec<SyntaxContext>) -> String {
     let letter = |place| match place {
         SyntaxContext::Definition => 'd',
         SyntaxContext::Code => 'c',
@@ -67,7 +67,7 @@ fn without_a_tree_marks_and_layout_say_it() {
     let text = "fn it() { \"it\" } // it\n/* it\n".to_owned() + &"/* it ".repeat(20_000);
     let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
     let places = quick_places(detect_language("a.rs", &text), &text, &words);
-    assert!(shown(places).starts_with("caac"), "what is not closed is no comment");
+    assert!(render_contexts(places).starts_with("caac"), "what is not closed is no comment");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn deep_trees_and_long_lines_are_read_once_for_all_words() {
     const DEEP: usize = 20_000;
     let read = |path: &str, text: &str| {
         let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
-        shown(classify_words(detect_language(path, text), text, &words))
+        render_contexts(classify_words(detect_language(path, text), text, &words))
     };
     let functions = "function it(){\n".repeat(DEEP) + &"}\n".repeat(DEEP);
     assert!(read("a.js", &functions) == "d".repeat(DEEP));

@@ -102,7 +102,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(message: &Value) -> Self {
+    fn from_message(message: &Value) -> Self {
         let Value::Object(members) = message else { return Self::Invalid(Value::Null) };
         let given = members.get("id");
         let valid_id = given.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
@@ -141,7 +141,7 @@ fn judge(headers: &Headers, body: &[u8], heard: &Heard) {
     match serde_json::from_slice(body) {
         Err(_) => assert_refused(heard, -32700),
         Ok(Value::Array(elements)) => judge_batch(headers, &elements, heard),
-        Ok(message) => match Kind::of(&message) {
+        Ok(message) => match Kind::from_message(&message) {
             Kind::Silent => judge_silent(headers, &message, heard),
             Kind::Invalid(id) => {
                 let Heard::Json(400, text) = heard else { panic!("{heard:?}") };
@@ -211,7 +211,7 @@ fn judge_progress(token: &Value, news: &[String]) {
 }
 
 fn judge_batch(headers: &Headers, elements: &[Value], heard: &Heard) {
-    let kinds = elements.iter().map(Kind::of);
+    let kinds = elements.iter().map(Kind::from_message);
     let ids: Vec<Value> = kinds
         .filter_map(|kind| match kind {
             Kind::Silent => None,

@@ -7,14 +7,14 @@ use super::{
     *,
 };
 
-fn found(hits: Vec<Hit>) -> SearchResults {
+fn build_results(hits: Vec<Hit>) -> SearchResults {
     let model_id = "code-static-1@1".to_owned();
     SearchResults { files: by_file(&hits), hits, model_id, ..SearchResults::default() }
 }
 
 fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {
     render_excerpt(
-        &found(hits),
+        &build_results(hits),
         "line 17",
         &ResultFreshness::default(),
         &BTreeSet::new(),
@@ -105,7 +105,7 @@ fn chunks_that_fit_well_and_are_too_long_give_their_place_to_shorter_ones() {
 fn what_was_shown_before_is_named_and_gives_its_place_to_others() {
     let hits = (1..=4).map(|place| hit(&format!("src/{place}.rs"), 1..=9, 0.9));
     let known = BTreeSet::from(["src/1.rs:1".to_owned(), "src/2.rs:1".to_owned()]);
-    let found = found(hits.collect());
+    let found = build_results(hits.collect());
     let excerpt = render_excerpt(&found, "line", &ResultFreshness::default(), &known, 12_000);
     assert!(
         excerpt.text.starts_with(
@@ -126,7 +126,7 @@ fn what_hardly_fits_is_left_out_and_where_nothing_fits_well_that_is_said() {
         let hits = scores.iter().zip(1..);
         let hits = hits.map(|(score, place)| hit(&format!("src/{place}.rs"), 1..=9, *score));
         let absent = absent.iter().map(|name| (*name).to_owned()).collect();
-        let found = SearchResults { absent, ..found(hits.collect()) };
+        let found = SearchResults { absent, ..build_results(hits.collect()) };
         let none = BTreeSet::new();
         render_excerpt(&found, query, &ResultFreshness::default(), &none, 12_000)
     };
@@ -154,8 +154,11 @@ fn what_documents_alone_have_and_words_found_nowhere_are_named_first() {
     let absent_words = vec!["giraffe".to_owned(), "zebra".to_owned()];
     let hits = || vec![hit("src/1.rs", 1..=9, 0.9), hit("src/2.rs", 1..=9, 0.9)];
     let shown = |documented: Vec<DocumentedName>| {
-        let found =
-            SearchResults { absent_words: absent_words.clone(), documented, ..found(hits()) };
+        let found = SearchResults {
+            absent_words: absent_words.clone(),
+            documented,
+            ..build_results(hits())
+        };
         let none = BTreeSet::new();
         render_excerpt(&found, "line of Shelf", &ResultFreshness::default(), &none, 12_000)
     };
@@ -186,7 +189,7 @@ fn comments_alone_are_shown_by_two_lines_in_code() {
 #[test]
 fn further_definitions_are_named_in_a_line() {
     let also = (1..=10).map(|line| NameLocation { path: "/r/a.rs".to_owned(), line }).collect();
-    let found = SearchResults { also, ..found(vec![hit("src/1.rs", 1..=1, 0.9)]) };
+    let found = SearchResults { also, ..build_results(vec![hit("src/1.rs", 1..=1, 0.9)]) };
     let text =
         render_excerpt(&found, "line", &ResultFreshness::default(), &BTreeSet::new(), 12_000).text;
     let last = text.lines().last().unwrap();
@@ -252,7 +255,7 @@ fn what_was_found_last_is_trimmed_first_and_then_left_out() {
 
 #[test]
 fn files_that_changed_are_marked_and_the_age_of_the_index_is_told() {
-    let found = found(vec![
+    let found = build_results(vec![
         hit("src/a.rs", 1..=1, 0.9),
         hit("src/b.rs", 1..=1, 0.8),
         hit("src/c.rs", 1..=1, 0.7),

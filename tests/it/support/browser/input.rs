@@ -73,7 +73,7 @@ impl Page {
                 other => panic!("no key to hold: {other}"),
             }
         });
-        let key = Key::of(key);
+        let key = Key::from_name(key);
         let modifiers = modifiers | if key.is_shifted { 8 } else { 0 };
         let mut params = json!({
             "key": key.name, "code": key.code, "windowsVirtualKeyCode": key.number,
@@ -108,7 +108,7 @@ struct Key {
 }
 
 impl Key {
-    fn of(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         let mut characters = name.chars();
         if let (Some(c), None) = (characters.next(), characters.next()) {
             return Self::of_character(c);

@@ -29,7 +29,7 @@ impl Fixture {
     /// Returns one of the server that the tests run on.
     pub(crate) fn new() -> Self {
         match set("QDRANT_TEST_URL") {
-            None => Self::of(&SHARED),
+            None => Self::for_stand_in(&SHARED),
             Some(urls) => {
                 let urls = urls.split(',').map(|url| url.trim().to_owned()).collect();
                 let mut fixture = Self::at(urls);
@@ -43,7 +43,7 @@ impl Fixture {
     }
 
     /// Returns one of a certain stand-in.
-    pub(crate) fn of(stand_in: &StandIn) -> Self {
+    pub(crate) fn for_stand_in(stand_in: &StandIn) -> Self {
         Self::at(stand_in.urls())
     }
 
