@@ -12,7 +12,7 @@ use crate::{Lease, NewChunk, ScoredChunk, StorageSize, StoreError, StoreHealth, 
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Stores roots, files and chunks, and finds the nearest chunks. Each engine passes
-/// `tests/it/store_suite.rs`.
+/// `tests/e2e/store_suite.rs`.
 ///
 /// Changes are applied in the order in which they were requested; one whose future is dropped may be
 /// applied all the same. A root is on disk once its write resolves, with everything written before it; chunks

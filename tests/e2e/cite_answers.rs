@@ -69,7 +69,7 @@ const ANSWERS: [&str; 36] = [
     "It then prints\n\n```\nthread 'main' panicked at src/gone/main.rs:3:5:\n   at \
      /rustc/5980/library/std/src/panicking.rs:689:5\n```\n\nwhich `join_lines` cannot (src/cite/fault.rs:<<src/cite/fault.rs \
      join_lines>>).",
-    "Run `cargo test --test it cite` first; `check` and `report` are then in \
+    "Run `cargo test --test e2e cite` first; `check` and `report` are then in \
      src/cite/judge.rs:<<src/cite/judge.rs judge_lines>>, more or less.",
     "Bounded by `MAX_BYTES` = 64 MiB (src/cite/read.rs:<<src/cite/read.rs MAX_BYTES first>>), at 12:30, e.g. \
      for v1.2.3, 3:4 of all.",

@@ -73,7 +73,7 @@ fn what_is_left_out_of_this_repository_has_a_reason() {
 #[test]
 fn what_is_left_out_of_real_repositories_has_a_reason() {
     let Some(checkouts) = std::env::var_os("REAL_REPOSITORIES") else { return };
-    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/truth/left_out.txt");
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/truth/left_out.txt");
     let known = fs::read_to_string(&list).unwrap();
     let mut now = BTreeMap::new();
     for heading in known.lines().filter(|line| line.contains('/') && !line.starts_with(' ')) {

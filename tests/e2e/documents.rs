@@ -68,7 +68,7 @@ fn each_failure_names_its_code_and_the_test_that_shows_it() {
         let [_, _, _, code, test] = cells[..] else { panic!("{row}") };
         assert!(root().join(code.trim_matches('`')).is_file(), "{row}");
         let (file, name) = test.trim_matches('`').split_once("::").unwrap();
-        let test = text(&format!("tests/it/{file}.rs"));
+        let test = text(&format!("tests/e2e/{file}.rs"));
         assert!(test.contains(&format!("fn {name}()")), "{row}");
         count += 1;
     }
@@ -125,7 +125,7 @@ fn each_threat_names_tests_that_exist() {
         for test in tests.split(", ") {
             let (file, name) = test.trim_matches('`').split_once("::").unwrap();
             let is_path = file.contains('/');
-            let source = if is_path { text(file) } else { text(&format!("tests/it/{file}.rs")) };
+            let source = if is_path { text(file) } else { text(&format!("tests/e2e/{file}.rs")) };
             assert!(source.contains(&format!("fn {name}()")), "{test}");
         }
     }
@@ -221,7 +221,7 @@ fn every_error_code_is_described() {
 fn every_field_of_the_snapshots_is_described() {
     let mut count = 0;
     for (name, pages) in CONTRACTS {
-        let fields = snapshot_fields(&text(&format!("tests/it/{name}.rs")));
+        let fields = snapshot_fields(&text(&format!("tests/e2e/{name}.rs")));
         count += fields.len();
         let described: Vec<String> = pages.iter().map(|page| text(page)).collect();
         let words: BTreeSet<&str> = described.iter().flat_map(|page| code_words(page)).collect();

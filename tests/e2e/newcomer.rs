@@ -129,13 +129,13 @@ fn tests_are_left_out_only_where_a_variable_allows_it() {
     let printed = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && printed.contains("npm"), "{printed}");
     assert!(!printed.contains("Chromium or Chrome"), "{printed}");
-    let output = newcomer.run("SKIP_BROWSER_TESTS=1 SKIP_PACKAGE_TESTS=1 ./test.sh --test it");
+    let output = newcomer.run("SKIP_BROWSER_TESTS=1 SKIP_PACKAGE_TESTS=1 ./test.sh --test e2e");
     insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @r"
     Left out, as SKIP_BROWSER_TESTS is set: the tests that need a browser.
     Left out, as SKIP_PACKAGE_TESTS is set: the tests that need packages of npm, pip or Debian.
     ");
     let command = String::from_utf8(output.stdout).unwrap();
-    assert!(command.starts_with("test --locked --test it -- --skip page_ask:: "), "{command}");
+    assert!(command.starts_with("test --locked --test e2e -- --skip page_ask:: "), "{command}");
     for module in ["page_map", "chat", "codex", "toolkit_calls"] {
         assert!(command.contains(&format!("--skip {module}:: ")), "{module}: {command}");
     }

@@ -1,4 +1,4 @@
-//! The integration tests, one binary: the house rules, each engine's suite, the wire contracts, and
+//! End-to-end tests, one binary: the house rules, the suites of every engine, the wire contracts, and
 //! end to end with the real Codex.
 #![cfg(test)]
 
