@@ -8,11 +8,11 @@ use std::{
 use codeinfo_core::{FileRecord, RootId};
 use uuid::Uuid;
 
-use crate::NewChunk;
 use crate::{
-    body,
+    NewChunk,
     codes::{self, VectorCodes},
-    place_set::PlaceSet,
+    deletions::PlaceSet,
+    records,
     segment::{SegmentPart, SegmentWriter},
     snapshot::LiveSegment,
     table::{RecordKeys, RecordTable},
@@ -22,7 +22,6 @@ use crate::{
 /// Bytes that are read at a time from a segment that is merged.
 const BLOCK: u64 = 4 << 20;
 
-/// Returns the id of a file's record, which is derived from its root and path.
 pub(crate) fn file_id(root: RootId, path: &str) -> Uuid {
     Uuid::new_v5(&root.0, path.as_bytes())
 }
@@ -39,24 +38,24 @@ pub(crate) fn write_segment(
         (VectorCodes::with_dimensions(dimensions), RecordKeys::default(), RecordKeys::default());
     for chunk in chunks {
         codes.push(&codes::normalize(&chunk.vectors.dense));
-        let body = body::encode_chunk(&chunk.record).map_err(io::Error::other)?;
+        let body = records::encode_chunk(&chunk.record).map_err(io::Error::other)?;
         output.write(&body)?;
-        chunk_keys.push(chunk.id, chunk.record.root);
-        chunk_keys.push_body_length(u32::try_from(body.len()).map_err(io::Error::other)?);
+        let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+        chunk_keys.push(chunk.id, chunk.record.root, length);
     }
     output.end_part(SegmentPart::ChunkBodies);
     for file in files {
-        let body = body::encode_file(file).map_err(io::Error::other)?;
+        let body = records::encode_file(file).map_err(io::Error::other)?;
         output.write(&body)?;
-        file_keys.push(file_id(file.root, &file.path), file.root);
-        file_keys.push_body_length(u32::try_from(body.len()).map_err(io::Error::other)?);
+        let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+        file_keys.push(file_id(file.root, &file.path), file.root, length);
     }
     output.end_part(SegmentPart::FileBodies);
     let sparse = (0..).zip(chunks).map(|(place, chunk)| {
         let terms = &chunk.vectors.sparse;
         (place, terms.indices.as_slice(), terms.values.as_slice())
     });
-    write_vectors_and_keys(output, &codes, &TermLists::from_chunks(sparse), [chunk_keys, file_keys])
+    write_vectors_and_keys(output, &codes, &TermLists::from_chunks(sparse), chunk_keys, file_keys)
 }
 
 /// Writes the remaining records of other segments as one. Fails if one of them is damaged, so that damaged bytes
@@ -89,32 +88,27 @@ pub(crate) fn merge_segments(
         let [chunks, _] = places.get(source)?;
         *chunks.get(from as usize)?
     };
-    write_vectors_and_keys(
-        output,
-        &codes,
-        &TermLists::merge(&terms, place),
-        [chunk_keys, file_keys],
-    )
+    write_vectors_and_keys(output, &codes, &TermLists::merge(&terms, place), chunk_keys, file_keys)
 }
 
 /// Returns the new place of each chunk and each file of each segment; `None` for deleted ones.
 pub(crate) fn map_places(sources: &[LiveSegment]) -> Vec<[Vec<Option<u32>>; 2]> {
     let (mut chunks, mut files) = (0.., 0..);
-    let of_source = sources.iter().map(|live| {
+    let places = sources.iter().map(|live| {
         [
             map_table(live.segment.chunks.len(), &live.deleted_chunks, &mut chunks),
             map_table(live.segment.files.len(), &live.deleted_files, &mut files),
         ]
     });
-    of_source.collect()
+    places.collect()
 }
 
 fn map_table(
-    all: u32,
+    count: u32,
     deleted: &PlaceSet,
     next: &mut impl Iterator<Item = u32>,
 ) -> Vec<Option<u32>> {
-    (0..all).map(|place| if deleted.contains(place) { None } else { next.next() }).collect()
+    (0..count).map(|place| if deleted.contains(place) { None } else { next.next() }).collect()
 }
 
 /// Copies bodies and adds their keys.
@@ -127,8 +121,7 @@ fn copy_records(
     for range in ranges {
         for place in range.clone() {
             if let (Some(id), Some(root)) = (from.id_at(place), from.root_at(place)) {
-                keys.push(id, root);
-                keys.push_body_length(from.body_length(place));
+                keys.push(id, root, from.body_length(place));
             }
         }
         from.for_each_block(range, BLOCK, |bodies| output.write(bodies))?;
@@ -140,7 +133,8 @@ fn write_vectors_and_keys(
     mut output: SegmentWriter<impl Write>,
     codes: &VectorCodes,
     terms: &TermLists,
-    [mut chunks, mut files]: [RecordKeys; 2],
+    mut chunks: RecordKeys,
+    mut files: RecordKeys,
 ) -> io::Result<()> {
     let [upper, lower, scales] = codes.encode();
     output.write_part(SegmentPart::UpperCodes, &upper)?;

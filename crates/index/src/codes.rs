@@ -12,22 +12,22 @@ use std::arch::x86_64::__m256i;
 
 use pulp::NullaryFnOnce;
 
-use crate::numbers;
+use crate::source::decode_numbers;
 
 /// Maximum code; the minimum is its negative.
-const LARGEST: f32 = 2047.0;
+const MAX_CODE: f32 = 2047.0;
 /// Maximum of the numbers that upper bits are multiplied with.
-const LARGEST_COARSE: f32 = 127.0;
+const MAX_COARSE: f32 = 127.0;
 /// Value of one unit of the upper bits.
-const UPPER: f32 = 256.0;
+const UPPER_UNIT: f32 = 256.0;
 /// Average of the lower bits, minus the bias that makes upper bits positive.
-const OFFSET: f32 = 127.5 - 8.0 * UPPER;
+const OFFSET: f32 = 127.5 - 8.0 * UPPER_UNIT;
 /// Number of codes in a block.
 const BLOCK: usize = 64;
 /// Bytes of the upper bits of a block.
 const HALF: usize = BLOCK / 2;
 /// Number of blocks that can be summed in 16 bits: each adds at most four products of 15 and 127.
-const SUMMED: usize = 4;
+const MAX_SUMMED_BLOCKS: usize = 4;
 
 /// Upper bits of a block: the first 32 codes in the lower half of each byte, the others in the upper half.
 /// A bias of 8 makes them non-negative.
@@ -63,7 +63,7 @@ impl VectorCodes {
     pub(crate) fn decode(dimensions: usize, [upper, lower, scales]: [&[u8]; 3]) -> Option<Self> {
         let (upper, rest_of_upper) = upper.as_chunks();
         let (lower, rest_of_lower) = lower.as_chunks();
-        let scales = numbers::decode_f32s(scales)?;
+        let scales = decode_numbers(scales, f32::from_le_bytes)?;
         let (upper, lower) = (upper.to_vec(), lower.to_vec());
         let codes = Self { dimensions, upper, lower, scales };
         let blocks = codes.len().checked_mul(codes.blocks_per_row());
@@ -80,7 +80,6 @@ impl VectorCodes {
         [self.upper.as_flattened().to_vec(), self.lower.as_flattened().to_vec(), scales]
     }
 
-    /// Returns the number of vectors.
     pub(crate) fn len(&self) -> usize {
         self.scales.len()
     }
@@ -88,7 +87,7 @@ impl VectorCodes {
     /// Adds the codes of a vector of length 1.
     #[expect(clippy::cast_possible_truncation, reason = "a code is at most 2047 by its scale")]
     pub(crate) fn push(&mut self, vector: &[f32]) {
-        let scale = vector.iter().fold(0.0_f32, |most, value| most.max(value.abs())) / LARGEST;
+        let scale = vector.iter().fold(0.0_f32, |max, value| max.max(value.abs())) / MAX_CODE;
         for numbers in vector.chunks(BLOCK) {
             let (mut upper, mut lower) = ([0x88; HALF], [0; BLOCK]);
             for (number, (place, lower)) in numbers.iter().zip((0..).zip(&mut lower)) {
@@ -123,7 +122,6 @@ impl VectorCodes {
         scan.call();
     }
 
-    /// Returns the cosine similarity of a row.
     pub(crate) fn similarity(&self, to: &QueryVector, row: usize) -> f32 {
         let blocks = row * self.blocks_per_row()..(row + 1) * self.blocks_per_row();
         let upper = self.upper.get(blocks.clone()).unwrap_or_default();
@@ -135,13 +133,11 @@ impl VectorCodes {
         (sums.sum::<f32>() * scale).clamp(-1.0, 1.0)
     }
 
-    /// Returns the number of blocks of a row.
     fn blocks_per_row(&self) -> usize {
         self.dimensions.div_ceil(BLOCK)
     }
 }
 
-/// Multiplies numbers with the codes of a block.
 fn multiply_block(to: &[f32; BLOCK], upper: &UpperBits, lower: &LowerBits) -> f32 {
     let mut codes = [0_i16; BLOCK];
     let (first, second) = codes.split_at_mut(HALF);
@@ -179,8 +175,8 @@ impl QueryVector {
     /// Prepares a vector of length 1.
     #[expect(clippy::cast_possible_truncation, reason = "a number is at most 127 by its scale")]
     pub(crate) fn from_unit(vector: &[f32]) -> Self {
-        let most = vector.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
-        let scale = most / LARGEST_COARSE;
+        let max = vector.iter().fold(0.0_f32, |max, value| max.max(value.abs()));
+        let scale = max / MAX_COARSE;
         let coarse: Vec<i8> = vector.iter().map(|value| (value / scale).round() as i8).collect();
         let sum = coarse.iter().map(|number| f32::from(*number)).sum();
         Self { numbers: split_into_blocks(vector), coarse: split_into_blocks(&coarse), scale, sum }
@@ -214,10 +210,11 @@ impl CodeScan<'_> {
         let Self { codes, to, first, similarities } = self;
         let rows = codes.upper.chunks_exact(codes.blocks_per_row().max(1)).skip(first);
         let (offset, scale) = (OFFSET * to.sum, to.scale);
-        for ((row, of_row), similarity) in
+        for ((row, row_scale), similarity) in
             rows.zip(codes.scales.iter().skip(first)).zip(similarities)
         {
-            *similarity = (UPPER * product(&to.coarse, row) as f32 + offset) * scale * of_row;
+            *similarity =
+                (UPPER_UNIT * product(&to.coarse, row) as f32 + offset) * scale * row_scale;
         }
     }
 }
@@ -273,8 +270,8 @@ impl NullaryFnOnce for Avx2Scan<'_> {
                 }
                 avx2._mm256_madd_epi16(few, ones)
             };
-            let (to, last) = to.as_chunks::<SUMMED>();
-            let (row, last_of_row) = row.as_chunks::<SUMMED>();
+            let (to, last) = to.as_chunks::<MAX_SUMMED_BLOCKS>();
+            let (row, last_of_row) = row.as_chunks::<MAX_SUMMED_BLOCKS>();
             let mut sums = few(last, last_of_row);
             for (to, row) in to.iter().zip(row) {
                 sums = avx2._mm256_add_epi32(sums, few(to, row));

@@ -8,21 +8,15 @@
 //! run writes it again: the index is derived data, damage is repaired from the repositories.
 #![warn(missing_docs)]
 
-mod advice;
-mod body;
 mod build;
 mod codes;
 mod deletions;
 mod error;
-mod files;
-mod folder_lock;
+mod folder;
 mod index;
 mod manifest;
 mod merger;
-mod numbers;
 mod open;
-mod place_set;
-mod quarantine;
 mod records;
 mod root_list;
 mod search;

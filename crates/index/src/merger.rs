@@ -19,11 +19,11 @@ use crate::{
 };
 
 /// Number of segments at which the smallest are merged. A search spends some microseconds on each.
-const MANY: usize = 12;
+const MIN_SEGMENTS: usize = 12;
 /// Number of segments that are merged at a time: each chunk is rewritten once for each eightfold growth.
-const TOGETHER: usize = 8;
+const SEGMENTS_PER_MERGE: usize = 8;
 /// A segment is rewritten when one in this many of its chunks was deleted.
-const DELETED: u32 = 4;
+const DELETED_FRACTION: u32 = 4;
 
 /// Owner of the merging thread. Clones share it.
 #[derive(Debug, Clone)]
@@ -33,7 +33,6 @@ pub(crate) struct SegmentMerger {
 }
 
 impl SegmentMerger {
-    /// Creates a merger for the segments of a writer.
     pub(crate) fn new(writer: Arc<Mutex<IndexWriter>>) -> Self {
         Self { writer, thread: Arc::default() }
     }
@@ -77,12 +76,12 @@ impl SegmentMerger {
                 }
                 (sources, writer.take_number(), writer.folder_and_dimensions())
             };
-            let made = number
+            let merged = number
                 .and_then(|number| writer::write_merged(&folder, dimensions, &sources, number));
-            let finish = |made| self.lock_writer().finish_merge(&sources, made);
+            let finish = |merged| self.lock_writer().finish_merge(&sources, merged);
             let elapsed_ms = telemetry::to_milliseconds(began.elapsed());
             debug!(segments = sources.len(), elapsed_ms, "segments merged");
-            if let Err(error) = made.and_then(finish) {
+            if let Err(error) = merged.and_then(finish) {
                 warn!(%error, "segments could not be merged");
                 return;
             }
@@ -101,14 +100,15 @@ impl SegmentMerger {
 /// Returns the segments to merge now: the smallest of many, or those with many deletions.
 fn choose_mergeable(segments: &[LiveSegment]) -> Vec<LiveSegment> {
     let on_disk = || segments.iter().filter(|live| live.number.is_some());
-    if MANY <= on_disk().count() {
+    if on_disk().count() >= MIN_SEGMENTS {
         let mut smallest: Vec<LiveSegment> = on_disk().cloned().collect();
         smallest.sort_by_key(LiveSegment::chunk_count);
-        smallest.truncate(TOGETHER);
+        smallest.truncate(SEGMENTS_PER_MERGE);
         return smallest;
     }
-    let is_worn =
-        |live: &&LiveSegment| live.segment.chunks.len() < live.deleted_chunks.len() * DELETED;
+    let is_worn = |live: &&LiveSegment| {
+        live.deleted_chunks.len() * DELETED_FRACTION > live.segment.chunks.len()
+    };
     on_disk().filter(is_worn).cloned().collect()
 }
 
@@ -123,14 +123,15 @@ mod tests {
 
     use super::*;
     use crate::{
-        IndexError, folder_lock,
-        manifest::{self, segment_file_name},
+        IndexError,
+        folder::LOCK_FILE,
+        manifest::{MANIFEST_FILE, segment_file_name},
         snapshot::Snapshot,
         test_support::{DIMENSIONS, ROOT, chunk, file, id, open},
     };
 
     /// An index of two segments, with two chunks and a file in each.
-    fn store() -> (TempDir, PathBuf, IndexWriter) {
+    fn create_index() -> (TempDir, PathBuf, IndexWriter) {
         let above = TempDir::new().unwrap();
         let folder = above.path().join("store");
         let mut writer = open(&folder);
@@ -143,18 +144,18 @@ mod tests {
     }
 
     /// The sources of a merge and its result.
-    fn merged(
+    fn merge(
         writer: &mut IndexWriter,
     ) -> (Vec<LiveSegment>, Result<Option<LiveSegment>, IndexError>) {
         let sources = writer.current().get().segments.clone();
         let number = writer.take_number().unwrap();
         let (folder, _) = writer.folder_and_dimensions();
-        let made = writer::write_merged(&folder, DIMENSIONS, &sources, number);
-        (sources, made)
+        let merged = writer::write_merged(&folder, DIMENSIONS, &sources, number);
+        (sources, merged)
     }
 
     /// Chunks by their lines, and paths of files.
-    fn contents(snapshot: &Snapshot) -> (Vec<u32>, Vec<String>) {
+    fn read_contents(snapshot: &Snapshot) -> (Vec<u32>, Vec<String>) {
         let chunks = snapshot.chunks(None, None, 100).unwrap();
         let mut files: Vec<String> =
             snapshot.files(ROOT).unwrap().into_iter().map(|file| file.path).collect();
@@ -162,7 +163,7 @@ mod tests {
         (chunks.into_iter().map(|stored| stored.record.start_line).collect(), files)
     }
 
-    fn names(folder: &Path, end: &str) -> Vec<String> {
+    fn list_names(folder: &Path, end: &str) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = names.filter(|name| name.ends_with(end)).collect();
@@ -172,77 +173,77 @@ mod tests {
 
     #[test]
     fn what_is_deleted_while_segments_are_merged_stays_deleted() {
-        let (_above, folder, mut writer) = store();
-        let (sources, made) = merged(&mut writer);
+        let (_above, folder, mut writer) = create_index();
+        let (sources, merged) = merge(&mut writer);
         writer.remove_chunks(vec![id(2)]);
         writer.put_chunks(vec![chunk(3)]).unwrap();
         writer.remove_files(ROOT, &["1".to_owned()]);
         let expected = (vec![1, 3, 4], vec!["3".to_owned()]);
-        writer.finish_merge(&sources, made.unwrap()).unwrap();
-        assert_eq!(contents(&writer.current().get()), expected);
+        writer.finish_merge(&sources, merged.unwrap()).unwrap();
+        assert_eq!(read_contents(&writer.current().get()), expected);
         drop(writer);
         let writer = open(&folder);
-        assert_eq!(contents(&writer.current().get()), expected);
+        assert_eq!(read_contents(&writer.current().get()), expected);
         assert_eq!(writer.current().get().count(None), 3);
     }
 
     #[test]
     fn a_chunk_that_is_replaced_while_segments_are_merged_survives_a_kill() {
-        let (above, folder, mut writer) = store();
-        let (sources, made) = merged(&mut writer);
+        let (above, folder, mut writer) = create_index();
+        let (sources, merged) = merge(&mut writer);
         writer.put_chunks(vec![chunk(1)]).unwrap();
-        writer.finish_merge(&sources, made.unwrap()).unwrap();
+        writer.finish_merge(&sources, merged.unwrap()).unwrap();
         // The files as they are if the process is killed now.
         let killed = above.path().join("killed");
         fs::create_dir(&killed).unwrap();
-        for name in names(&folder, "") {
+        for name in list_names(&folder, "") {
             fs::copy(folder.join(&name), killed.join(&name)).unwrap();
         }
-        assert_eq!(contents(&open(&killed).current().get()).0, [1, 2, 3, 4]);
+        assert_eq!(read_contents(&open(&killed).current().get()).0, [1, 2, 3, 4]);
     }
 
     #[test]
     fn a_merge_of_segments_that_are_gone_is_dropped_with_its_file() {
-        let (_above, folder, mut writer) = store();
-        let before = contents(&writer.current().get());
-        let (first, second) = (merged(&mut writer), merged(&mut writer));
+        let (_above, folder, mut writer) = create_index();
+        let before = read_contents(&writer.current().get());
+        let (first, second) = (merge(&mut writer), merge(&mut writer));
         writer.finish_merge(&first.0, first.1.unwrap()).unwrap();
         writer.finish_merge(&second.0, second.1.unwrap()).unwrap();
-        assert_eq!(contents(&writer.current().get()), before);
-        assert_eq!(names(&folder, ".segment"), [segment_file_name(3)]);
+        assert_eq!(read_contents(&writer.current().get()), before);
+        assert_eq!(list_names(&folder, ".segment"), [segment_file_name(3)]);
     }
 
     #[test]
     fn a_damaged_segment_is_not_merged() {
-        let (_above, folder, mut writer) = store();
-        let before = names(&folder, "");
-        let path = folder.join(&names(&folder, ".segment")[0]);
+        let (_above, folder, mut writer) = create_index();
+        let before = list_names(&folder, "");
+        let path = folder.join(&list_names(&folder, ".segment")[0]);
         let mut bytes = fs::read(&path).unwrap();
         // A body is not compared when the segment is opened.
         bytes[0] ^= 1;
         fs::write(path, bytes).unwrap();
-        let error = merged(&mut writer).1.unwrap_err();
+        let error = merge(&mut writer).1.unwrap_err();
         assert!(error.to_string().contains("it is not what was written"), "{error}");
-        assert_eq!(names(&folder, ""), before);
+        assert_eq!(list_names(&folder, ""), before);
     }
 
     #[test]
     fn nothing_is_merged_into_a_folder_that_took_the_place_of_the_store() {
-        let (_above, folder, mut writer) = store();
-        let (sources, made) = merged(&mut writer);
+        let (_above, folder, mut writer) = create_index();
+        let (sources, merged) = merge(&mut writer);
         fs::remove_dir_all(&folder).unwrap();
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join(folder_lock::FILE), "").unwrap();
-        writer.finish_merge(&sources, made.unwrap()).unwrap_err();
+        fs::write(folder.join(LOCK_FILE), "").unwrap();
+        writer.finish_merge(&sources, merged.unwrap()).unwrap_err();
         writer.take_number().unwrap_err();
         drop(writer);
-        assert_eq!(names(&folder, ""), [folder_lock::FILE]);
+        assert_eq!(list_names(&folder, ""), [LOCK_FILE]);
     }
 
     #[test]
     fn a_commit_that_fails_leaves_one_segment_for_the_next_try() {
-        let (_above, folder, mut writer) = store();
-        let manifest = folder.join(manifest::FILE);
+        let (_above, folder, mut writer) = create_index();
+        let manifest = folder.join(MANIFEST_FILE);
         let before = fs::read(&manifest).unwrap();
         fs::remove_file(&manifest).unwrap();
         // Nothing can be renamed to it.
@@ -250,18 +251,18 @@ mod tests {
         writer.put_chunks(vec![chunk(5)]).unwrap();
         for _ in 0..3 {
             writer.commit().unwrap_err();
-            assert_eq!(names(&folder, ".segment").len(), 3);
+            assert_eq!(list_names(&folder, ".segment").len(), 3);
         }
         fs::remove_dir(&manifest).unwrap();
         fs::write(&manifest, before).unwrap();
         writer.commit().unwrap();
         drop(writer);
-        assert_eq!(contents(&open(&folder).current().get()).0, [1, 2, 3, 4, 5]);
+        assert_eq!(read_contents(&open(&folder).current().get()).0, [1, 2, 3, 4, 5]);
     }
 
     #[test]
     fn many_small_writes_stay_few_segments_in_memory() {
-        let (_above, _folder, mut writer) = store();
+        let (_above, _folder, mut writer) = create_index();
         for number in 10..110 {
             writer.put_chunks(vec![chunk(number)]).unwrap();
             assert!(writer.current().get().segments.len() < 36);

@@ -16,10 +16,12 @@ use codeinfo_core::{LastRun, Root, RootId};
 use tracing::info;
 
 use crate::{
-    IndexError, IndexOptions, OnMismatch, advice, deletions, files,
-    folder_lock::FolderLock,
-    manifest::{self, IndexManifest, SegmentEntry, segment_file_name},
-    quarantine,
+    IndexError, IndexOptions, OnMismatch, deletions,
+    error::system_advice,
+    folder::{self, FolderLock},
+    manifest::{
+        IndexManifest, MANIFEST_FILE, SegmentEntry, deletions_file_name, segment_file_name,
+    },
     root_list::RootList,
     segment::{ChecksumScope, IndexSegment},
     snapshot::LiveSegment,
@@ -30,18 +32,17 @@ use crate::{
 /// Names of files and folders of former layouts.
 const FORMER_NAMES: [&str; 6] = ["chunks", "files", "roots", "journal", "checksums", "optimizing"];
 
-/// Opens the index in `folder`.
-pub(crate) fn open_index(folder: &Path, wanted: &IndexOptions) -> Result<IndexWriter, IndexError> {
-    let judged = |error| classify_error(folder, error);
-    let root_list = RootList::open(folder, wanted.repairs).map_err(judged)?;
-    match open_once(folder, wanted, &root_list, None).map_err(judged) {
-        Err(IndexError::Damaged { reason, .. }) if wanted.repairs => {
+pub(crate) fn open_index(folder: &Path, options: &IndexOptions) -> Result<IndexWriter, IndexError> {
+    let classify = |error| classify_error(folder, error);
+    let root_list = RootList::open(folder, options.repairs).map_err(classify)?;
+    match open_once(folder, options, &root_list, None).map_err(classify) {
+        Err(IndexError::Damaged { reason, .. }) if options.repairs => {
             // If this process is killed, the next one finds the folder missing or the roots marked.
             if !root_list.is_whole() {
                 root_list.mark_lost(&reason, &[])?;
             }
-            quarantine::move_folder_away(folder, &reason)?;
-            open_once(folder, wanted, &root_list, Some(reason)).map_err(judged)
+            folder::quarantine_folder(folder, &reason)?;
+            open_once(folder, options, &root_list, Some(reason)).map_err(classify)
         }
         opened => opened,
     }
@@ -51,72 +52,71 @@ pub(crate) fn open_index(folder: &Path, wanted: &IndexOptions) -> Result<IndexWr
 /// yet.
 pub(crate) fn read_model(folder: &Path) -> Result<Option<(String, usize)>, IndexError> {
     let read = IndexManifest::read(folder).map_err(|error| classify_error(folder, error))?;
-    Ok(read.map(|manifest| manifest.model_and_dimensions()))
+    Ok(read.map(|manifest| (manifest.model, manifest.dimensions)))
 }
 
-/// Opens the index without its damaged segments. `found` describes damage that was found
-/// before.
+/// Opens the index without its damaged segments. `damage` describes damage that was
+/// found before.
 fn open_once(
     folder: &Path,
-    wanted: &IndexOptions,
+    options: &IndexOptions,
     root_list: &RootList,
-    mut found: Option<String>,
+    mut damage: Option<String>,
 ) -> Result<IndexWriter, IndexError> {
     fs::create_dir_all(folder).map_err(|source| IndexError::io(folder, source))?;
     let lock = FolderLock::acquire(folder)?;
-    let (mut manifest, is_new) = match read_manifest(folder, wanted, root_list)? {
+    let (mut manifest, is_new) = match read_manifest(folder, options, root_list)? {
         Some(manifest) => (manifest, false),
-        None => (IndexManifest::new(&wanted.model, wanted.dimensions), true),
+        None => (IndexManifest::new(&options.model, options.dimensions), true),
     };
-    if is_new && found.is_none() && !root_list.roots().is_empty() {
+    if is_new && damage.is_none() && !root_list.roots().is_empty() {
         let reason = "its folder is missing".to_owned();
-        refuse_unless(wanted.repairs, folder, &reason)?;
-        found = Some(reason);
+        refuse_unless(options.repairs, folder, &reason)?;
+        damage = Some(reason);
     }
     if is_new {
         manifest.roots = root_list.roots();
     }
-    let mut damaged: BTreeSet<RootId> = match found {
+    let mut damaged: BTreeSet<RootId> = match damage {
         Some(_) => manifest.roots.iter().map(|root| root.id).collect(),
         None => BTreeSet::new(),
     };
     let OpenedSegments { segments, lost } =
-        open_segments(folder, &manifest, wanted.checksum_scope())?;
+        open_segments(folder, &manifest, options.checksum_scope())?;
     if let Some(reason) = name_lost_files(&lost) {
-        refuse_unless(wanted.repairs, folder, &reason)?;
-        let of_lost: BTreeSet<RootId> =
+        refuse_unless(options.repairs, folder, &reason)?;
+        let lost_roots: BTreeSet<RootId> =
             lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied()).collect();
-        let is_hurt = |root: &&Root| {
+        let is_affected = |root: &&Root| {
             let mut ids = [root.id, root.chunk_owner()]
                 .into_iter()
                 .chain(RootId::former_record_ids(root.chunk_owner()));
-            ids.any(|id| of_lost.contains(&id))
+            ids.any(|id| lost_roots.contains(&id))
         };
-        damaged.extend(manifest.roots.iter().filter(is_hurt).map(|root| root.id));
+        damaged.extend(manifest.roots.iter().filter(is_affected).map(|root| root.id));
         let files: Vec<String> = lost.iter().flat_map(|(entry, _)| entry.file_names()).collect();
-        quarantine::move_files_away(folder, files.iter().map(String::as_str), &reason)?;
-        found = Some(reason);
+        folder::quarantine_files(folder, &files, &reason)?;
+        damage = Some(reason);
     }
     remove_strays(folder, &manifest)?;
     let contents = IndexContents { manifest, segments };
     let mut writer =
-        IndexWriter::new(folder, lock, contents, root_list.clone(), wanted.seal_chunks);
-    let counted = find_miscounted_roots(&writer);
-    if let Some((root, reason)) = counted.first() {
-        refuse_unless(wanted.repairs, folder, reason)?;
-        found.get_or_insert_with(|| reason.clone());
+        IndexWriter::new(folder, lock, contents, root_list.clone(), options.seal_chunks);
+    let miscounted = find_miscounted_roots(&writer);
+    if let Some((root, reason)) = miscounted.first() {
+        refuse_unless(options.repairs, folder, reason)?;
+        damage.get_or_insert_with(|| reason.clone());
         damaged.insert(*root);
     }
-    damaged.extend(counted.into_iter().map(|(root, _)| root));
-    mark_damaged_roots(&mut writer, wanted.repairs, found.as_deref(), damaged, is_new)?;
+    damaged.extend(miscounted.into_iter().map(|(root, _)| root));
+    mark_damaged_roots(&mut writer, options.repairs, damage.as_deref(), damaged, is_new)?;
     Ok(writer)
 }
 
-/// Marks the roots that need repair, including those marked before, and stores the reason.
 fn mark_damaged_roots(
     writer: &mut IndexWriter,
     repairs: bool,
-    found: Option<&str>,
+    damage: Option<&str>,
     mut damaged: BTreeSet<RootId>,
     is_new: bool,
 ) -> Result<(), IndexError> {
@@ -124,9 +124,9 @@ fn mark_damaged_roots(
     damaged.extend(roots.keys().filter(|root| writer.root_list().is_damaged(**root)));
     damaged.retain(|root| roots.contains_key(root));
     if repairs && !damaged.is_empty() {
-        let hurt: Vec<Root> =
+        let affected: Vec<Root> =
             roots.values().filter(|root| damaged.contains(&root.id)).cloned().collect();
-        writer.root_list().mark_damaged(found, &hurt)?;
+        writer.root_list().mark_damaged(damage, &affected)?;
         writer.change_snapshot(|snapshot| {
             for root in Arc::make_mut(&mut snapshot.roots).values_mut() {
                 if damaged.contains(&root.id) {
@@ -134,7 +134,7 @@ fn mark_damaged_roots(
                 }
             }
         });
-    } else if is_new || found.is_some() {
+    } else if is_new || damage.is_some() {
         writer.change_snapshot(|_| {});
     }
     writer.commit()?;
@@ -148,29 +148,29 @@ fn mark_damaged_roots(
 /// there is no index yet.
 fn read_manifest(
     folder: &Path,
-    wanted: &IndexOptions,
+    options: &IndexOptions,
     root_list: &RootList,
 ) -> Result<Option<IndexManifest>, IndexError> {
     let former = match IndexManifest::read(folder) {
         Ok(None) if is_folder_empty(folder)? => return Ok(None),
         Ok(None) => {
-            let reason = format!("`{}` is missing", manifest::FILE);
+            let reason = format!("`{}` is missing", MANIFEST_FILE);
             return Err(IndexError::Damaged { path: folder.to_owned(), reason });
         }
-        Ok(Some(manifest)) => match manifest.check_model(&wanted.model, wanted.dimensions) {
+        Ok(Some(manifest)) => match manifest.check_model(&options.model, options.dimensions) {
             Ok(()) => return Ok(Some(manifest)),
             Err(mismatch) => {
-                refuse_to_discard(wanted, mismatch)?;
+                refuse_to_discard(options, mismatch)?;
                 Some(manifest)
             }
         },
         Err(older @ IndexError::OlderLayout { .. }) => {
-            refuse_to_discard(wanted, older)?;
+            refuse_to_discard(options, older)?;
             None
         }
         Err(error) => return Err(error),
     };
-    let mut manifest = IndexManifest::new(&wanted.model, wanted.dimensions);
+    let mut manifest = IndexManifest::new(&options.model, options.dimensions);
     let listed = root_list.roots();
     let mut roots = former.map_or_else(|| listed.clone(), |former| former.roots);
     let is_known = |lost: &Root, roots: &[Root]| roots.iter().any(|root| root.id == lost.id);
@@ -182,8 +182,8 @@ fn read_manifest(
     Ok(Some(manifest))
 }
 
-fn refuse_to_discard(wanted: &IndexOptions, mismatch: IndexError) -> Result<(), IndexError> {
-    match wanted.on_mismatch {
+fn refuse_to_discard(options: &IndexOptions, mismatch: IndexError) -> Result<(), IndexError> {
+    match options.on_mismatch {
         OnMismatch::Refuse => Err(mismatch),
         OnMismatch::Discard => {
             info!(reason = %mismatch, "discarding what another model or version indexed");
@@ -199,7 +199,6 @@ struct OpenedSegments {
     lost: Vec<(SegmentEntry, String)>,
 }
 
-/// Opens the segments that a manifest names.
 fn open_segments(
     folder: &Path,
     manifest: &IndexManifest,
@@ -233,7 +232,7 @@ fn open_segment(
     let mut live = LiveSegment::new(segment, Some(entry.number));
     if let Some(number) = entry.deleted {
         let read = deletions::read_deletions(folder, number, &mut live);
-        read.map_err(|error| (manifest::deletions_file_name(number), error))?;
+        read.map_err(|error| (deletions_file_name(number), error))?;
     }
     Ok(live)
 }
@@ -254,16 +253,16 @@ fn name_lost_files(lost: &[(SegmentEntry, String)]) -> Option<String> {
 fn find_miscounted_roots(writer: &IndexWriter) -> Vec<(RootId, String)> {
     let snapshot = writer.current().get();
     let completed = snapshot.roots.values().filter(|root| root.last_run.is_completed());
-    let counted = completed.map(|root| (root, snapshot.count(Some(root.chunk_owner()))));
-    let differ = counted.filter(|(root, chunks)| {
+    let counts = completed.map(|root| (root, snapshot.count(Some(root.chunk_owner()))));
+    let differ = counts.filter(|(root, chunks)| {
         let is_alone = root.repository.is_none();
         *chunks < root.counts.chunks || (is_alone && *chunks != root.counts.chunks)
     });
-    let said = differ.map(|(root, chunks)| {
+    let described = differ.map(|(root, chunks)| {
         let (name, wanted) = (&root.name, root.counts.chunks);
         (root.id, format!("`{name}` has {chunks} chunks where {wanted} belong"))
     });
-    said.collect()
+    described.collect()
 }
 
 /// Returns whether a folder has no files of an index. A process that was killed while it wrote the first manifest
@@ -280,10 +279,10 @@ fn remove_strays(folder: &Path, manifest: &IndexManifest) -> Result<(), IndexErr
         list_folder(folder)?.into_iter().filter(|name| is_index_file(name) && !kept.contains(name))
     {
         let path = folder.join(&name);
-        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            files::remove_folder(&path)?;
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            folder::remove_folder(&path)?;
         } else {
-            files::remove_file(&path)?;
+            folder::remove_file(&path)?;
         }
     }
     Ok(())
@@ -309,7 +308,7 @@ fn classify_error(folder: &Path, error: IndexError) -> IndexError {
     match error {
         IndexError::Io { ref source, .. } => {
             let reason = error.to_string();
-            match advice::system_advice(source) {
+            match system_advice(source) {
                 Some(advice) => IndexError::System { path, reason, advice },
                 None if is_damage(source) => IndexError::Damaged { path, reason },
                 None => error,

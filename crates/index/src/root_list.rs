@@ -12,7 +12,7 @@ use codeinfo_core::{IndexCounts, LastRun, Root, RootId};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use crate::{IndexError, files, quarantine};
+use crate::{IndexError, folder};
 
 /// Name of the list, next to the folder of the index; a copy is in the folder.
 const FILE: &str = "roots.json";
@@ -53,20 +53,20 @@ impl RootList {
     /// is moved away, or refused unless the index `repairs` itself.
     pub(crate) fn open(folder: &Path, repairs: bool) -> Result<Self, IndexError> {
         let (path, copy) = (folder.with_file_name(FILE), folder.join(FILE));
-        let listed = match read_list(&path) {
-            Ok(listed) => listed,
+        let stored = match read_list(&path) {
+            Ok(stored) => stored,
             Err(RootListError::Malformed(reason)) => {
                 let reason = format!("`{FILE}` cannot be read: {reason}");
                 if !repairs {
                     return Err(IndexError::Damaged { path: folder.to_owned(), reason });
                 }
-                quarantine::move_sibling_away(folder, FILE, &reason)?;
+                folder::quarantine_sibling(folder, FILE, &reason)?;
                 None
             }
             Err(RootListError::Failed(error)) => return Err(error),
         };
         // A missing copy is no failure.
-        let record = listed.or_else(|| read_list(&copy).ok().flatten()).unwrap_or_default();
+        let record = stored.or_else(|| read_list(&copy).ok().flatten()).unwrap_or_default();
         Ok(Self { path, copy, record: Arc::new(Mutex::new(record)) })
     }
 
@@ -76,7 +76,6 @@ impl RootList {
         record.is_whole || !record.roots.is_empty()
     }
 
-    /// Returns the listed roots.
     pub(crate) fn roots(&self) -> Vec<Root> {
         self.lock_record().roots.clone()
     }
@@ -86,29 +85,28 @@ impl RootList {
         self.lock_record().damaged.contains(&root)
     }
 
-    /// Describes the damage and the roots that are not yet repaired.
     pub(crate) fn describe_damage(&self) -> Option<String> {
         let record = self.lock_record();
-        let hurt = record.roots.iter().filter(|root| record.damaged.contains(&root.id));
-        let names: Vec<&str> = hurt.map(|root| root.name.as_str()).collect();
-        let found = record.damage.as_deref().unwrap_or("part of the index");
+        let damaged = record.roots.iter().filter(|root| record.damaged.contains(&root.id));
+        let names: Vec<&str> = damaged.map(|root| root.name.as_str()).collect();
+        let damage = record.damage.as_deref().unwrap_or("part of the index");
         let lost = record.lost.as_ref().map(|_| format!("; {LOST}"));
         if names.is_empty() && lost.is_none() {
             return None;
         }
         let repairing = (!names.is_empty()).then(|| format!("; repairing: {}", names.join(", ")));
         let (lost, repairing) = (lost.unwrap_or_default(), repairing.unwrap_or_default());
-        Some(format!("damaged: {found}{lost}{repairing}"))
+        Some(format!("damaged: {damage}{lost}{repairing}"))
     }
 
-    /// Records on disk that `roots` need repair, for the reason `found` or the one recorded before.
+    /// Records on disk that `roots` need repair, for the reason `damage` or the one recorded before.
     pub(crate) fn mark_damaged(
         &self,
-        found: Option<&str>,
+        damage: Option<&str>,
         roots: &[Root],
     ) -> Result<(), IndexError> {
         self.change_record(|record| {
-            record.damage = found.map(ToOwned::to_owned).or_else(|| record.damage.take());
+            record.damage = damage.map(ToOwned::to_owned).or_else(|| record.damage.take());
             for root in roots {
                 record.damaged.insert(root.id);
                 record.roots.retain(|known| known.id != root.id);
@@ -118,23 +116,23 @@ impl RootList {
     }
 
     /// Records on disk that the names of all roots of an index are lost, except those of `known`.
-    pub(crate) fn mark_lost(&self, found: &str, known: &[Root]) -> Result<(), IndexError> {
+    pub(crate) fn mark_lost(&self, reason: &str, known: &[Root]) -> Result<(), IndexError> {
         self.change_record(|record| {
             if record.lost.is_none() {
-                warn!(reason = found, "{LOST}");
+                warn!(reason, "{LOST}");
             }
-            record.damage.get_or_insert_with(|| found.to_owned());
+            record.damage.get_or_insert_with(|| reason.to_owned());
             record.lost = Some(known.iter().map(|root| root.id).collect());
         })
     }
 
     /// Replaces the list with the roots of the index. A root without an error has been repaired.
     pub(crate) fn update(&self, roots: &[Root]) -> Result<(), IndexError> {
-        let hurt: BTreeSet<RootId> =
+        let unfinished: BTreeSet<RootId> =
             roots.iter().filter(|root| !root.last_run.is_completed()).map(|root| root.id).collect();
         self.change_record(|record| {
             record.roots = roots.iter().map(without_counts).collect();
-            record.damaged.retain(|root| hurt.contains(root));
+            record.damaged.retain(|root| unfinished.contains(root));
             record.lost.take_if(|known| roots.iter().any(|root| !known.contains(&root.id)));
             record.damage.take_if(|_| record.damaged.is_empty() && record.lost.is_none());
             record.is_whole = true;
@@ -146,8 +144,8 @@ impl RootList {
     fn save_copies(&self) -> Result<(), IndexError> {
         let bytes = serde_json::to_vec_pretty(&*self.lock_record())?;
         for path in [&self.path, &self.copy] {
-            if files::read_file(path).ok().flatten().as_ref() != Some(&bytes) {
-                files::replace_file(path, &bytes)?;
+            if folder::read_file(path).ok().flatten().as_ref() != Some(&bytes) {
+                folder::replace_file(path, &bytes)?;
             }
         }
         Ok(())
@@ -159,7 +157,7 @@ impl RootList {
         change(&mut changed);
         changed.roots.sort_by_key(|root| root.id);
         if changed != *record {
-            files::replace_file(&self.path, &serde_json::to_vec_pretty(&changed)?)?;
+            folder::replace_file(&self.path, &serde_json::to_vec_pretty(&changed)?)?;
             *record = changed;
         }
         Ok(())
@@ -180,7 +178,7 @@ enum RootListError {
 
 /// Reads a list; `None` if there is no file.
 fn read_list(path: &Path) -> Result<Option<RootListRecord>, RootListError> {
-    match files::read_file(path) {
+    match folder::read_file(path) {
         Ok(bytes) => bytes
             .map(|bytes| serde_json::from_slice(&bytes))
             .transpose()

@@ -9,18 +9,18 @@ use std::{
 use codeinfo_core::{ChunkRecord, FileRecord, RootId, TermVector, inverse_document_frequency};
 use uuid::Uuid;
 
-use crate::{IndexHit, IndexScope, MAX_PAGE, StoredChunk};
 use crate::{
-    body,
+    IndexHit, IndexScope, MAX_PAGE, StoredChunk,
     build::file_id,
     codes::{self, QueryVector},
+    records,
     snapshot::{LiveSegment, Snapshot},
 };
 
 /// Factor and margin by which more chunks than requested are compared by whole codes, because upper bits are less
 /// precise.
-const NEAR: usize = 4;
-const MARGIN: usize = 64;
+const CANDIDATE_FACTOR: usize = 4;
+const CANDIDATE_MARGIN: usize = 64;
 /// Number of vectors that are compared at a time.
 const BLOCK: usize = 4096;
 /// Bytes of file records that are read at a time.
@@ -41,7 +41,12 @@ impl Snapshot {
             return Ok(Vec::new());
         }
         let query = QueryVector::from_unit(&codes::normalize(vector));
-        let mut near = TopChunks::new(self, NEAR * max_hits + MARGIN, f32::MIN, scope.among);
+        let mut near = TopChunks::new(
+            self,
+            CANDIDATE_FACTOR * max_hits + CANDIDATE_MARGIN,
+            f32::MIN,
+            scope.among,
+        );
         let mut similarities = vec![0.0; BLOCK];
         for (segment, live) in self.segments.iter().enumerate() {
             for run in live.segment.chunks.root_ranges(scope.owner) {
@@ -110,12 +115,14 @@ impl Snapshot {
         let mut all: Vec<(Uuid, ChunkPlace)> = Vec::new();
         for (segment, live) in self.segments.iter().enumerate() {
             let table = &live.segment.chunks;
-            let is_wanted = |place: u32| {
+            let is_candidate = |place: u32| {
                 !live.deleted_chunks.contains(place)
                     && owner.is_none_or(|owner| table.root_at(place) == Some(owner))
             };
-            let places =
-                table.places_after(after).filter(|(_, place)| is_wanted(*place)).take(max_chunks);
+            let places = table
+                .places_after(after)
+                .filter(|(_, place)| is_candidate(*place))
+                .take(max_chunks);
             all.extend(places.map(|(id, place)| (id, ChunkPlace { segment, place })));
         }
         all.sort_unstable_by_key(|(id, _)| *id);
@@ -143,7 +150,7 @@ impl Snapshot {
         for live in &self.segments {
             for range in live.file_ranges(root) {
                 live.segment.files.for_each_body(range, FILES_BLOCK, |body| {
-                    files.push(body::decode_file(root, body).ok_or(ErrorKind::InvalidData)?);
+                    files.push(records::decode_file(root, body).ok_or(ErrorKind::InvalidData)?);
                     Ok(())
                 })?;
             }
@@ -163,7 +170,6 @@ impl Snapshot {
         found.map(|(live, place)| read_file_record(live, root, place)).collect()
     }
 
-    /// Returns the number of chunks that have a term.
     fn count_chunks_with_term(&self, term: u32) -> usize {
         let count = |live: &LiveSegment| {
             let Some(list) = live.segment.terms.postings(term) else { return 0 };
@@ -202,7 +208,7 @@ impl Snapshot {
     fn read_record(&self, at: ChunkPlace) -> io::Result<ChunkRecord> {
         let table = &self.find_segment(at.segment)?.segment.chunks;
         let root = table.root_at(at.place).ok_or(ErrorKind::InvalidData)?;
-        body::decode_chunk(root, &table.read_body(at.place)?)
+        records::decode_chunk(root, &table.read_body(at.place)?)
             .ok_or_else(|| ErrorKind::InvalidData.into())
     }
 
@@ -213,7 +219,7 @@ impl Snapshot {
 
 fn read_file_record(live: &LiveSegment, root: RootId, place: u32) -> io::Result<FileRecord> {
     let body = live.segment.files.read_body(place)?;
-    body::decode_file(root, &body).ok_or_else(|| ErrorKind::InvalidData.into())
+    records::decode_file(root, &body).ok_or_else(|| ErrorKind::InvalidData.into())
 }
 
 /// Position of a chunk: the number of the segment in the snapshot, and the place in it.
@@ -253,7 +259,7 @@ impl<'a> TopChunks<'a> {
         Self { snapshot, limit, among, all: Vec::with_capacity(2 * limit), min_score }
     }
 
-    fn is_wanted(&self, at: ChunkPlace) -> bool {
+    fn is_candidate(&self, at: ChunkPlace) -> bool {
         let is_among = |among: &HashSet<Uuid>| {
             self.snapshot.chunk_id(at).is_some_and(|id| among.contains(&id))
         };
@@ -269,7 +275,7 @@ impl<'a> TopChunks<'a> {
             }
             for (score, place) in scores.iter().zip(lanes..) {
                 let at = ChunkPlace { place, ..first };
-                if self.min_score <= *score && self.is_wanted(at) {
+                if self.min_score <= *score && self.is_candidate(at) {
                     self.all.push(ScoredPlace { score: *score, at });
                     if self.all.len() == 2 * self.limit {
                         self.keep_best();

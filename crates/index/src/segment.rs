@@ -140,7 +140,6 @@ pub(crate) struct SegmentWriter<W> {
 }
 
 impl<W: Write> SegmentWriter<W> {
-    /// Begins a segment.
     pub(crate) fn new(to: W) -> Self {
         Self { to, spans: Vec::with_capacity(PARTS), start: 0, at: 0, hasher: Hasher::new() }
     }
@@ -152,7 +151,6 @@ impl<W: Write> SegmentWriter<W> {
         self.to.write_all(bytes)
     }
 
-    /// Ends the current part and begins the next one.
     pub(crate) fn end_part(&mut self, part: SegmentPart) {
         debug_assert_eq!(self.spans.len(), part as usize, "parts come in order");
         let checksum = std::mem::take(&mut self.hasher).finalize();
@@ -179,7 +177,6 @@ impl<W: Write> SegmentWriter<W> {
     }
 }
 
-/// Reads the positions of the parts.
 fn read_footer(source: &SegmentSource) -> io::Result<Vec<PartSpan>> {
     let end = source.len();
     let tail = source.read(end.saturating_sub(TAIL)..end)?;
@@ -198,7 +195,6 @@ fn read_footer(source: &SegmentSource) -> io::Result<Vec<PartSpan>> {
     postcard::from_bytes(&bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
-/// Computes the checksum of a range, reading a block at a time.
 fn compute_checksum(source: &SegmentSource, range: Range<u64>) -> io::Result<u32> {
     let mut hasher = Hasher::new();
     let mut at = range.start;

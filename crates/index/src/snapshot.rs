@@ -12,7 +12,7 @@ use std::{
 use codeinfo_core::{Root, RootId};
 use uuid::Uuid;
 
-use crate::{StorageSize, place_set::PlaceSet, segment::IndexSegment, table::RecordTable};
+use crate::{StorageSize, deletions::PlaceSet, segment::IndexSegment, table::RecordTable};
 
 /// A segment and its deletions since it was written.
 #[derive(Debug, Clone)]
@@ -42,7 +42,6 @@ impl LiveSegment {
         Self { segment: Arc::new(segment), number, deleted_chunks, deleted_files, saved: None }
     }
 
-    /// Returns the number of remaining chunks.
     pub(crate) fn chunk_count(&self) -> u32 {
         self.segment.chunks.len() - self.deleted_chunks.len()
     }
@@ -65,26 +64,11 @@ impl LiveSegment {
             .flat_map(|run| self.deleted_chunks.ranges_without(run))
     }
 
-    /// Returns the places of the remaining file records of a root.
     pub(crate) fn file_ranges(&self, root: RootId) -> impl Iterator<Item = Range<u32>> {
         self.segment
             .files
             .root_ranges(Some(root))
             .flat_map(|run| self.deleted_files.ranges_without(run))
-    }
-
-    fn remove_root_chunks(&mut self, root: RootId) {
-        delete_root_places(&self.segment.chunks, &mut self.deleted_chunks, root);
-    }
-
-    fn remove_root_files(&mut self, root: RootId) {
-        delete_root_places(&self.segment.files, &mut self.deleted_files, root);
-    }
-}
-
-fn delete_root_places(from: &RecordTable, deleted: &mut Arc<PlaceSet>, root: RootId) {
-    for place in from.root_ranges(Some(root)).flatten() {
-        Arc::make_mut(deleted).insert(place);
     }
 }
 
@@ -126,19 +110,17 @@ impl Snapshot {
             let weighted = u128::from(segment.byte_len()) * u128::from(own);
             let share = weighted.checked_div(all).and_then(|share| u64::try_from(share).ok());
             size.bytes += share.unwrap_or_default();
-            size.is_estimate |= 0 < own && u128::from(own) < all;
+            size.is_estimate |= own > 0 && u128::from(own) < all;
         }
         size
     }
 
-    /// Removes the chunks with these ids.
     pub(crate) fn remove_chunks(&mut self, ids: &HashSet<Uuid>) {
         for LiveSegment { segment, deleted_chunks, .. } in &mut self.segments {
             delete_places(&segment.chunks, deleted_chunks, ids);
         }
     }
 
-    /// Removes the file records with these ids.
     pub(crate) fn remove_files(&mut self, ids: &HashSet<Uuid>) {
         for LiveSegment { segment, deleted_files, .. } in &mut self.segments {
             delete_places(&segment.files, deleted_files, ids);
@@ -147,13 +129,19 @@ impl Snapshot {
 
     /// Removes a root with its file records, and its chunks unless `keeps_chunks`.
     pub(crate) fn remove_root(&mut self, root: RootId, keeps_chunks: bool) {
-        for live in &mut self.segments {
+        for LiveSegment { segment, deleted_chunks, deleted_files, .. } in &mut self.segments {
             if !keeps_chunks {
-                live.remove_root_chunks(root);
+                delete_root_places(&segment.chunks, deleted_chunks, root);
             }
-            live.remove_root_files(root);
+            delete_root_places(&segment.files, deleted_files, root);
         }
         Arc::make_mut(&mut self.roots).remove(&root);
+    }
+}
+
+fn delete_root_places(from: &RecordTable, deleted: &mut Arc<PlaceSet>, root: RootId) {
+    for place in from.root_ranges(Some(root)).flatten() {
+        Arc::make_mut(deleted).insert(place);
     }
 }
 
@@ -172,12 +160,10 @@ fn delete_places(from: &RecordTable, deleted: &mut Arc<PlaceSet>, ids: &HashSet<
 pub(crate) struct CurrentSnapshot(Arc<RwLock<Arc<Snapshot>>>);
 
 impl CurrentSnapshot {
-    /// Returns the current snapshot.
     pub(crate) fn get(&self) -> Arc<Snapshot> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the current snapshot.
     pub(crate) fn set(&self, state: Snapshot) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }

@@ -1,5 +1,6 @@
-//! The bytes of a segment: in memory until they are written, then in a file.
+//! Reads the bytes of a segment, which are in memory until a commit writes them to a file.
 
+use crate::folder;
 use std::{
     fs::File,
     io::{self, ErrorKind},
@@ -7,8 +8,6 @@ use std::{
     path::Path,
     sync::Arc,
 };
-
-use crate::files;
 
 /// Storage of the bytes. Clones share it.
 #[derive(Debug, Clone)]
@@ -21,7 +20,7 @@ pub(crate) enum SegmentSource {
 impl SegmentSource {
     /// Opens a regular file; fails for links, pipes and others.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = files::open_file(path, File::options().read(true))?;
+        let file = folder::open_regular_file(path, File::options().read(true))?;
         let length = file.metadata()?.len();
         Ok(Self::File(Arc::new(file), length))
     }
@@ -78,6 +77,15 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<(
     Ok(())
 }
 
+/// Decodes little-endian numbers of `N` bytes; `None` if bytes remain.
+pub(crate) fn decode_numbers<const N: usize, T>(
+    bytes: &[u8],
+    decode: impl Fn([u8; N]) -> T,
+) -> Option<Vec<T>> {
+    let (numbers, rest) = bytes.as_chunks();
+    rest.is_empty().then(|| numbers.iter().map(|bytes| decode(*bytes)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +106,12 @@ mod tests {
                 assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
             }
         }
+    }
+
+    #[test]
+    fn numbers_are_decoded_without_a_rest() {
+        assert_eq!(decode_numbers(&[1, 0, 0, 0], u32::from_le_bytes), Some(vec![1]));
+        assert_eq!(decode_numbers(&[1, 0, 0, 0, 2], u32::from_le_bytes), None);
+        assert_eq!(decode_numbers(&[0; 7], u64::from_le_bytes), None);
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use codeinfo_core::RootId;
 use uuid::Uuid;
 
-use crate::{numbers, source::SegmentSource};
+use crate::source::{SegmentSource, decode_numbers};
 
 /// Bytes of an id.
 const ID: usize = size_of::<uuid::Bytes>();
@@ -29,18 +29,14 @@ pub(crate) struct RecordKeys {
 
 impl RecordKeys {
     /// Adds a record after all others.
-    pub(crate) fn push(&mut self, id: Uuid, root: RootId) {
+    pub(crate) fn push(&mut self, id: Uuid, root: RootId, body_length: u32) {
         self.ids.push(id);
+        self.lengths.push(body_length);
         let end = self.len();
         match self.runs.last_mut() {
-            Some((of, last)) if *of == root => *last = end,
+            Some((last_root, last)) if *last_root == root => *last = end,
             _ => self.runs.push((root, end)),
         }
-    }
-
-    /// Adds the length of the next body.
-    pub(crate) fn push_body_length(&mut self, length: u32) {
-        self.lengths.push(length);
     }
 
     /// Sorts the ids after the last record was added.
@@ -50,7 +46,6 @@ impl RecordKeys {
         self.order.sort_unstable_by_key(|place| ids.get(*place as usize));
     }
 
-    /// Returns the number of records.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.ids.len()).unwrap_or(u32::MAX)
     }
@@ -86,7 +81,8 @@ impl RecordKeys {
         let (order, lengths) = rest.split_at_checked(count * 4)?;
         let (id_bytes, _) = ids.as_chunks();
         let ids = id_bytes.iter().map(|id| Uuid::from_bytes(*id)).collect();
-        let (order, lengths) = (numbers::decode_u32s(order)?, numbers::decode_u32s(lengths)?);
+        let order = decode_numbers(order, u32::from_le_bytes)?;
+        let lengths = decode_numbers(lengths, u32::from_le_bytes)?;
         let keys = Self { ids, order, runs, lengths };
         let is_order = keys.order.len() == count
             && keys.order.is_sorted_by(|a, b| match (keys.id_at(*a), keys.id_at(*b)) {
@@ -139,12 +135,10 @@ impl RecordTable {
         self.keys.len()
     }
 
-    /// Returns the id of the record at a place.
     pub(crate) fn id_at(&self, place: u32) -> Option<Uuid> {
         self.keys.id_at(place)
     }
 
-    /// Finds the record with an id.
     pub(crate) fn find_place(&self, id: Uuid) -> Option<u32> {
         let order = |place: &u32| self.id_at(*place).map_or(Ordering::Less, |other| other.cmp(&id));
         let at = self.keys.order.binary_search_by(order).ok()?;
@@ -158,7 +152,6 @@ impl RecordTable {
         self.keys.order.iter().skip(from).filter_map(|place| Some((self.id_at(*place)?, *place)))
     }
 
-    /// Returns the root that the record at a place belongs to.
     pub(crate) fn root_at(&self, place: u32) -> Option<RootId> {
         let at = self.keys.runs.partition_point(|(_, end)| *end <= place);
         self.keys.runs.get(at).map(|(root, _)| *root)
@@ -172,38 +165,36 @@ impl RecordTable {
             .map(|(start, (_, end))| start..*end)
     }
 
-    /// Returns the roots that have records in the table.
     pub(crate) fn roots(&self) -> impl Iterator<Item = RootId> {
         self.keys.runs.iter().map(|(root, _)| *root)
     }
 
-    /// Returns the length of the body of the record at a place.
     pub(crate) fn body_length(&self, place: u32) -> u32 {
         self.keys.lengths.get(place as usize).copied().unwrap_or_default()
     }
 
-    /// Passes consecutive bodies to `take`, about `block` bytes at a time.
+    /// Passes consecutive bodies to `visit`, about `block` bytes at a time.
     pub(crate) fn for_each_block(
         &self,
         places: Range<u32>,
         block: u64,
-        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+        mut visit: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let (mut at, end) = (self.body_start(places.start), self.body_start(places.end));
         while at < end {
             let next = end.min(at + block);
-            take(&self.source.read(at..next)?)?;
+            visit(&self.source.read(at..next)?)?;
             at = next;
         }
         Ok(())
     }
 
-    /// Passes each body of consecutive records to `take`, reading about `block` bytes at a time.
+    /// Passes each body of consecutive records to `visit`, reading about `block` bytes at a time.
     pub(crate) fn for_each_body(
         &self,
         places: Range<u32>,
         block: u64,
-        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+        mut visit: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut first = places.start;
         while first < places.end {
@@ -218,7 +209,7 @@ impl RecordTable {
                 let Some((body, after)) = rest.split_at_checked(length) else {
                     return Err(ErrorKind::UnexpectedEof.into());
                 };
-                take(body)?;
+                visit(body)?;
                 rest = after;
             }
             first = last + 1;
@@ -233,7 +224,6 @@ impl RecordTable {
         self.start + before.copied().unwrap_or_default()
     }
 
-    /// Reads the body of the record at a place.
     pub(crate) fn read_body(&self, place: u32) -> io::Result<Vec<u8>> {
         self.source.read(self.body_start(place)..self.body_start(place + 1))
     }
@@ -247,8 +237,7 @@ mod tests {
     fn keys() -> RecordKeys {
         let mut keys = RecordKeys::default();
         for (id, root) in [(9, 1), (8, 1), (7, 2)] {
-            keys.push(Uuid::from_u128(id), RootId(Uuid::from_u128(root)));
-            keys.push_body_length(2);
+            keys.push(Uuid::from_u128(id), RootId(Uuid::from_u128(root)), 2);
         }
         keys.sort();
         keys

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use crate::numbers::{self, read_varint, write_varint};
+use crate::source::decode_numbers;
 
 /// Bytes of a weight.
 const WEIGHT: usize = size_of::<f32>();
@@ -33,12 +33,13 @@ impl TermLists {
             all.extend(terms.iter().zip(weights).map(|(term, weight)| (*term, (place, *weight))));
         }
         all.sort_unstable_by_key(|(term, (place, _))| (*term, *place));
-        let mut made = Self::default();
-        for of_term in all.chunk_by(|a, b| a.0 == b.0) {
-            let postings: Vec<Posting> = of_term.iter().map(|(_, posting)| *posting).collect();
-            made.push_list(of_term.first().map_or(0, |(term, _)| *term), &postings);
+        let mut built = Self::default();
+        for postings_of_term in all.chunk_by(|a, b| a.0 == b.0) {
+            let postings: Vec<Posting> =
+                postings_of_term.iter().map(|(_, posting)| *posting).collect();
+            built.push_list(postings_of_term.first().map_or(0, |(term, _)| *term), &postings);
         }
-        made
+        built
     }
 
     /// Merges the lists of several segments. `place` returns the new place of a chunk
@@ -53,7 +54,7 @@ impl TermLists {
                 of_terms.entry(*term).or_default().push((number, at));
             }
         }
-        let (mut made, mut postings) = (Self::default(), Vec::new());
+        let (mut built, mut postings) = (Self::default(), Vec::new());
         for (term, lists) in of_terms {
             postings.clear();
             for (number, at) in lists {
@@ -64,22 +65,22 @@ impl TermLists {
                 postings.extend(moved);
             }
             if !postings.is_empty() {
-                made.push_list(term, &postings);
+                built.push_list(term, &postings);
             }
         }
-        made
+        built
     }
 
     /// Decodes the result of [`TermLists::encode`]; `None` if it contradicts itself.
     pub(crate) fn decode(directory: &[u8], lists: Vec<u8>) -> Option<Self> {
         let (ids, ends) = directory.split_at_checked(directory.len() / 12 * 4)?;
-        let (ids, ends) = (numbers::decode_u32s(ids)?, numbers::decode_u64s(ends)?);
+        let (ids, ends) =
+            (decode_numbers(ids, u32::from_le_bytes)?, decode_numbers(ends, u64::from_le_bytes)?);
         let is_ascending = ids.is_sorted_by(|a, b| a < b) && ends.is_sorted();
         let is_whole = ends.last().copied().unwrap_or_default() == lists.len() as u64;
         (is_ascending && is_whole && ids.len() == ends.len()).then_some(Self { ids, ends, lists })
     }
 
-    /// Encodes the directory and the lists.
     pub(crate) fn encode(&self) -> (Vec<u8>, &[u8]) {
         let ids = self.ids.iter().flat_map(|id| id.to_le_bytes());
         (ids.chain(self.ends.iter().flat_map(|end| end.to_le_bytes())).collect(), &self.lists)
@@ -161,6 +162,41 @@ impl Iterator for TermPostings<'_> {
 
 impl ExactSizeIterator for TermPostings<'_> {}
 
+/// Writes a number in as many bytes as it needs, seven bits in each (LEB128).
+#[expect(clippy::cast_possible_truncation, reason = "seven bits at a time")]
+fn write_varint(out: &mut Vec<u8>, mut number: u32) {
+    while number > 0x7f {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Reads a number that [`write_varint`] wrote and advances `bytes`.
+#[inline]
+fn read_varint(bytes: &mut &[u8]) -> Option<u32> {
+    // Most have one byte.
+    let (first, rest) = bytes.split_first()?;
+    if *first < 0x80 {
+        *bytes = rest;
+        return Some(u32::from(*first));
+    }
+    read_long_varint(bytes)
+}
+
+fn read_long_varint(bytes: &mut &[u8]) -> Option<u32> {
+    let mut number = 0;
+    for shift in [0, 7, 14, 21, 28] {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u32::from(byte & 0x7f) << shift;
+        if *byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,5 +246,20 @@ mod tests {
         assert_eq!(list_postings(&merged, 7), [(0, 1.0), (2, 1.0), (302, 4.0)]);
         assert_eq!(list_postings(&merged, 9), [(0, 2.0), (1, 3.0), (2, 2.0), (3, 3.0)]);
         assert!(TermLists::merge(&[&one], |_, _| None).ids.is_empty());
+    }
+
+    #[test]
+    fn numbers_come_back_in_few_bytes() {
+        for (number, length) in
+            [(0, 1), (127, 1), (128, 2), (16_383, 2), (16_384, 3), (u32::MAX, 5)]
+        {
+            let mut bytes = Vec::new();
+            write_varint(&mut bytes, number);
+            assert_eq!(bytes.len(), length);
+            let mut rest = bytes.as_slice();
+            assert_eq!((read_varint(&mut rest), rest), (Some(number), &[][..]));
+            assert_eq!(read_varint(&mut &bytes[..length - 1]), None);
+        }
+        assert_eq!(read_varint(&mut &[0x80; 9][..]), None);
     }
 }

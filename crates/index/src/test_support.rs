@@ -35,7 +35,6 @@ pub(crate) fn file(path: &str) -> FileRecord {
     FileRecord { root: ROOT, path, version, size: 1, modified_ns: 2, chunks: 3 }
 }
 
-/// Opens the index in `folder`.
 pub(crate) fn open(folder: &Path) -> IndexWriter {
     let wanted = IndexOptions {
         model: "test@1".to_owned(),

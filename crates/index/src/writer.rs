@@ -20,8 +20,8 @@ use uuid::Uuid;
 use crate::{
     IndexError, NewChunk,
     build::{self, file_id},
-    deletions, files,
-    folder_lock::FolderLock,
+    deletions::{self, PlaceSet},
+    folder::{self, FolderLock},
     manifest::{IndexManifest, SegmentEntry, segment_file_name},
     root_list::RootList,
     segment::{ChecksumScope, IndexSegment},
@@ -83,7 +83,6 @@ impl IndexWriter {
         }
     }
 
-    /// Returns the snapshot for readers.
     pub(crate) fn current(&self) -> &CurrentSnapshot {
         &self.current
     }
@@ -120,8 +119,8 @@ impl IndexWriter {
     }
 
     /// Removes the file records of a root with these paths.
-    pub fn remove_files(&mut self, of: RootId, paths: &[String]) {
-        let ids = paths.iter().map(|path| file_id(of, path)).collect();
+    pub fn remove_files(&mut self, root: RootId, paths: &[String]) {
+        let ids = paths.iter().map(|path| file_id(root, path)).collect();
         self.change_snapshot(|snapshot| snapshot.remove_files(&ids));
     }
 
@@ -143,7 +142,6 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Updates the separate list of roots.
     pub(crate) fn save_root_list(&self) {
         let roots: Vec<Root> = self.current.get().roots.values().cloned().collect();
         if let Err(error) = self.root_list.update(&roots) {
@@ -151,7 +149,6 @@ impl IndexWriter {
         }
     }
 
-    /// Replaces the current snapshot with a changed one.
     pub(crate) fn change_snapshot(&mut self, change: impl FnOnce(&mut Snapshot)) {
         let mut snapshot = Snapshot::clone(&self.current.get());
         change(&mut snapshot);
@@ -178,7 +175,7 @@ impl IndexWriter {
         });
         let snapshot = self.current.get();
         let in_memory = || snapshot.segments.iter().filter(|live| live.segment.is_in_memory());
-        if self.seal_chunks <= in_memory().map(LiveSegment::chunk_count).sum() {
+        if in_memory().map(LiveSegment::chunk_count).sum::<u32>() >= self.seal_chunks {
             return self.commit();
         }
         if in_memory().count() <= MAX_IN_MEMORY {
@@ -194,7 +191,6 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Builds a segment in memory with `write`.
     fn build_in_memory(
         &self,
         write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
@@ -218,8 +214,8 @@ impl IndexWriter {
         let sources = self.choose_sealed(&snapshot);
         if !sources.is_empty() {
             let number = self.take_number()?;
-            let made = write_merged(&self.folder, self.manifest.dimensions, &sources, number)?;
-            replace_segments(&mut snapshot, &sources, made);
+            let merged = write_merged(&self.folder, self.manifest.dimensions, &sources, number)?;
+            replace_segments(&mut snapshot, &sources, merged);
         }
         snapshot.segments.retain(|live| !live.is_empty());
         // If the rest fails, the next try need not write the segment again.
@@ -244,22 +240,22 @@ impl IndexWriter {
     pub(crate) fn finish_merge(
         &mut self,
         sources: &[LiveSegment],
-        mut made: Option<LiveSegment>,
+        mut merged: Option<LiveSegment>,
     ) -> Result<(), IndexError> {
         let mut snapshot = Snapshot::clone(&self.current.get());
-        let is_there = |source: &LiveSegment| {
+        let is_current = |source: &LiveSegment| {
             snapshot.segments.iter().any(|live| Arc::ptr_eq(&live.segment, &source.segment))
         };
-        if !sources.iter().all(is_there) {
-            if let Some(number) = made.and_then(|made| made.number) {
+        if !sources.iter().all(is_current) {
+            if let Some(number) = merged.and_then(|merged| merged.number) {
                 drop(fs::remove_file(self.folder.join(segment_file_name(number))));
             }
             return Ok(());
         }
-        if let Some(made) = &mut made {
-            copy_deletions(made, sources, &snapshot);
+        if let Some(merged) = &mut merged {
+            copy_deletions(merged, sources, &snapshot);
         }
-        replace_segments(&mut snapshot, sources, made);
+        replace_segments(&mut snapshot, sources, merged);
         self.change_snapshot(|current| *current = snapshot);
         self.commit()
     }
@@ -270,7 +266,6 @@ impl IndexWriter {
         Ok(self.manifest.take_number())
     }
 
-    /// Returns the folder of the index, and the length of its vectors.
     pub(crate) fn folder_and_dimensions(&self) -> (PathBuf, usize) {
         (self.folder.clone(), self.manifest.dimensions)
     }
@@ -284,11 +279,11 @@ impl IndexWriter {
         next.segments = Vec::with_capacity(snapshot.segments.len());
         for live in &mut snapshot.segments {
             let Some(number) = live.number else { continue };
-            let now = (live.deleted_chunks.len(), live.deleted_files.len());
-            if live.saved.map_or((0, 0), |saved| saved.counts) != now {
+            let counts = (live.deleted_chunks.len(), live.deleted_files.len());
+            if live.saved.map_or((0, 0), |saved| saved.counts) != counts {
                 let number = next.take_number();
                 deletions::write_deletions(&self.folder, number, live)?;
-                live.saved = Some(SavedDeletions { number, counts: now });
+                live.saved = Some(SavedDeletions { number, counts });
             }
             let tables = [&live.segment.chunks, &live.segment.files];
             let roots: BTreeSet<RootId> = tables.into_iter().flat_map(RecordTable::roots).collect();
@@ -351,42 +346,43 @@ pub(crate) fn write_merged(
     let path = folder.join(segment_file_name(number));
     let write = || {
         let mut options = File::options();
-        let mut file = files::open_file(&path, options.read(true).write(true).create_new(true))?;
+        let mut file =
+            folder::open_regular_file(&path, options.read(true).write(true).create_new(true))?;
         build::merge_segments(BufWriter::new(&mut file), dimensions, sources)?;
         file.sync_all()?;
         IndexSegment::open(SegmentSource::open(&path)?, dimensions, ChecksumScope::Memory)
     };
-    let made = write().map_err(|source| {
+    let merged = write().map_err(|source| {
         drop(fs::remove_file(&path));
         IndexError::io(&path, source)
     });
-    Ok(Some(LiveSegment::new(made?, Some(number))))
+    Ok(Some(LiveSegment::new(merged?, Some(number))))
 }
 
-/// Replaces segments with the one that was merged from them.
-fn replace_segments(snapshot: &mut Snapshot, sources: &[LiveSegment], made: Option<LiveSegment>) {
+fn replace_segments(snapshot: &mut Snapshot, sources: &[LiveSegment], merged: Option<LiveSegment>) {
     let is_source = |live: &LiveSegment| {
         sources.iter().any(|source| Arc::ptr_eq(&source.segment, &live.segment))
     };
     snapshot.segments.retain(|live| !is_source(live));
-    snapshot.segments.extend(made);
+    snapshot.segments.extend(merged);
 }
 
 /// Applies deletions of the sources since the merge began to the merged segment.
-fn copy_deletions(made: &mut LiveSegment, sources: &[LiveSegment], snapshot: &Snapshot) {
+fn copy_deletions(merged: &mut LiveSegment, sources: &[LiveSegment], snapshot: &Snapshot) {
     let places = build::map_places(sources);
     for (source, [chunks, files]) in sources.iter().zip(places) {
-        let is_now = |live: &&LiveSegment| Arc::ptr_eq(&source.segment, &live.segment);
-        let Some(now) = snapshot.segments.iter().find(is_now) else { continue };
-        for (from, to) in (0..).zip(chunks) {
-            if let Some(to) = to.filter(|_| now.deleted_chunks.contains(from)) {
-                Arc::make_mut(&mut made.deleted_chunks).insert(to);
-            }
-        }
-        for (from, to) in (0..).zip(files) {
-            if let Some(to) = to.filter(|_| now.deleted_files.contains(from)) {
-                Arc::make_mut(&mut made.deleted_files).insert(to);
-            }
+        let is_source = |live: &&LiveSegment| Arc::ptr_eq(&source.segment, &live.segment);
+        let Some(current) = snapshot.segments.iter().find(is_source) else { continue };
+        copy_moved_places(&current.deleted_chunks, chunks, &mut merged.deleted_chunks);
+        copy_moved_places(&current.deleted_files, files, &mut merged.deleted_files);
+    }
+}
+
+/// Copies places of `from` to their new places, which are listed by the former ones.
+fn copy_moved_places(from: &PlaceSet, new_places: Vec<Option<u32>>, to: &mut Arc<PlaceSet>) {
+    for (former, new) in (0..).zip(new_places) {
+        if let Some(new) = new.filter(|_| from.contains(former)) {
+            Arc::make_mut(to).insert(new);
         }
     }
 }
