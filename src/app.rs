@@ -390,7 +390,7 @@ pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
     builder.mode(0o700);
     builder.create(folder).await?;
     let own = folder.to_owned();
-    let closed = tokio::task::spawn_blocking(move || atomic::close_folder(&own)).await;
+    let closed = tokio::task::spawn_blocking(move || atomic::restrict_folder(&own)).await;
     if let Some(mode) = closed.map_err(std::io::Error::other)?? {
         warn!(
             data.folder = %folder.display(),

@@ -16,7 +16,10 @@ use codeinfo::{
     },
     config, run,
 };
-use codeinfo_core::{error::format_error_chain, task, telemetry};
+use codeinfo_core::{
+    error::{THREAD_LIMIT_ADVICE, format_error_chain},
+    task, telemetry,
+};
 
 /// Indexing allocates and frees memory on many threads; this allocator returns it to the system,
 /// whose own one keeps more than twice as much.
@@ -75,7 +78,7 @@ fn main() -> ExitCode {
     }
     telemetry::report_panics();
     if let Err(error) = task::can_start_threads() {
-        let reason = format!("cannot start a thread: {error}; {}", telemetry::TOO_MANY);
+        let reason = format!("cannot start a thread: {error}; {}", THREAD_LIMIT_ADVICE);
         return print_failure(&io::Error::new(error.kind(), reason), 1);
     }
     let runtime = match panic::catch_unwind(tokio::runtime::Runtime::new) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeinfo_core::{Secret, error::format_error_chain, tls};
+use codeinfo_core::{Secret, error::format_error_chain, install_crypto_provider};
 use codeinfo_http::reply::ErrorReply;
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
@@ -25,7 +25,7 @@ impl ApiClient {
     /// Creates a client for the server at `base`, such as `http://127.0.0.1:5010`. `key` identifies
     /// the owner.
     pub fn new(base: &str, key: Option<Secret>) -> Result<Self, CliError> {
-        tls::install_crypto_provider();
+        install_crypto_provider();
         // Proxies and certificates of the environment are for other machines.
         let built = reqwest::Client::builder().no_proxy().tls_certs_only([]).build();
         let http = built.map_err(|error| unreachable_error(base, &error))?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use codeinfo_codex::OtherVariables;
-use codeinfo_core::program::is_program;
+use codeinfo_core::paths::is_executable;
 
 /// Platform whose rules for folders apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,5 +74,5 @@ pub fn find_program(name: &str, path: &std::ffi::OsStr) -> Option<PathBuf> {
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
     folders
         .map(|folder| folder.join(&name))
-        .find(|file| file.metadata().is_ok_and(|found| is_program(&found)))
+        .find(|file| file.metadata().is_ok_and(|found| is_executable(&found)))
 }

@@ -44,7 +44,7 @@ impl QuestionScope {
             return Err(error);
         }
         if let Some(reference) = reference {
-            let found = paths.meant_root(roots, reference.trim());
+            let found = paths.find_enclosing_root(roots, reference.trim());
             let root = found.ok_or_else(|| UnknownRoot::new(reference, roots))?;
             if let Some(error) = nothing_in(std::slice::from_ref(root)) {
                 return Err(error);
@@ -68,7 +68,7 @@ impl QuestionScope {
         });
         // A repository without other trees needs no limit.
         let workplace = roots.iter().find(|root| Some(root.id) == tree);
-        let has_others = |tree: &&Root| roots.iter().any(|root| tree.has_other(root));
+        let has_others = |tree: &&Root| roots.iter().any(|root| tree.is_other_tree(root));
         let tree = workplace.filter(has_others).cloned();
         let tree_note = tree.as_ref().map(|tree| {
             format!(

@@ -83,7 +83,7 @@ fn read_file(folder: &RootDir, record: &FileRecord) -> Option<CurrentFile> {
     let is_settled = record.modified_ns != 0
         && record.modified_ns == facts.modified_ns
         && record.size == bytes.len() as u64;
-    let is_changed = !is_settled && !hash::is_of(&record.version, &bytes);
+    let is_changed = !is_settled && !hash::matches_content(&record.version, &bytes);
     let Some(decoded) = decode::decode_text(&bytes) else { return Some(GONE) };
     let content = CitedFileText::new(record.path.clone(), decoded.text.into_owned());
     Some(CurrentFile { content: Some(content), is_changed })

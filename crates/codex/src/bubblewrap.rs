@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::{atomic, program};
+use codeinfo_core::{atomic, paths::is_executable};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -91,8 +91,7 @@ fn build_script(path: &OsStr, codex: &[PathBuf], folder: &Path) -> Option<String
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
     let installed = folders.map(|folder| folder.join(NAME));
     let mut candidates = installed.chain(codex.iter().map(|folder| folder.join(BUNDLED)));
-    let bwrap =
-        candidates.find(|path| path.metadata().is_ok_and(|found| program::is_program(&found)))?;
+    let bwrap = candidates.find(|path| path.metadata().is_ok_and(|found| is_executable(&found)))?;
     let bwrap = quote_for_shell(&bwrap)?;
     let copies = quote_for_shell(&folder.join(COPIES))?;
     Some(format!("#!/bin/sh\nbwrap={bwrap}\ncopies={copies}\nbytes={MAX_MOUNT_BYTES}\n{SCRIPT}"))
@@ -103,7 +102,7 @@ fn quote_for_shell(path: &Path) -> Option<String> {
 }
 
 fn write_script(folder: &Path, text: &str) -> io::Result<()> {
-    atomic::private_folder(folder)?;
+    atomic::create_private_folder(folder)?;
     let file = folder.join(NAME);
     if fs::read_to_string(&file).is_ok_and(|written| written == text) {
         return Ok(());

@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use codeinfo_core::program;
+use codeinfo_core::paths::is_executable;
 use codeinfo_secrets::foreign::redact_message;
 use tokio::{fs, io::AsyncReadExt};
 
@@ -102,7 +102,7 @@ async fn on_path(settings: &crate::CodexSettings, name: &Path) -> Option<PathBuf
 }
 
 async fn is_program(path: &Path) -> bool {
-    fs::metadata(path).await.is_ok_and(|found| program::is_program(&found))
+    fs::metadata(path).await.is_ok_and(|found| is_executable(&found))
 }
 
 /// Returns the names of the variables that `.env` in `home` sets, which Codex reads as well.

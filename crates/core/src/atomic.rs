@@ -27,16 +27,16 @@ pub enum FileAccess {
 /// Creates a folder that only its user can access, below an existing folder.
 ///
 /// Fails if the path exists and is not a folder, or is a link to one.
-pub fn private_folder(path: &Path) -> io::Result<()> {
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
     match folder_builder(FileAccess::Owner).create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => real_folder(path).map(drop),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => folder_exists(path).map(drop),
         Ok(()) => path.parent().map_or(Ok(()), sync_folder),
         Err(error) => Err(error),
     }
 }
 
 /// Returns whether a folder exists at `path`. Fails if something else exists there.
-pub fn real_folder(path: &Path) -> io::Result<bool> {
+pub fn folder_exists(path: &Path) -> io::Result<bool> {
     match path.symlink_metadata() {
         Ok(found) if found.is_dir() => Ok(true),
         Ok(_) => {
@@ -53,7 +53,7 @@ pub fn real_folder(path: &Path) -> io::Result<bool> {
 pub fn write_atomically(path: &Path, bytes: &[u8], readers: FileAccess) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     // Removes what an earlier process left there.
-    absent_is_fine(match temporary.symlink_metadata() {
+    ignore_not_found(match temporary.symlink_metadata() {
         Ok(found) if found.is_dir() => fs::remove_dir_all(&temporary),
         Ok(_) => fs::remove_file(&temporary),
         Err(error) => Err(error),
@@ -152,7 +152,7 @@ fn folder_builder(_: FileAccess) -> fs::DirBuilder {
 ///
 /// Fails if the folder belongs to another account, which could put its own files there.
 #[cfg(unix)]
-pub fn close_folder(folder: &Path) -> io::Result<Option<u32>> {
+pub fn restrict_folder(folder: &Path) -> io::Result<Option<u32>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let found = fs::metadata(folder)?;
     let own = rustix::process::geteuid();
@@ -171,7 +171,7 @@ pub fn close_folder(folder: &Path) -> io::Result<Option<u32>> {
 
 /// On this platform a folder inherits the rights of its parent, which lies in the user's profile.
 #[cfg(not(unix))]
-pub fn close_folder(_: &Path) -> io::Result<Option<u32>> {
+pub fn restrict_folder(_: &Path) -> io::Result<Option<u32>> {
     Ok(None)
 }
 
@@ -229,18 +229,18 @@ pub fn temporary_path(path: &Path) -> PathBuf {
 
 /// Writes the list of a folder's files to disk. Does nothing outside Unix, where folders cannot be
 /// synced.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
+fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Removes a file. A missing file is no error.
 pub fn remove_file(path: &Path) -> io::Result<()> {
-    absent_is_fine(fs::remove_file(path))
+    ignore_not_found(fs::remove_file(path))
 }
 
 /// Removes a folder with its content. A missing folder is no error.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
-    absent_is_fine(fs::remove_dir_all(path))
+    ignore_not_found(fs::remove_dir_all(path))
 }
 
 /// Reads a file; returns `None` if it does not exist.
@@ -328,7 +328,7 @@ fn refuse_others(_: &Path, _: &File) -> io::Result<()> {
     Ok(())
 }
 
-fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {
+fn ignore_not_found(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

@@ -1,10 +1,6 @@
 //! Records that the store has for files and for the chunks cut from them.
 
-use std::{
-    fs::Metadata,
-    ops::Range,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::ops::Range;
 
 use codeinfo_chunk::ChunkKind;
 use codeinfo_lang::role::FileRole;
@@ -96,27 +92,22 @@ pub fn chunk_id(owner: RootId, path: &str, version: &str, place: usize) -> Uuid 
     Uuid::from_u64_pair(content_id.as_u64_pair().0, owner_id.as_u64_pair().1)
 }
 
-/// Returns when a file last changed, in nanoseconds since the Unix epoch, or 0 if unknown.
-///
-/// On Unix this is the later of the times of content and of metadata, because copying and unpacking
-/// may preserve the former.
-pub fn modified_ns(metadata: &Metadata) -> u64 {
-    let content = metadata.modified().map_or(0, nanoseconds_since_epoch);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let seconds = metadata.ctime();
-        let changed = seconds.saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec());
-        content.max(u64::try_from(changed).unwrap_or(0))
-    }
-    #[cfg(not(unix))]
-    content
+/// Sparse vector of weighted terms.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TermVector {
+    /// Term ids, strictly ascending.
+    pub indices: Vec<u32>,
+    /// Weights, one per term id.
+    pub values: Vec<f32>,
 }
 
-/// Returns the nanoseconds since the Unix epoch; 0 for times before it.
-pub fn nanoseconds_since_epoch(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+/// Returns the inverse document frequency that BM25 multiplies the weight of a term with. The term
+/// occurs in `matching_documents` of `total_documents`; rare terms get high values.
+#[expect(clippy::cast_precision_loss, reason = "it only needs to be about right")]
+pub fn inverse_document_frequency(matching_documents: usize, total_documents: usize) -> f32 {
+    let matching = matching_documents as f32;
+    let total = total_documents as f32;
+    (1.0 + (total - matching + 0.5) / (matching + 0.5)).ln()
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
-//! Error codes. Every error of the product has exactly one [`ErrorCode`].
-#![warn(missing_docs)]
+//! Error codes, one for every error of the product, and advice about failures of the system.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, io};
+
+/// Advice for when no thread or process can be started.
+pub const THREAD_LIMIT_ADVICE: &str =
+    "raise the limit of processes: `ulimit -u`, or `pids_limit` of the container";
 
 /// Kind of a failure, as clients see it. Each edge maps codes to an HTTP status or a JSON-RPC error
 /// once, in its `error.rs`.
@@ -116,11 +119,55 @@ pub fn format_error_chain(failure: &dyn Error) -> String {
     line
 }
 
+/// Returns advice about a failure of the system, such as a full disk or missing permissions. Such a
+/// failure does not mean that a file is damaged. `None` for other failures.
+pub fn system_advice(error: &io::Error) -> Option<&'static str> {
+    use io::ErrorKind;
+    let advice = match error.kind() {
+        ErrorKind::OutOfMemory | ErrorKind::WouldBlock => {
+            "nothing is damaged: let the process have more memory and threads and start it again"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "nothing is damaged: see that its user may read and write the folder and all it holds"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "nothing is damaged: make room on its disk, or raise the limit of file sizes, and start again"
+        }
+        ErrorKind::ResourceBusy
+        | ErrorKind::Interrupted
+        | ErrorKind::StaleNetworkFileHandle
+        | ErrorKind::TimedOut => DISK_AWAY,
+        _ => return advice_by_errno(error),
+    };
+    Some(advice)
+}
+
+const DISK_AWAY: &str = "nothing is damaged: see whether its disk is there, and start again";
+
+/// Returns advice about errors for which the standard library has no kind.
+#[cfg(unix)]
+fn advice_by_errno(error: &io::Error) -> Option<&'static str> {
+    use rustix::io::Errno;
+    match Errno::from_io_error(error)? {
+        Errno::MFILE | Errno::NFILE => Some(
+            "nothing is damaged: let the process open more files (`ulimit -n 4096`) and start it again",
+        ),
+        Errno::IO => {
+            Some("the disk does not answer as it should: see the system's log before anything else")
+        }
+        Errno::NOLCK => Some(DISK_AWAY),
+        _ => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn advice_by_errno(_: &io::Error) -> Option<&'static str> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io;
-
-    use super::format_error_chain;
+    use super::*;
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot open `a`: {0}")]
@@ -134,5 +181,23 @@ mod tests {
     fn a_chain_tells_each_cause_once() {
         let failure = Names(Repeats(io::Error::other("disk full")));
         assert_eq!(format_error_chain(&failure), "cannot start: cannot open `a`: disk full");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn exhausted_resources_and_refusals_have_advice_and_missing_files_have_none() {
+        use rustix::io::Errno;
+        let short = [
+            [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::ACCESS, Errno::PERM],
+            [Errno::ROFS, Errno::NOSPC, Errno::DQUOT, Errno::FBIG, Errno::IO, Errno::BUSY],
+        ];
+        for code in short.as_flattened() {
+            assert!(system_advice(&io::Error::from(*code)).is_some(), "{code}");
+        }
+        for code in [Errno::NOENT, Errno::NOTDIR, Errno::ISDIR, Errno::INVAL, Errno::EXIST] {
+            assert_eq!(system_advice(&io::Error::from(code)), None);
+        }
+        assert!(system_advice(&io::ErrorKind::OutOfMemory.into()).is_some());
+        assert_eq!(system_advice(&io::ErrorKind::InvalidData.into()), None);
     }
 }

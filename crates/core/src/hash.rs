@@ -70,7 +70,7 @@ pub fn split_omitted(version: &str) -> (&str, Option<OmissionRule>) {
 }
 
 /// Returns whether a version matches this content, in any revision and chunking method.
-pub fn is_of(known: &str, content: &[u8]) -> bool {
+pub fn matches_content(known: &str, content: &[u8]) -> bool {
     // Former revisions stored the whole hash.
     let hash = |version: &str| -> String {
         let hash = version.rsplit('-').next().unwrap_or_default();
@@ -113,7 +113,11 @@ mod tests {
         assert_eq!(versions[2], compute_file_version(b"a", ChunkingMethod::Planned));
         // Former revisions stored the whole hash.
         let former = versions[2].replace(REVISION, "1-") + &"0".repeat(32);
-        assert!(is_of(&former, b"a") && !is_of(&former, b"b") && is_of(&versions[1], b""));
+        assert!(
+            matches_content(&former, b"a")
+                && !matches_content(&former, b"b")
+                && matches_content(&versions[1], b"")
+        );
     }
 
     #[test]
@@ -124,7 +128,7 @@ mod tests {
         for rule in rules.into_iter().chain([OmissionRule::Binary]) {
             let omitted = omitted_version(&version, rule);
             assert_eq!(split_omitted(&omitted), (version.as_str(), Some(rule)));
-            assert!(is_of(&omitted, b"a") && is_current(&omitted));
+            assert!(matches_content(&omitted, b"a") && is_current(&omitted));
         }
     }
 }

@@ -1,11 +1,14 @@
-//! Identifiers. Each is parsed once at the edge, so a value is always well formed.
+//! Identifiers: ids, hosts and principals. Each is parsed once at the edge, so a value is always well formed.
 
-use std::{fmt, path::Path, str::FromStr};
+use std::{fmt, path::Path, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Host;
+/// Name of the owner as a principal.
+const OWNER: &str = "owner";
+/// Maximum bytes of the name of a token.
+const MAX_NAME_BYTES: usize = 64;
 
 /// Error for a text that is not a UUID in its hyphenated form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +91,7 @@ impl RootId {
 
     /// Returns the id of the commit called `name` in the repository at `canonical` on `host`. No
     /// folder has the same id, whatever its name.
-    pub fn of_commit(host: Option<&Host>, canonical: &Path, name: &str) -> Self {
+    pub fn from_commit(host: Option<&Host>, canonical: &Path, name: &str) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
         let space = host.map_or(&Uuid::NAMESPACE_URL, |host| &host.id);
         // Paths contain no zero byte, so no path gives the same bytes.
@@ -99,5 +102,95 @@ impl RootId {
     /// version per path and record. No root has these ids.
     pub fn former_record_ids(owner: Self) -> [Self; 4] {
         [b"former", b"formr2", b"formr3", b"formr4"].map(|name| Self(Uuid::new_v5(&owner.0, name)))
+    }
+}
+
+/// One of several hosts that share a store. Each host has its own files at a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Host {
+    /// Unique id of the host.
+    pub id: Uuid,
+    /// Name of the machine, for people.
+    pub name: String,
+}
+
+impl Host {
+    /// Returns the placeholder for roots that were indexed before hosts were told apart.
+    pub fn unknown() -> Self {
+        Self { id: Uuid::nil(), name: "an unknown host".to_owned() }
+    }
+
+    /// Returns whether the host is the placeholder.
+    pub fn is_unknown(&self) -> bool {
+        self.id.is_nil()
+    }
+}
+
+/// Proven identity of a client. Data stored for one principal is never visible to another. Clones
+/// share the name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Principal(Arc<str>);
+
+/// Error for a text that cannot be the name of a token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` cannot be the name of a token: it must be 1 to 64 letters, digits, `.`, `_` and `-`, and neither \
+     `{OWNER}` nor dots alone"
+)]
+pub struct InvalidPrincipal(String);
+
+impl Principal {
+    /// Returns the owner of the server: the user who can read the key file in its data folder.
+    pub fn owner() -> Self {
+        Self(OWNER.into())
+    }
+
+    /// Returns the name of the token, or `owner`, which no token can have.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns whether the principal is the owner.
+    pub fn is_owner(&self) -> bool {
+        &*self.0 == OWNER
+    }
+}
+
+/// Parses the name of a token.
+impl FromStr for Principal {
+    type Err = InvalidPrincipal;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPrincipal> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let fits = !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.bytes().all(is_plain);
+        // `.` and `..` have a meaning in the paths of URLs.
+        let is_name = fits && !text.bytes().all(|byte| byte == b'.');
+        if is_name && text != OWNER {
+            return Ok(Self(text.into()));
+        }
+        Err(InvalidPrincipal(text.chars().take(80).collect()))
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Principal;
+
+    #[test]
+    fn a_name_is_short_and_plain_and_never_that_of_the_owner() {
+        for name in ["a", "ci.build_1-2", "Owner", "..a", &"x".repeat(64)] {
+            assert_eq!(name.parse::<Principal>().unwrap().as_str(), name);
+        }
+        for text in ["", "owner", ".", "..", "a b", "a/b", "é", "a\n", &"x".repeat(65)] {
+            assert!(text.parse::<Principal>().is_err(), "{text:?}");
+        }
+        assert!(Principal::owner().is_owner());
+        assert!(!"Owner".parse::<Principal>().unwrap().is_owner());
     }
 }

@@ -1,54 +1,41 @@
-//! Defines the shared vocabulary of the product: identifiers, roots, chunks, hits, questions and
-//! segments.
+//! Shared vocabulary of the product: ids, roots, chunks, hits, questions, segments and errors.
 #![warn(missing_docs)]
 
-mod address;
 pub mod atomic;
 mod chunk;
 pub mod error;
 pub mod hash;
 mod hit;
-mod host;
 mod id;
-mod last_run;
 pub mod lines;
+mod network;
 mod omission;
-mod path_map;
 pub mod paths;
-mod plain;
-mod principal;
-pub mod program;
-mod question;
 mod root;
-mod secret;
 mod segment;
-mod sparse;
 pub mod task;
 pub mod telemetry;
+mod text;
 mod timestamp;
-pub mod tls;
-pub mod unicode;
-mod within;
 
-pub use address::is_internal_address;
-pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds_since_epoch};
+pub use chunk::{ChunkRecord, FileRecord, TermVector, chunk_id, inverse_document_frequency};
 pub use hit::{FileSummary, Hit, LineRange, ScoreParts};
-pub use host::Host;
-pub use id::{ConversationId, InvalidId, RootId, RunId, TurnId};
-pub use last_run::LastRun;
+pub use id::{ConversationId, Host, InvalidId, InvalidPrincipal, Principal, RootId, RunId, TurnId};
+pub use network::{install_crypto_provider, is_internal_address, is_tls_error};
 pub use omission::{
     OmissionRule, OmittedGroup, OmittedPaths, count_paths, explain_omission, list_omissions,
 };
-pub use path_map::PathMap;
-pub use plain::{count_things, plain_json, plain_line, plain_name, plain_word};
-pub use principal::{InvalidPrincipal, Principal};
-pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
-pub use root::{IndexCounts, IndexedCommit, Origin, Root, UnknownRoot};
-pub use secret::Secret;
-pub use segment::{CitationCounts, CitedRepository, ClaimCounts, Segment, UnconfirmedCitation};
-pub use sparse::{TermVector, inverse_document_frequency};
-pub use timestamp::Timestamp;
-pub use within::RootFilter;
+pub use paths::PathMap;
+pub use root::{IndexCounts, IndexedCommit, LastRun, Origin, Root, RootFilter, UnknownRoot};
+pub use segment::{
+    CitationCounts, CitedRepository, ClaimCounts, InvalidQuestion, MAX_QUESTION_BYTES, Question,
+    Segment, UnconfirmedCitation,
+};
+pub use text::{
+    CUT_MARK, MAX_TOOL_VALUE_BYTES, Secret, count_things, list_encodings, normalize_nfc,
+    plain_json, plain_line, plain_name, plain_word, truncate_marked,
+};
+pub use timestamp::{Timestamp, modified_ns, nanoseconds_since_epoch};
 
 /// Name of the tool with which Codex, or any other agent, searches the index.
 pub const SEARCH_TOOL: &str = "VectorSearch";

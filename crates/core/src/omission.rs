@@ -212,7 +212,7 @@ pub struct OmittedPaths {
     groups: BTreeMap<OmissionRule, OmittedGroup>,
     /// True if all paths are stored, for commands that list them.
     #[serde(skip)]
-    pub names_all: bool,
+    pub keeps_all_paths: bool,
 }
 
 impl OmittedPaths {
@@ -233,7 +233,7 @@ impl OmittedPaths {
 
     fn add_path(&mut self, rule: OmissionRule, path: String) {
         let group = self.groups.entry(rule).or_default();
-        if self.names_all {
+        if self.keeps_all_paths {
             group.paths.insert(path);
         } else {
             group.add_path(path);
@@ -308,7 +308,7 @@ impl OmittedPaths {
     ///
     /// If a rule omitted more paths than are stored, its counts stay until a run covers everything.
     #[must_use]
-    pub fn with_rest(mut self, before: &Self, is_covered: impl Fn(&str) -> bool) -> Self {
+    pub fn with_uncovered(mut self, before: &Self, is_covered: impl Fn(&str) -> bool) -> Self {
         for (rule, group) in &before.groups {
             let merged = self.groups.entry(*rule).or_default();
             let seen = std::mem::take(merged);
@@ -426,13 +426,14 @@ mod tests {
     #[test]
     fn a_run_of_a_part_leaves_what_is_known_of_the_rest() {
         let before = omitted(&["a.log", "src/b.log"], &["vendor"]);
-        let now = omitted(&["src/c.log"], &[]).with_rest(&before, |path| path.starts_with("src/"));
+        let now =
+            omitted(&["src/c.log"], &[]).with_uncovered(&before, |path| path.starts_with("src/"));
         assert_eq!(now, omitted(&["a.log", "src/c.log"], &["vendor"]));
         // Counts stay correct when not all paths are stored.
         let paths: Vec<String> = (0..100).map(|number| format!("src/{number:03}.log")).collect();
         let many: Vec<&str> = paths.iter().map(String::as_str).collect();
         let again = omitted(&["src/099.log"], &[])
-            .with_rest(&omitted(&many, &[]), |path| path == "src/099.log");
+            .with_uncovered(&omitted(&many, &[]), |path| path == "src/099.log");
         assert_eq!(again.groups().next().unwrap().1.files, 100);
     }
 

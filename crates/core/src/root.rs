@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{FileRecord, Host, LastRun, OmittedPaths, RootId, Timestamp};
+use super::{FileRecord, Host, OmittedPaths, RootId, Timestamp};
 
 /// An indexed folder or commit, as the store records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ impl Root {
     }
 
     /// Returns whether `other` is another tree of the same repository.
-    pub fn has_other(&self, other: &Self) -> bool {
+    pub fn is_other_tree(&self, other: &Self) -> bool {
         other.id != self.id && other.chunk_owner() == self.chunk_owner()
     }
 
@@ -154,7 +154,7 @@ impl Root {
 
 impl Origin {
     /// Returns whether two repositories are the same.
-    pub fn is_of(&self, other: &Self) -> bool {
+    pub fn is_same_repository(&self, other: &Self) -> bool {
         let is_same = |own: &Option<String>, other: &Option<String>| own.is_some() && own == other;
         self.store == other.store
             || is_same(&self.remote, &other.remote)
@@ -210,4 +210,76 @@ pub struct IndexCounts {
     pub chunks: u64,
     /// Chunks that the last run embedded.
     pub embedded: u64,
+}
+
+/// State of a root's index after the last run or a later check.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "state")]
+pub enum LastRun {
+    /// The run succeeded or was cancelled. Also the state before the first run.
+    Completed,
+    /// The run failed.
+    Failed {
+        /// Reason, for people.
+        reason: String,
+        /// True if the run resumes by itself, because the store was unavailable.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resumes: bool,
+    },
+    /// The run began and has not ended: it was killed, or a process is still working on it.
+    ///
+    /// Records of former versions without a state are read as this.
+    #[default]
+    Interrupted,
+    /// A later check found the index damaged.
+    Damaged,
+    /// The index was of another model or layout and was discarded.
+    Discarded,
+}
+
+impl LastRun {
+    /// Returns whether the index needs no repair.
+    pub fn is_completed(&self) -> bool {
+        *self == Self::Completed
+    }
+
+    /// Returns what is wrong and what to do, for people. `None` for completed runs.
+    pub fn error_message(&self) -> Option<&str> {
+        match self {
+            Self::Completed => None,
+            Self::Failed { reason, .. } => Some(reason),
+            Self::Interrupted => Some("the last run was interrupted; ingest again to complete it"),
+            Self::Damaged => Some("its index was damaged; ingest again to repair it"),
+            Self::Discarded => {
+                Some("its index was of another model or version; `codeinfo serve` indexes it again")
+            }
+        }
+    }
+}
+
+/// Filter for roots.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RootFilter {
+    /// All roots.
+    #[default]
+    Everything,
+    /// Only the root with this id.
+    Only(RootId),
+    /// All roots except the other trees of this root's repository.
+    Tree(RootId),
+}
+
+impl RootFilter {
+    /// Returns the roots that pass the filter. `roots` must be all roots of the index.
+    pub fn select_roots(self, roots: &[Root]) -> Vec<Root> {
+        let tree = match self {
+            Self::Tree(tree) => roots.iter().find(|root| root.id == tree),
+            Self::Everything | Self::Only(_) => None,
+        };
+        let is_seen = |root: &&Root| match self {
+            Self::Only(only) => root.id == only,
+            Self::Everything | Self::Tree(_) => tree.is_none_or(|tree| !tree.is_other_tree(root)),
+        };
+        roots.iter().filter(is_seen).cloned().collect()
+    }
 }

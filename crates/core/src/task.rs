@@ -2,18 +2,14 @@
 
 mod probe;
 mod retry;
-mod stall;
-mod threads;
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, io, num::NonZero, sync::Mutex, thread, time::Duration};
 
 use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use probe::CachedProbe;
-pub use retry::{BackoffSchedule, retry_until_success};
-pub use stall::{StallGuard, StallTracker};
-pub use threads::can_start_threads;
+pub use retry::{BackoffSchedule, StallGuard, StallTracker, retry_until_success};
 
 /// Owner of a group of tasks. Clones share the group.
 #[derive(Debug, Clone, Default)]
@@ -61,4 +57,26 @@ impl Tasks {
         self.tracker.close();
         tokio::time::timeout(grace, self.tracker.wait()).await.is_ok()
     }
+}
+
+/// Threads in addition to the workers: for file access and for the store's engine.
+const BESIDE_WORKERS: usize = 8;
+/// Stack size in bytes, enough for a thread that does nothing.
+const STACK_BYTES: usize = 64 * 1024;
+
+/// Starts as many threads as a command needs at the same time, and ends them.
+///
+/// Fails if one cannot be started. Libraries would panic or block forever later.
+pub fn can_start_threads() -> io::Result<()> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let gate = Mutex::new(());
+    thread::scope(|scope| {
+        let closed = gate.lock();
+        for _ in 0..workers + BESIDE_WORKERS {
+            let thread = thread::Builder::new().stack_size(STACK_BYTES);
+            thread.spawn_scoped(scope, || drop(gate.lock()))?;
+        }
+        drop(closed);
+        Ok(())
+    })
 }

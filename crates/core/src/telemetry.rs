@@ -1,30 +1,53 @@
-//! Logging and metrics. Logs go to standard error because standard output carries answers.
+//! Logging, panic reports and metrics. Logs go to standard error because standard output carries answers.
 
 mod failures;
-mod log_file;
 mod metrics;
-mod panics;
-mod settings;
 
 use std::{
+    backtrace::{Backtrace, BacktraceStatus},
+    fs::{self, File},
     io::{self, IsTerminal, Stderr, StderrLock, Write},
+    panic::{self, PanicHookInfo},
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
     time::Duration,
 };
 
+use tracing::error;
 use tracing_subscriber::{
     EnvFilter,
     fmt::{MakeWriter, writer::BoxMakeWriter},
 };
 
 pub use failures::{FailureLog, FailureRecord, TURN_FAILED};
-use log_file::{LOG_FILE, LogFile};
 pub use metrics::{
-    LabelledCounter, LabelledTimer, OutcomeLabel, REQUEST, RequestLabel, ServerMetrics,
+    LabelledCounter, LabelledTimer, OutcomeLabel, REQUEST_TOOLKIT, RequestLabel, ServerMetrics,
     ToolCallLabel, ToolkitLabel, ToolkitStartLabel, ToolkitUseLabel,
 };
-pub use panics::{TOO_MANY, report_panics};
-pub use settings::{LogFormat, LogSettings};
+
+use crate::{atomic, error::THREAD_LIMIT_ADVICE};
+
+/// Settings of the log's level and format.
+#[derive(Debug, Clone)]
+pub struct LogSettings {
+    /// A `tracing` filter such as `info` or `codeinfo=debug`.
+    pub level: String,
+    /// True if the user chose the level.
+    pub chosen: bool,
+    /// Format of the log lines.
+    pub format: LogFormat,
+}
+
+/// Format of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// Plain text.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
 
 /// Errors that prevent logging from starting.
 #[derive(Debug, thiserror::Error)]
@@ -103,5 +126,125 @@ impl<'a> MakeWriter<'a> for TerminalLog {
         // If the terminal is gone, the write of the line itself fails and reports it.
         lock.write_all(self.wipe).ok();
         lock
+    }
+}
+
+/// Installs a panic hook that reports each panic as one line.
+///
+/// A panic of the main thread ends the program and is printed to standard error. Any other panic
+/// fails one piece of work and is logged.
+pub fn report_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let line = format_panic_line(panic);
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let backtrace = Backtrace::capture();
+        if thread::current().name() == Some("main") {
+            // A log file would hide the last line of a program that ends.
+            drop(writeln!(io::stderr(), "codeinfo: {line} (at {place})"));
+        } else {
+            error!(panic.reason = line, panic.place = place, "a piece of work panicked");
+        }
+        if backtrace.status() == BacktraceStatus::Captured {
+            drop(writeln!(io::stderr(), "{backtrace}"));
+        }
+    }));
+}
+
+fn format_panic_line(panic: &PanicHookInfo) -> String {
+    let payload = panic.payload_as_str().unwrap_or("no reason is known");
+    let reason = payload.lines().next().unwrap_or_default();
+    // Matches EAGAIN in the text of the standard library, because libraries do not pass the error
+    // on.
+    let is_limit = reason.contains("os error 11)") || reason.contains("Os { code: 11,");
+    if is_limit { format!("{reason}; {THREAD_LIMIT_ADVICE}") } else { reason.to_owned() }
+}
+
+/// Name of the log file in the data folder. The previous file has `.1` appended to its name.
+const LOG_FILE: &str = "codeinfo.log";
+/// Size in bytes at which the file is rotated.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Log file that is opened on the first line and rotated when it is full.
+struct LogFile {
+    path: PathBuf,
+    open: Mutex<Option<OpenLogFile>>,
+}
+
+struct OpenLogFile {
+    file: File,
+    bytes: u64,
+}
+
+/// Writer for one log line.
+struct LineWriter<'a> {
+    path: &'a Path,
+    open: MutexGuard<'a, Option<OpenLogFile>>,
+}
+
+impl LogFile {
+    fn new(path: PathBuf) -> Self {
+        Self { path, open: Mutex::default() }
+    }
+}
+
+impl<'a> MakeWriter<'a> for LogFile {
+    type Writer = LineWriter<'a>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        // A panic in the middle of a line must not stop the log.
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        LineWriter { path: &self.path, open }
+    }
+}
+
+impl OpenLogFile {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = atomic::open_regular_file(path, File::options().append(true).create(true))?;
+        Ok(Self { bytes: file.metadata()?.len(), file })
+    }
+}
+
+impl Write for LineWriter<'_> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.open.as_ref().is_some_and(|open| open.bytes > MAX_BYTES) {
+            *self.open = None;
+            fs::rename(self.path, self.path.with_added_extension("1"))?;
+        }
+        if self.open.is_none() {
+            *self.open = Some(OpenLogFile::open(self.path)?);
+        }
+        let Some(open) = self.open.as_mut() else { return Ok(line.len()) };
+        open.file.write_all(line)?;
+        open.bytes += line.len() as u64;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_log_becomes_the_one_before_and_no_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOG_FILE);
+        let log = LogFile::new(path.clone());
+        let line = vec![b'a'; 1 << 20];
+        for _ in 0..12 {
+            log.make_writer().write_all(&line).unwrap();
+        }
+        let size = |name| folder.path().join(name).metadata().unwrap().len();
+        assert_eq!((size("codeinfo.log"), size("codeinfo.log.1")), (2 << 20, 5 << 20));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        fs::remove_file(&path).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+            assert!(LogFile::new(path).make_writer().write_all(b"a").is_err());
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    fs::Metadata,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -52,6 +53,29 @@ impl fmt::Display for Timestamp {
         let time = jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::MAX);
         write!(to, "{time:.3}")
     }
+}
+
+/// Returns when a file last changed, in nanoseconds since the Unix epoch, or 0 if unknown.
+///
+/// On Unix this is the later of the times of content and of metadata, because copying and unpacking
+/// may preserve the former.
+pub fn modified_ns(metadata: &Metadata) -> u64 {
+    let content = metadata.modified().map_or(0, nanoseconds_since_epoch);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let seconds = metadata.ctime();
+        let changed = seconds.saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec());
+        content.max(u64::try_from(changed).unwrap_or(0))
+    }
+    #[cfg(not(unix))]
+    content
+}
+
+/// Returns the nanoseconds since the Unix epoch; 0 for times before it.
+pub fn nanoseconds_since_epoch(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -260,7 +260,9 @@ impl ConfigFiles {
     /// Returns whether the folder of a configuration exists. Fails if a part of its path is a link.
     fn has_folder(&self, folder: &Path) -> Result<bool, CredentialError> {
         for path in [&self.data_dir.join(FOLDER), &self.configs_folder(), folder] {
-            if !atomic::real_folder(path).map_err(|error| CredentialError::for_file(path, error))? {
+            if !atomic::folder_exists(path)
+                .map_err(|error| CredentialError::for_file(path, error))?
+            {
                 return Ok(false);
             }
         }

@@ -19,7 +19,7 @@ const GENERATIONS: &str = "generations";
 /// Returns the highest recorded generation of `name`, or 0 without a record.
 pub(super) fn read_highest(data_dir: &Path, name: &str) -> Result<u64, CredentialError> {
     let folder = data_dir.join(FOLDER).join(GENERATIONS);
-    if !atomic::real_folder(&folder).map_err(|error| CredentialError::for_file(&folder, error))? {
+    if !atomic::folder_exists(&folder).map_err(|error| CredentialError::for_file(&folder, error))? {
         return Ok(0);
     }
     let path = folder.join(name);

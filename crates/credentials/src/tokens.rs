@@ -421,7 +421,7 @@ fn read_tokens(data_dir: &Path) -> Result<(Vec<Arc<LiveToken>>, u64), Credential
     let path = token_file_path(data_dir);
     let failed = |error| CredentialError::for_file(&path, error);
     if let Some(folder) = path.parent() {
-        atomic::real_folder(folder).map_err(failed)?;
+        atomic::folder_exists(folder).map_err(failed)?;
     }
     let Some(bytes) = atomic::read_if_exists(&path, FileAccess::Owner).map_err(failed)? else {
         return Ok((Vec::new(), generations::read_highest(data_dir, NAME)?));

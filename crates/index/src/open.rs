@@ -12,12 +12,11 @@ use std::{
     sync::Arc,
 };
 
-use codeinfo_core::{LastRun, Root, RootId};
+use codeinfo_core::{LastRun, Root, RootId, error::system_advice};
 use tracing::info;
 
 use crate::{
     IndexError, IndexOptions, OnMismatch, deletions,
-    error::system_advice,
     folder::{self, FolderLock},
     manifest::{
         IndexManifest, MANIFEST_FILE, SegmentEntry, deletions_file_name, segment_file_name,

@@ -74,7 +74,7 @@ pub fn discover_files(
     walk_root(
         &open_folder(root)?,
         way,
-        WalkMode::Files { max_bytes: max_file_bytes, names_all: false },
+        WalkMode::Files { max_bytes: max_file_bytes, keeps_all_paths: false },
     )
 }
 

@@ -58,7 +58,7 @@ pub fn explain_folder(
         pulse: &pulse,
     };
     let folder = discover::open_folder(root)?;
-    let wanted = WalkMode::Files { max_bytes: max_file_bytes, names_all: true };
+    let wanted = WalkMode::Files { max_bytes: max_file_bytes, keeps_all_paths: true };
     let mut discovered = discover::walk_root(&folder, way, wanted)?;
     let mut omitted = std::mem::take(&mut discovered.omitted);
     for skipped in &discovered.skipped {

@@ -458,7 +458,7 @@ impl Run<'_> {
         self.root.private_files = Some(self.private_files());
         self.root.omitted = match (&self.part, &before) {
             (Some(scope), Some(before)) => {
-                omitted.with_rest(&before.omitted, |path| scope.covers(path))
+                omitted.with_uncovered(&before.omitted, |path| scope.covers(path))
             }
             _ => omitted,
         };

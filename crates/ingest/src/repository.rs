@@ -149,7 +149,8 @@ fn normalize_remote(address: &Url) -> Option<String> {
 /// Returns the id of a repository with trees on several hosts: its former id, or that of another of
 /// its trees.
 fn find_shared_id(id: RootId, origin: &Origin, roots: &[Root]) -> RootId {
-    let is_of = |root: &&Root| root.origin.as_ref().is_some_and(|other| other.is_of(origin));
+    let is_of =
+        |root: &&Root| root.origin.as_ref().is_some_and(|other| other.is_same_repository(origin));
     let alike =
         roots.iter().filter(is_of).filter_map(|root| Some((root.id != id, root.repository?)));
     alike.min().map_or_else(|| origin.repository_id(), |(_, repository)| repository)

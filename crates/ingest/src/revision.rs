@@ -29,7 +29,7 @@ pub(super) fn root_id(
 ) -> RootId {
     match revision {
         None => RootId::from_host_path(host, path),
-        Some(revision) => RootId::of_commit(host, &revision.folder, &revision.name),
+        Some(revision) => RootId::from_commit(host, &revision.folder, &revision.name),
     }
 }
 

@@ -23,7 +23,7 @@ impl SearchScope {
     pub(super) fn for_tree(tree: Option<RootId>, roots: &[Root]) -> Self {
         let tree_root = tree.and_then(|tree| roots.iter().find(|root| root.id == tree));
         let tree_and_others = tree_root.map(|tree| {
-            let others = roots.iter().filter(|root| tree.has_other(root));
+            let others = roots.iter().filter(|root| tree.is_other_tree(root));
             (tree.id, others.map(|root| root.id).collect::<HashSet<_>>())
         });
         Self { only: None, tree: tree_and_others.filter(|(_, others)| !others.is_empty()) }

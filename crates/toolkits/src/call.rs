@@ -8,7 +8,7 @@ use std::{
 
 use codeinfo_core::{
     Principal,
-    telemetry::{OutcomeLabel, REQUEST, ToolCallLabel, to_milliseconds},
+    telemetry::{OutcomeLabel, REQUEST_TOOLKIT, ToolCallLabel, to_milliseconds},
 };
 use codeinfo_mcp::McpToolResult;
 use serde_json::{Map, Value};
@@ -129,7 +129,7 @@ impl ToolkitGateway {
         let owner = Principal::owner();
         let is_chosen = member.origin() == ToolkitOrigin::Request
             || member.client().owner().is_some_and(|other| other != owner.as_str());
-        if is_chosen { REQUEST.to_owned() } else { member.name().to_string() }
+        if is_chosen { REQUEST_TOOLKIT.to_owned() } else { member.name().to_string() }
     }
 
     async fn call_with_checks(

@@ -16,7 +16,7 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 /// Maximum number of parts of a path that is resolved.
 const MAX_PARTS: usize = 64;
 
-/// Finds the root for `reference`: as in [`PathMap::meant_root`], by a `file://` URL, or through a
+/// Finds the root for `reference`: as in [`PathMap::find_enclosing_root`], by a `file://` URL, or through a
 /// link.
 pub async fn find_root(
     paths: &PathMap,
@@ -25,7 +25,7 @@ pub async fn find_root(
 ) -> Result<Root, UnknownRoot> {
     let path = read_file_url(reference.trim());
     let text = path.to_str().unwrap_or_default();
-    if let Some(root) = paths.meant_root(roots, text) {
+    if let Some(root) = paths.find_enclosing_root(roots, text) {
         return Ok(root.clone());
     }
     let real = follow_link(&paths.to_server_path(&path), roots).await;

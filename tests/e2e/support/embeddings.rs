@@ -101,7 +101,7 @@ impl Embeddings {
     /// Answers as it should, over connections encrypted for `localhost`, to who trusts
     /// `tests/fixtures/tls/ca.pem`.
     pub(crate) async fn encrypted() -> Self {
-        codeinfo_core::tls::install_crypto_provider();
+        codeinfo_core::install_crypto_provider();
         let certificate = CertificateDer::from_pem_file(tls("server.pem")).unwrap();
         let key = PrivateKeyDer::from_pem_file(tls("server.key")).unwrap();
         let settings = ServerConfig::builder().with_no_client_auth();

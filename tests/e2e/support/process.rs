@@ -270,7 +270,7 @@ pub(crate) async fn run_without_namespaces(
 
 /// A client that speaks to this machine only.
 pub(crate) fn http() -> reqwest::Client {
-    codeinfo_core::tls::install_crypto_provider();
+    codeinfo_core::install_crypto_provider();
     reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
 }
 

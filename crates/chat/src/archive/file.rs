@@ -103,7 +103,7 @@ pub(super) fn write_conversation(
     path: &Path,
     conversation: &mut ArchivedConversation,
 ) -> Result<u64, ArchiveError> {
-    atomic::private_folder(folder).map_err(|error| ArchiveError::for_file(folder, error))?;
+    atomic::create_private_folder(folder).map_err(|error| ArchiveError::for_file(folder, error))?;
     let mut lines: Vec<String> =
         conversation.turns.iter().map(|turn| json!(turn).to_string()).collect();
     let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();

@@ -111,7 +111,7 @@ impl Inner {
 
     fn write_owners(&self, owned: &[OwnedConversation]) -> std::io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        atomic::private_folder(folder)?;
+        atomic::create_private_folder(folder)?;
         atomic::write_atomically(&folder.join(FILE), &serde_json::to_vec(owned)?, FileAccess::Owner)
     }
 }

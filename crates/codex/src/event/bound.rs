@@ -1,5 +1,6 @@
 //! Bounds the size of each event.
 
+use codeinfo_core::{MAX_TOOL_VALUE_BYTES, truncate_marked};
 use serde_json::Value;
 
 use super::{CodexEvent, CodexToolCall};
@@ -7,10 +8,6 @@ use super::{CodexEvent, CodexToolCall};
 /// Maximum bytes of an event's text. The cut leaves no mark: code that shows texts has lower bounds and detects
 /// the excess itself.
 pub const MAX_TEXT_BYTES: usize = 2 * 1024 * 1024;
-/// Maximum bytes of a tool call's parameters and of its result. The model gets less of it, 48,000 bytes.
-pub(super) const MAX_TOOL_BYTES: usize = 64 * 1024;
-/// Mark for omitted content.
-const CUT: &str = "[cut: more than 64 KiB]";
 /// Bytes counted for each value in addition to its text.
 const ENTRY_BYTES: usize = 16;
 
@@ -20,10 +17,10 @@ pub(super) fn truncate_text(mut text: String) -> String {
     text
 }
 
-/// Cuts a JSON value to about [`MAX_TOOL_BYTES`]. The text that exceeds the limit is cut and marked, and all
+/// Cuts a JSON value to about [`MAX_TOOL_VALUE_BYTES`]. The text that exceeds the limit is cut and marked, and all
 /// later entries are left out.
 pub(super) fn truncate_value(mut value: Value) -> Value {
-    truncate_within(&mut value, &mut MAX_TOOL_BYTES.clone());
+    truncate_within(&mut value, &mut MAX_TOOL_VALUE_BYTES.clone());
     value
 }
 
@@ -33,8 +30,7 @@ fn truncate_within(value: &mut Value, room: &mut usize) {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(text) => {
             if text.len() > *room {
-                text.truncate(text.floor_char_boundary(*room));
-                text.push_str(CUT);
+                truncate_marked(text, *room);
                 *room = 0;
             } else {
                 *room -= text.len();
@@ -102,6 +98,7 @@ pub(super) fn estimate_value_bytes(value: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use codeinfo_core::CUT_MARK;
     use serde_json::json;
 
     use super::*;
@@ -110,8 +107,8 @@ mod tests {
     fn values_are_cut_where_they_get_too_large_and_marked() {
         let small = json!({ "a": ["b", 1, null, { "c": true }] });
         assert_eq!(truncate_value(small.clone()), small);
-        let long = "é".repeat(MAX_TOOL_BYTES);
-        let many: Vec<Value> = (0..MAX_TOOL_BYTES).map(Value::from).collect();
+        let long = "é".repeat(MAX_TOOL_VALUE_BYTES);
+        let many: Vec<Value> = (0..MAX_TOOL_VALUE_BYTES).map(Value::from).collect();
         for large in [
             json!({ "content": [{ "text": long }, { "text": "more" }] }),
             json!({ "a": long, "b": long }),
@@ -120,12 +117,16 @@ mod tests {
         ] {
             let cut = truncate_value(large);
             assert!(
-                cut.to_string().contains(CUT) && estimate_value_bytes(&cut) < MAX_TOOL_BYTES + 200,
+                cut.to_string().contains(CUT_MARK)
+                    && estimate_value_bytes(&cut) < MAX_TOOL_VALUE_BYTES + 200,
                 "{}",
                 estimate_value_bytes(&cut)
             );
         }
-        assert!(estimate_value_bytes(&truncate_value(json!(many))) <= MAX_TOOL_BYTES + ENTRY_BYTES);
+        assert!(
+            estimate_value_bytes(&truncate_value(json!(many)))
+                <= MAX_TOOL_VALUE_BYTES + ENTRY_BYTES
+        );
         assert_eq!(truncate_text("é".repeat(MAX_TEXT_BYTES)).len(), MAX_TEXT_BYTES);
     }
 }

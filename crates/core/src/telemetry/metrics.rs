@@ -50,7 +50,7 @@ pub struct OutcomeLabel {
 pub struct ToolCallLabel {
     /// `local` or `mcp`.
     pub source: &'static str,
-    /// Name of the toolkit, or empty for CodeInfo's own tools. See [`REQUEST`].
+    /// Name of the toolkit, or empty for CodeInfo's own tools. See [`REQUEST_TOOLKIT`].
     pub toolkit: String,
     /// `ok`, or the reason why there is no result.
     pub outcome: &'static str,
@@ -59,7 +59,7 @@ pub struct ToolCallLabel {
 /// Labels of a turn that used a toolkit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ToolkitUseLabel {
-    /// See [`REQUEST`].
+    /// See [`REQUEST_TOOLKIT`].
     pub toolkit: String,
     /// Configuration layer that named the toolkit.
     pub origin: &'static str,
@@ -68,7 +68,7 @@ pub struct ToolkitUseLabel {
 /// Labels of a toolkit start.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ToolkitStartLabel {
-    /// See [`REQUEST`].
+    /// See [`REQUEST_TOOLKIT`].
     pub toolkit: String,
     /// `ok` or `failed`.
     pub outcome: &'static str,
@@ -77,13 +77,13 @@ pub struct ToolkitStartLabel {
 /// Label with the name of a toolkit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ToolkitLabel {
-    /// See [`REQUEST`].
+    /// See [`REQUEST_TOOLKIT`].
     pub toolkit: String,
 }
 
 /// Label value for toolkits that requests define. Callers choose those names, and each name would
 /// add a series.
-pub const REQUEST: &str = "(request)";
+pub const REQUEST_TOOLKIT: &str = "(request)";
 
 /// Counter per label. Clones share it.
 #[derive(Debug, Clone)]

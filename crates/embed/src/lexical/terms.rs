@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use codeinfo_core::{TermVector, unicode::normalize_nfc};
+use codeinfo_core::{TermVector, normalize_nfc};
 use codeinfo_lang::words::{
     find_identifiers, grouped_numbers, is_unspaced, split_identifier, stem_word,
 };

@@ -8,7 +8,7 @@
 
 use std::{error::Error, time::SystemTime};
 
-use codeinfo_core::{Secret, task::Tasks, tls};
+use codeinfo_core::{Secret, install_crypto_provider, is_tls_error, task::Tasks};
 use reqwest::{Response, StatusCode, header, redirect};
 
 use super::{
@@ -51,7 +51,7 @@ pub(super) struct EmbeddingClient {
 
 impl EmbeddingClient {
     pub(super) fn new(settings: EmbeddingSettings, tasks: Tasks) -> Result<Self, EmbedError> {
-        tls::install_crypto_provider();
+        install_crypto_provider();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
             .timeout(settings.timeout)
@@ -200,7 +200,7 @@ impl EmbeddingClient {
 
     /// Converts a failure without a complete reply to an error.
     fn classify_failure(&self, error: &reqwest::Error) -> EmbeddingRequestError {
-        if tls::is_at_fault(error) {
+        if is_tls_error(error) {
             return give_up(EmbeddingServiceError::Tls(innermost_cause(error)));
         }
         let kind = if error.is_timeout() {

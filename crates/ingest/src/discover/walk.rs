@@ -39,7 +39,7 @@ pub(crate) enum WalkMode {
     Files {
         max_bytes: u64,
         /// Names every excluded path.
-        names_all: bool,
+        keeps_all_paths: bool,
     },
     /// Only folders.
     Folders,
@@ -75,7 +75,8 @@ fn walk_within_limits(
         left_out: Vec::new(),
         tracked: None,
     };
-    walk.found.omitted.names_all = matches!(wanted, WalkMode::Files { names_all: true, .. });
+    walk.found.omitted.keeps_all_paths =
+        matches!(wanted, WalkMode::Files { keeps_all_paths: true, .. });
     let mut pending = vec![WalkEntry::default()];
     while let Some(step) = pending.pop() {
         walk.walk_folder(step, &mut pending)?;

@@ -77,8 +77,11 @@ pub(super) async fn walk_root(
         let (place, scope) = (tree.path.as_path(), scope.as_deref());
         let resolved = private.resolve();
         let way = WalkContext { place, scope, private: &resolved, cancel: &inner, pulse };
-        let discovered =
-            discover::walk_root(&folder, way, WalkMode::Files { max_bytes, names_all: false })?;
+        let discovered = discover::walk_root(
+            &folder,
+            way,
+            WalkMode::Files { max_bytes, keeps_all_paths: false },
+        )?;
         Ok((folder, discovered))
     };
     deps.watchdog.run_blocking(&root.path, cancel, work).await?

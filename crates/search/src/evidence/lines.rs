@@ -186,7 +186,7 @@ fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&FileSnapshot>) -> 
     let Some(DecodedText { text, encoding }) = decode::decode_text(&bytes) else {
         return DiskContent::Unreadable;
     };
-    if hash::is_of(&record.version, &bytes) {
+    if hash::matches_content(&record.version, &bytes) {
         return DiskContent::Same(to_line_number(text.lines().count()), encoding);
     }
     let language = detect::detect_language(&record.path, &text);

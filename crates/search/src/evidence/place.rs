@@ -7,9 +7,8 @@ use std::{
 };
 
 use codeinfo_core::{
-    FileRecord, Root, RootFilter,
+    FileRecord, Root, RootFilter, list_encodings, normalize_nfc,
     paths::{ends_with, is_below, normalize_path},
-    unicode::{list_encodings, normalize_nfc},
 };
 use codeinfo_worktree::root_link::{follow_link, read_file_url};
 use regex_automata::meta::Regex;

@@ -2,7 +2,7 @@
 
 use std::{iter, ops::Range};
 
-use codeinfo_core::unicode;
+use codeinfo_core::list_encodings;
 use codeinfo_lang::words::is_unspaced;
 use memchr::memmem::Finder;
 
@@ -37,7 +37,7 @@ impl WordMatcher {
         if let Some(fault) = fault {
             return Err(EvidenceError::Name(fault));
         }
-        let encodings = unicode::list_encodings(text).into_iter();
+        let encodings = list_encodings(text).into_iter();
         let finders = encodings.map(|text| Finder::new(&text).into_owned()).collect();
         Ok(Self { text: text.to_owned(), finders })
     }

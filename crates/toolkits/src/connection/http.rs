@@ -9,7 +9,7 @@ use std::{
     net::SocketAddr,
 };
 
-use codeinfo_core::{Secret, is_internal_address, tls};
+use codeinfo_core::{Secret, install_crypto_provider, is_internal_address};
 use reqwest::{
     dns::{Addrs, Name, Resolve, Resolving},
     header::{HeaderName, HeaderValue},
@@ -62,7 +62,7 @@ fn build_client(
     timing: &ConnectionTiming,
     resolver: Option<impl Resolve + 'static>,
 ) -> Result<reqwest::Client, String> {
-    tls::install_crypto_provider();
+    install_crypto_provider();
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(timing.pong)

@@ -178,5 +178,5 @@ fn is_system_path(path: &Path) -> bool {
 }
 
 fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| codeinfo_core::program::is_program(&found))
+    path.metadata().is_ok_and(|found| codeinfo_core::paths::is_executable(&found))
 }

@@ -87,7 +87,7 @@ mod tests {
             let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
             let (place, private) = (root.path(), &ResolvedPlaces::default());
             let way = WalkContext { place, scope: None, private, cancel: &cancel, pulse: &pulse };
-            let wanted = WalkMode::Files { max_bytes: 100, names_all: false };
+            let wanted = WalkMode::Files { max_bytes: 100, keeps_all_paths: false };
             let found =
                 walk_within_limits(&RootDir::open(root.path()).unwrap(), way, wanted, bounds);
             found.map(|found| found.files.len()).map_err(|error| error.to_string())

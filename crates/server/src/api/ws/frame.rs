@@ -1,17 +1,12 @@
 //! Frames of `/ws`.
 
 use codeinfo_chat::{ChatEvent, TurnFailure, TurnOutcome};
-use codeinfo_core::ConversationId;
+use codeinfo_core::{CUT_MARK, ConversationId, MAX_TOOL_VALUE_BYTES, truncate_marked};
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::replies::ToolOrigin;
-
-/// Maximum bytes of a tool result in a frame.
-const MAX_RESULT_BYTES: usize = 64 * 1024;
-/// End of a truncated result.
-const CUT: &str = "[cut: more than 64 KiB]";
 
 /// Frame to a client. Names and order of members are a wire promise.
 #[derive(Debug, Serialize)]
@@ -131,9 +126,8 @@ fn render_tool_result(result: Option<&Value>) -> String {
 }
 
 fn truncate_result(mut text: String) -> String {
-    if text.len() > MAX_RESULT_BYTES {
-        text.truncate(text.floor_char_boundary(MAX_RESULT_BYTES - CUT.len()));
-        text.push_str(CUT);
+    if text.len() > MAX_TOOL_VALUE_BYTES {
+        truncate_marked(&mut text, MAX_TOOL_VALUE_BYTES - CUT_MARK.len());
     }
     text
 }
@@ -184,9 +178,9 @@ mod tests {
 
     #[test]
     fn a_long_result_is_cut_between_two_characters() {
-        let long = truncate_result("ü".repeat(MAX_RESULT_BYTES));
-        assert!(long.len() <= MAX_RESULT_BYTES && long.ends_with(CUT));
-        let whole = "x".repeat(MAX_RESULT_BYTES);
+        let long = truncate_result("ü".repeat(MAX_TOOL_VALUE_BYTES));
+        assert!(long.len() <= MAX_TOOL_VALUE_BYTES && long.ends_with(CUT_MARK));
+        let whole = "x".repeat(MAX_TOOL_VALUE_BYTES);
         assert_eq!(truncate_result(whole.clone()), whole);
     }
 }

@@ -1,10 +1,27 @@
-//! Sanitizing of text from repositories and people for display on one line.
+//! Text for display: sanitized, shortened, composed or hidden.
 
-use std::fmt::Write as _;
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+};
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+/// Maximum bytes of a tool call's parameters, and of its result, that are kept and shown. The model
+/// gets less of them, 48,000 bytes.
+pub const MAX_TOOL_VALUE_BYTES: usize = 64 * 1024;
+/// Mark at the end of a text that [`truncate_marked`] has cut.
+pub const CUT_MARK: &str = "[cut: more than 64 KiB]";
 
 /// Returns `text` as one line: replaces terminal controls and line ends, except tabs, with spaces.
 pub fn plain_line(text: &str) -> String {
     text.replace(|c: char| c != '\t' && is_break(c), " ")
+}
+
+/// Cuts a tool's text to at most `max_bytes` at a character boundary and appends [`CUT_MARK`].
+pub fn truncate_marked(text: &mut String, max_bytes: usize) {
+    text.truncate(text.floor_char_boundary(max_bytes));
+    text.push_str(CUT_MARK);
 }
 
 /// Returns a count with its noun, such as `1 file` or `2 files`.
@@ -61,9 +78,53 @@ fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Composes the accents of a text. Borrows text that is already composed.
+pub fn normalize_nfc(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.nfc().collect())
+}
+
+/// Lists the encodings of a text: the given one, then the composed and the decomposed one if they
+/// differ.
+pub fn list_encodings(text: &str) -> Vec<String> {
+    let mut encodings = vec![text.to_owned()];
+    if !text.is_ascii() {
+        for other in [text.nfc().collect::<String>(), text.nfd().collect()] {
+            if !encodings.contains(&other) {
+                encodings.push(other);
+            }
+        }
+    }
+    encodings
+}
+
+/// Secret text. Its [`fmt::Debug`] output hides the text.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Returns the text, for sending it to the service that it belongs to.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("(secret)")
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{plain_json, plain_line, plain_name, plain_word};
+    use super::*;
 
     #[test]
     fn a_line_stays_one_and_drives_nothing() {
@@ -93,5 +154,14 @@ mod tests {
         let plain = plain_json(&value.to_string());
         assert_eq!(plain, r#"{"a\u202e":"b\u2028c\udb40\udc41\n\"é"}"#);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&plain).unwrap(), value);
+    }
+
+    #[test]
+    fn a_text_has_one_composed_form_and_up_to_two_encodings() {
+        let (composed, decomposed) = ("z\u{e4}hler", "za\u{308}hler");
+        assert_eq!([normalize_nfc(composed), normalize_nfc(decomposed)], [composed, composed]);
+        assert_eq!(list_encodings(composed), [composed, decomposed]);
+        assert_eq!(list_encodings(decomposed), [decomposed, composed]);
+        assert_eq!(list_encodings("counter"), ["counter"]);
     }
 }
