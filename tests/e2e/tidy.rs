@@ -109,7 +109,6 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "programs that run the file they are given",
     ),
     ("crates/toolkits/src/quote.rs", &["const"], "a word of JSON schema"),
-    ("crates/secrets/src/address.rs", &["//"], "a part of addresses"),
     (
         "crates/secrets/src/assigned/cursor.rs",
         &["#", "//"],
@@ -117,10 +116,12 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "crates/secrets/src/assigned/name.rs",
-        &["--", "# ", "//", "/*"],
-        "the start of options, and of comments in a text of any language",
+        &["--"],
+        "the start of options",
     ),
-    ("crates/secrets/src/header.rs", &["--"], "the start of options"),
+    ("crates/secrets/src/request.rs", &["--"], "the start of options"),
+    ("crates/secrets/src/command.rs", &["//"], "a part of addresses"),
+    ("crates/secrets/src/group.rs", &["--"], "the rule below the heads of a table"),
     (
         "crates/secrets/src/judge.rs",
         &["conf"],
@@ -132,7 +133,6 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "code may be named after secrets; more would let secrets in",
     ),
     ("crates/secrets/src/shape.rs", &[";"], "what ends values"),
-    ("crates/secrets/src/table.rs", &["--"], "the rule below the heads of a table"),
     (
         "src/install/edit/json/splice.rs",
         &["//", "/*", "*/"],

@@ -32,7 +32,7 @@ use codeinfo_core::{
 };
 use codeinfo_store::Store;
 use codeinfo_toolkits::{RequestError, ToolkitGateway, spec::RequestedToolkits};
-use codeinfo_worktree::root_link::find_root;
+use codeinfo_worktree::roots::find_root;
 use futures_util::{Stream, StreamExt, stream::BoxStream};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};

@@ -82,7 +82,7 @@ pub(super) fn names_in_code(span: &str) -> Vec<CitedName> {
     let Some(word) = words(head).pop() else { return Vec::new() };
     let is_path =
         head.contains("::") || head.contains("->") || head.contains('#') || head.contains('.');
-    let weight = if !is_call && codeinfo_lang::detect::by_path(head).is_some() {
+    let weight = if !is_call && codeinfo_lang::detect::detect_by_path(head).is_some() {
         // A file name: its extension is not a name of code.
         CitedNameWeight::Hint
     } else if is_call || is_path || is_spelled(&word) {

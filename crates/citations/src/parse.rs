@@ -302,7 +302,7 @@ fn rate_certainty(
     if is_odd || !name.contains(char::is_alphabetic) {
         return None;
     }
-    let is_known = detect::by_path(name).is_some();
+    let is_known = detect::detect_by_path(name).is_some();
     let has_extension = name.rsplit_once('.').is_some_and(|(_, extension)| {
         extension.len() <= 10
             && extension.starts_with(char::is_alphabetic)

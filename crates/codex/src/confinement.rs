@@ -3,7 +3,7 @@
 use std::{path::Path, sync::atomic::Ordering};
 
 use codeinfo_core::ConversationId;
-use codeinfo_secrets::foreign::redact_message;
+use codeinfo_secrets::redact_message;
 use serde_json::{Value, json};
 use tracing::warn;
 use uuid::Uuid;

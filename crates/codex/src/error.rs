@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use codeinfo_core::error::ErrorCode;
-use codeinfo_secrets::foreign::redact_message;
+use codeinfo_secrets::redact_message;
 
 use super::presence::UnavailableReason;
 

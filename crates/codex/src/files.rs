@@ -10,7 +10,7 @@ use std::{
 };
 
 use codeinfo_core::paths::is_executable;
-use codeinfo_secrets::foreign::redact_message;
+use codeinfo_secrets::redact_message;
 use tokio::{fs, io::AsyncReadExt};
 
 use super::error::CodexError;

@@ -8,7 +8,7 @@ use codeinfo_core::{
     lines::{BoundedLine, BoundedLineReader},
     task::Tasks,
 };
-use codeinfo_secrets::foreign::redact_message;
+use codeinfo_secrets::redact_message;
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},

@@ -1,7 +1,7 @@
 //! Reasons why a turn failed, in words that are safe to show.
 
 use codeinfo_core::error::ErrorCode;
-use codeinfo_secrets::foreign::redact_message;
+use codeinfo_secrets::redact_message;
 use serde_json::Value;
 
 /// Failed turn.

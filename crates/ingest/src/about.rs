@@ -111,7 +111,7 @@ impl Ingest {
 fn count_languages(records: &[FileRecord]) -> Vec<LanguageCount> {
     let mut counts: HashMap<Option<&'static str>, (u64, u64)> = HashMap::new();
     for record in records.iter().filter(|record| 0 < record.chunks) {
-        let language = detect::by_path(&record.path).map(|language| language.name);
+        let language = detect::detect_by_path(&record.path).map(|language| language.name);
         let (files, chunks) = counts.entry(language).or_default();
         *files += 1;
         *chunks += u64::from(record.chunks);

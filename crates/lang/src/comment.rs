@@ -14,7 +14,6 @@ impl CommentSyntax {
     pub const NONE: Self = Self { line: &[], block: &[] };
     /// Comments of C and of the many languages that adopted its syntax.
     pub const SLASHES: Self = Self { line: &["//"], block: &[("/*", "*/")] };
-    /// Comments of shells.
     pub const HASH: Self = Self { line: &["#"], block: &[] };
     /// Comments in text of an unknown language.
     pub const ANY: Self = Self { line: &["//", "# ", "--", ";;", "%%"], block: &[("/*", "*/")] };
@@ -46,7 +45,7 @@ const COMMENTS: &[&str] = &["//", "/*", "*", "#", "--", ";", "<!--", "%", "\"\"\
 
 /// Starts of comments in any language, with the ends of those that may span lines. Longer marks
 /// come before their prefixes.
-pub const MARKS_OF_ANY: &[(&str, &str)] = &[
+pub const ANY_DELIMITERS: &[(&str, &str)] = &[
     ("<!--", "-->"),
     ("<%--", "--%>"),
     ("\"\"\"", "\"\"\""),
@@ -69,12 +68,19 @@ const ATTRIBUTES: &[&str] = &["@", "[["];
 /// Starts of lines of comments, documentation or headings. `#` alone would match `#define`.
 const DESCRIPTIONS: &[&str] = &["//", "/*", "* ", "# ", "--", ";;", "\"\"\"", "{-", "|"];
 
+/// Starts of comment lines that no line of code or of a command has: not `#define` and `--option`.
+const CERTAIN_COMMENTS: &[&str] = &["//", "# ", "/*", "* ", "-- ", ";; "];
+
 /// Runs of characters that start or end comments.
 const MARKS: &[&[u8]] = &[b"//", b"///", b"//!", b"/*", b"/**", b"*/", b"**/", b"--", b"----"];
 
-/// Returns whether a line begins like a comment of any language.
 pub fn is_comment(line: &str) -> bool {
     starts_with_any(line, COMMENTS)
+}
+
+/// Returns whether a line can only be a comment, in any language.
+pub fn is_certain_comment(line: &str) -> bool {
+    starts_with_any(line, CERTAIN_COMMENTS)
 }
 
 /// Returns whether a line may precede the signature of a definition in any language: a comment or
@@ -91,7 +97,7 @@ pub fn is_description(line: &str) -> bool {
 }
 
 /// Returns whether a run of characters starts or ends comments and is not an operator.
-pub fn is_mark(run: &[u8]) -> bool {
+pub fn is_comment_mark(run: &[u8]) -> bool {
     MARKS.contains(&run)
 }
 

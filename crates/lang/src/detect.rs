@@ -1,4 +1,5 @@
-//! Detection of a file's language by name, extension, first line and, for C headers, content.
+//! Detection of a file's language, and of files for machines (media, archives, lock files, generated
+//! code), by name, extension, first line and, for C headers, content.
 
 use crate::{
     Language,
@@ -7,7 +8,7 @@ use crate::{
 
 /// Returns the language of a file, or `None` for text in no known language.
 pub fn detect_language(path: &str, text: &str) -> Option<&'static Language> {
-    match by_path(path).or_else(|| by_first_line(text)) {
+    match detect_by_path(path).or_else(|| by_first_line(text)) {
         Some(known) if *known == c::C && path.ends_with(['h', 'H']) && c::looks_like_cpp(text) => {
             Some(&c::CPP)
         }
@@ -16,7 +17,7 @@ pub fn detect_language(path: &str, text: &str) -> Option<&'static Language> {
 }
 
 /// Returns the language that a file's name implies.
-pub fn by_path(path: &str) -> Option<&'static Language> {
+pub fn detect_by_path(path: &str) -> Option<&'static Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     if prose::is_manual(path) {
         return Some(&prose::ROFF);
@@ -24,7 +25,6 @@ pub fn by_path(path: &str) -> Option<&'static Language> {
     by_file_name(name).or_else(|| by_extension(name))
 }
 
-/// Returns the language with this lower-case name.
 pub fn find_language(name: &str) -> Option<&'static Language> {
     languages::iter_all().find(|language| language.name == name)
 }
@@ -64,6 +64,151 @@ fn by_first_line(text: &str) -> Option<&'static Language> {
     languages::iter_all().find(|language| language.shebangs.contains(&unversioned))
 }
 
+/// Kind of a file for machines, judged by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MachineFile {
+    Binary,
+    LockFile,
+    Generated,
+}
+
+/// Returns the kind of machine file that a name implies, or `None` for other files.
+pub fn detect_machine_file(name: &str) -> Option<MachineFile> {
+    let lower = name.to_lowercase();
+    let extension = lower.rsplit_once('.').map(|(_, extension)| extension);
+    if extension.is_some_and(|extension| BINARY_EXTENSIONS.contains(&extension)) {
+        return Some(MachineFile::Binary);
+    }
+    if is_lock_file(&lower) {
+        return Some(MachineFile::LockFile);
+    }
+    let is_generated = is_generated_name(&lower) || lower.starts_with(GENERATED_START);
+    is_generated.then_some(MachineFile::Generated)
+}
+
+pub(crate) fn is_lock_file(name: &str) -> bool {
+    LOCK_NAMES.contains(&name) || LOCK_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// Returns whether only generators and minifiers use the lower-case name.
+pub(crate) fn is_generated_name(name: &str) -> bool {
+    languages::iter_all().flat_map(|language| language.generated).any(|end| name.ends_with(end))
+}
+
+/// Extensions of binary files. Other extensions of possibly binary files, such as `.dat`, `.lib`
+/// and `.pkl`, are excluded; the first bytes decide for those.
+const BINARY_EXTENSIONS: &[&str] = &[
+    "7z",
+    "aac",
+    "aiff",
+    "apk",
+    "avi",
+    "avif",
+    "avro",
+    "blend",
+    "bmp",
+    "bz2",
+    "cab",
+    "deb",
+    "dll",
+    "dmg",
+    "docx",
+    "dylib",
+    "eot",
+    "exe",
+    "feather",
+    "flac",
+    "flv",
+    "gguf",
+    "gif",
+    "glb",
+    "gz",
+    "h5",
+    "heic",
+    "icns",
+    "ico",
+    "iso",
+    "jar",
+    "jpeg",
+    "jpg",
+    "lz4",
+    "lzma",
+    "m4a",
+    "m4v",
+    "mkv",
+    "mov",
+    "mp3",
+    "mp4",
+    "mpeg",
+    "mpg",
+    "msi",
+    "npy",
+    "npz",
+    "nupkg",
+    "odp",
+    "ods",
+    "odt",
+    "ogg",
+    "onnx",
+    "opus",
+    "otf",
+    "parquet",
+    "pdf",
+    "png",
+    "pptx",
+    "psd",
+    "pyc",
+    "pyd",
+    "pyo",
+    "rar",
+    "rlib",
+    "rmeta",
+    "rpm",
+    "safetensors",
+    "sqlite",
+    "sqlite3",
+    "swf",
+    "tar",
+    "tflite",
+    "tgz",
+    "tif",
+    "tiff",
+    "ttc",
+    "ttf",
+    "vsix",
+    "war",
+    "wasm",
+    "wav",
+    "webm",
+    "webp",
+    "whl",
+    "wma",
+    "wmv",
+    "woff",
+    "woff2",
+    "xlsx",
+    "xz",
+    "zip",
+    "zst",
+];
+
+/// Complete names of lock files without one of the [`LOCK_ENDS`].
+const LOCK_NAMES: &[&str] = &[
+    "bun.lockb",
+    "cabal.project.freeze",
+    "go.sum",
+    "go.work.sum",
+    "npm-shrinkwrap.json",
+    "package.resolved",
+    "packages.lock.json",
+];
+
+const LOCK_ENDS: &[&str] =
+    &[".lock", ".lockfile", "-lock.json", "-lock.yaml", "-lock.yml", ".lock.json", ".lock.hcl"];
+
+/// Start of the names that a Kubernetes generator uses.
+const GENERATED_START: &str = "zz_generated.";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,7 +239,7 @@ mod tests {
             let starts = language.file_name_starts.iter().map(|start| format!("{start}old"));
             let extensions = language.extensions.iter().map(|extension| format!("a.b.{extension}"));
             for path in files.chain(starts).chain(extensions) {
-                assert_eq!(by_path(&path), Some(language), "{path}");
+                assert_eq!(detect_by_path(&path), Some(language), "{path}");
             }
             for program in language.shebangs {
                 assert_eq!(
@@ -124,5 +269,44 @@ mod tests {
         assert_eq!(language("a.h", "int f(void);\n"), Some("c"));
         assert_eq!(language("a.h", "namespace a {\nint f();\n}\n"), Some("cpp"));
         assert_eq!(language("a.h", "// not std::string\nint f(void);\n"), Some("c"));
+    }
+
+    #[test]
+    fn machine_made_files_are_left_out() {
+        for name in [
+            "Cargo.lock",
+            "package-lock.json",
+            "pnpm-lock.yaml",
+            "yarn.lock",
+            "go.sum",
+            "app.min.js",
+            "api.pb.go",
+            "api_pb2.py",
+            "Form.Designer.cs",
+            "logo.PNG",
+            "a.wasm",
+            "zz_generated.deepcopy.go",
+            ".terraform.lock.hcl",
+        ] {
+            assert!(detect_machine_file(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn sources_are_kept() {
+        for name in [
+            "lock.rs",
+            "Makefile",
+            "admin.js",
+            "block.go",
+            "pb.go",
+            "generated.rs",
+            "png",
+            "config.pkl",
+            "stations.dat",
+            "gates.lib",
+        ] {
+            assert_eq!(detect_machine_file(name), None, "{name}");
+        }
     }
 }

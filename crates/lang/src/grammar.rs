@@ -4,7 +4,6 @@
 #[derive(Debug)]
 pub struct GrammarRules {
     pub parser: ParserId,
-    /// Separator between the names of a qualified symbol.
     pub separator: &'static str,
     /// Node kinds that are more than glue.
     pub rules: &'static [NodeRule],
@@ -36,11 +35,9 @@ pub enum ParserId {
 }
 
 impl ParserId {
-    /// Number of parsers.
     pub const COUNT: usize = Self::Typescript as usize + 1;
 }
 
-/// Syntax of function bodies.
 #[derive(Debug, Clone, Copy)]
 pub enum BodySyntax {
     Braces {
@@ -48,7 +45,6 @@ pub enum BodySyntax {
         /// Keywords before a brace that contains definitions.
         containers: &'static [&'static str],
     },
-    /// Indentation below a colon, as in Python.
     Indentation,
 }
 
@@ -61,7 +57,6 @@ pub enum LexicalSyntax {
     Java,
     Php,
     Rust,
-    /// JavaScript and TypeScript.
     Script,
 }
 
@@ -86,7 +81,6 @@ pub enum DefinitionCondition {
     Never,
 }
 
-/// Kind of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConstructKind {
     /// Function or method. One chunk if it fits.
@@ -108,10 +102,8 @@ pub enum ConstructKind {
     Lead,
 }
 
-/// Location of a node's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameSource {
-    /// The given field.
     Field(&'static str),
     /// The given field, after pointers, parameters and arguments: C's `*f(int)`.
     Declarator,
@@ -122,7 +114,6 @@ pub enum NameSource {
     /// The field `name`, if the value is a node of one of these kinds or the node is at the top of
     /// the file.
     Function(&'static [&'static str]),
-    /// The definition inside.
     Inner,
     None,
 }

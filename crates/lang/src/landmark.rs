@@ -3,9 +3,7 @@
 /// Kind of a file to read first, in the order of display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LandmarkKind {
-    /// A README.
     Readme,
-    /// The manifest of a package.
     Manifest,
     /// The first file of a program or library.
     EntryPoint,
@@ -28,7 +26,6 @@ const MANIFESTS: &[&str] = &[
     "setup.py",
 ];
 const MANIFEST_ENDINGS: &[&str] = &[".cabal", ".csproj", ".gemspec"];
-/// Names of entry points without extension, as in `src/main.rs`.
 const ENTRY_POINTS: &[&str] =
     &["__init__", "__main__", "index", "lib", "main", "manage", "program"];
 /// Maximum number of folders above an entry point, as in `crates/cli/src/main.rs`.
@@ -51,7 +48,7 @@ pub fn detect_landmark(path: &str) -> Option<LandmarkKind> {
     if MANIFESTS.contains(&name) || MANIFEST_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return Some(LandmarkKind::Manifest);
     }
-    let is_code = crate::detect::by_path(name)
+    let is_code = crate::detect::detect_by_path(name)
         .is_some_and(|language| language.kind == crate::LanguageKind::Code);
     let is_style = ["css", "less", "sass", "scss"].contains(&extension);
     let is_shallow = stem != "__init__" || (1..=MAX_PYTHON_FOLDERS).contains(&folders);
@@ -74,15 +71,13 @@ pub fn find_description_line(landmark: LandmarkKind, text: &str) -> Option<(u32,
     }
 }
 
-/// Returns whether a line of a README belongs to a paragraph. Excludes headings, pictures, markup,
-/// lists and tables.
+/// Excludes headings, pictures, markup, lists and tables.
 fn is_prose(line: &str) -> bool {
     let text = line.trim();
     let is_markup = text.starts_with(['#', '<', '!', '[', '|', '=', '-', '*', '`', '.', ':', '>']);
     !is_markup && text.contains(' ') && has_letter(text)
 }
 
-/// Returns whether a line of a manifest starts with the key of the description.
 fn has_key(line: &str) -> bool {
     let text = line.trim_start().trim_start_matches(['"', '<']);
     let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -95,7 +90,6 @@ fn has_key(line: &str) -> bool {
     }
 }
 
-/// Returns the text after the key of a line.
 fn value_after_key(line: &str) -> Option<&str> {
     line.split_once(['=', ':', '>']).map(|(_, value)| value)
 }

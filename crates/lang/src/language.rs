@@ -6,7 +6,7 @@ use crate::{
     layout::LayoutRules,
 };
 
-/// Description of one language. Each language is one constant of [`crate::languages`].
+/// Each language is one constant of [`crate::languages`].
 #[derive(Debug)]
 pub struct Language {
     /// Name in lower case, such as `rust`, as records and clients use it.
@@ -15,9 +15,7 @@ pub struct Language {
     pub extensions: &'static [&'static str],
     /// Extensions by which a word of a question is a file name: `main.rs`, but not `this.props`.
     pub asked_extensions: &'static [&'static str],
-    /// Complete names of files.
     pub file_names: &'static [&'static str],
-    /// Starts of file names.
     pub file_name_starts: &'static [&'static str],
     /// Programs in a first line with `#!`.
     pub shebangs: &'static [&'static str],
@@ -57,26 +55,25 @@ pub enum LanguageKind {
 /// Method of reading the structure of a text.
 #[derive(Debug, Clone, Copy)]
 pub enum StructureReader {
-    /// By a parser.
     Grammar(&'static GrammarRules),
     /// By indentation and the keywords of definitions.
     Layout(&'static LayoutRules),
     /// By the layout and keywords that many languages share.
     AnyLayout,
-    /// By headings.
     Headings(HeadingStyle),
-    /// By statements.
     Sql(&'static SqlKeywords),
     /// Markup, by headings or otherwise by layout, with scripts and styles of other languages
     /// between tags.
-    Page { headings: Option<HeadingStyle>, layout: &'static LayoutRules },
+    Page {
+        headings: Option<HeadingStyle>,
+        layout: &'static LayoutRules,
+    },
     /// As the code of a notebook, in the language that the notebook names.
     Notebook,
     /// By blank lines alone.
     Lines,
 }
 
-/// Syntax of headings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadingStyle {
     /// `## Usage`, or underlined.
@@ -87,7 +84,6 @@ pub enum HeadingStyle {
     Asciidoc,
     /// `\section{Usage}`.
     Latex,
-    /// `[dependencies]`.
     Tables,
     /// `FROM rust AS build`.
     Stages,
@@ -98,7 +94,6 @@ pub enum HeadingStyle {
 }
 
 impl HeadingStyle {
-    /// Returns the separator between the names of a qualified symbol.
     pub fn separator(self) -> &'static str {
         match self {
             Self::Tables | Self::Stages => ".",
@@ -115,7 +110,6 @@ impl HeadingStyle {
 /// Keywords of SQL in upper case.
 #[derive(Debug)]
 pub struct SqlKeywords {
-    /// Separator between the names of a qualified symbol.
     pub separator: &'static str,
     /// Keywords that start a statement.
     pub verbs: &'static [&'static str],

@@ -2,10 +2,8 @@
 
 use crate::grammar::ConstructKind;
 
-/// Rules for reading the lines of a language.
 #[derive(Debug)]
 pub struct LayoutRules {
-    /// Separator between the names of a qualified symbol.
     pub separator: &'static str,
     /// Starts of lines that belong to the following definition, besides comments: attributes.
     pub attributes: &'static [&'static str],
@@ -13,14 +11,11 @@ pub struct LayoutRules {
     pub spans: &'static [(&'static str, &'static str)],
     /// Words at the start of a line that continue the previous block. Brackets do so as well.
     pub continues: &'static [&'static str],
-    /// Words that may precede the keyword of a definition.
     pub modifiers: &'static [&'static str],
-    /// Keywords that start a definition.
     pub words: &'static [DefinitionKeyword],
     pub shows: DefinitionStyle,
 }
 
-/// Keyword that starts a definition.
 #[derive(Debug)]
 pub struct DefinitionKeyword {
     pub text: &'static str,
@@ -32,9 +27,7 @@ pub struct DefinitionKeyword {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeywordNaming {
-    /// The text after the keyword.
     Next,
-    /// The keyword itself.
     Itself,
     /// The rest of the line, up to the start of the body.
     Rest,
@@ -92,76 +85,48 @@ pub const CONTROL: &[&str] = &[
     "yield",
 ];
 
+const fn keyword(
+    text: &'static str,
+    construct: ConstructKind,
+    naming: KeywordNaming,
+) -> DefinitionKeyword {
+    DefinitionKeyword { text, construct, naming, defines: true }
+}
+
 pub(crate) const fn definition_keyword(text: &'static str) -> DefinitionKeyword {
-    DefinitionKeyword {
-        text,
-        construct: ConstructKind::Definition,
-        naming: KeywordNaming::Next,
-        defines: true,
-    }
+    keyword(text, ConstructKind::Definition, KeywordNaming::Next)
 }
 
 pub(crate) const fn container_keyword(text: &'static str) -> DefinitionKeyword {
-    DefinitionKeyword {
-        text,
-        construct: ConstructKind::Container,
-        naming: KeywordNaming::Next,
-        defines: true,
-    }
+    keyword(text, ConstructKind::Container, KeywordNaming::Next)
 }
 
 pub(crate) const fn value_keyword(text: &'static str) -> DefinitionKeyword {
-    DefinitionKeyword {
-        text,
-        construct: ConstructKind::Value,
-        naming: KeywordNaming::Next,
-        defines: true,
-    }
+    keyword(text, ConstructKind::Value, KeywordNaming::Next)
 }
 
 /// Returns a keyword with a name that is glue: the first line of a module that fills its file.
 pub(crate) const fn label_keyword(text: &'static str) -> DefinitionKeyword {
-    DefinitionKeyword {
-        text,
-        construct: ConstructKind::Label,
-        naming: KeywordNaming::Next,
-        defines: true,
-    }
+    keyword(text, ConstructKind::Label, KeywordNaming::Next)
 }
 
 /// Returns the keyword of a definition whose only name is the keyword.
 pub(crate) const fn self_named_definition(text: &'static str) -> DefinitionKeyword {
-    DefinitionKeyword {
-        text,
-        construct: ConstructKind::Definition,
-        naming: KeywordNaming::Itself,
-        defines: true,
-    }
+    keyword(text, ConstructKind::Definition, KeywordNaming::Itself)
 }
 
 /// Returns the keyword of a container whose only name is the keyword.
 pub(crate) const fn self_named_container(text: &'static str) -> DefinitionKeyword {
-    DefinitionKeyword {
-        text,
-        construct: ConstructKind::Container,
-        naming: KeywordNaming::Itself,
-        defines: true,
-    }
+    keyword(text, ConstructKind::Container, KeywordNaming::Itself)
 }
 
 /// Returns the keyword of a container that is named by the rest of its line.
 pub(crate) const fn line_named_container(text: &'static str) -> DefinitionKeyword {
-    DefinitionKeyword {
-        text,
-        construct: ConstructKind::Container,
-        naming: KeywordNaming::Rest,
-        defines: true,
-    }
+    keyword(text, ConstructKind::Container, KeywordNaming::Rest)
 }
 
 impl DefinitionKeyword {
-    /// Marks the keyword as an addition to a definition elsewhere.
-    pub(crate) const fn extends(self) -> Self {
+    pub(crate) const fn as_extension(self) -> Self {
         Self { defines: false, ..self }
     }
 }

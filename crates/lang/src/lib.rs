@@ -11,10 +11,8 @@ pub mod landmark;
 pub mod language;
 pub mod languages;
 pub mod layout;
-pub mod names;
-pub mod readings;
+pub mod references;
 pub mod role;
-mod stem;
 pub mod vendored;
 pub mod words;
 

@@ -2,15 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Language, LanguageKind, detect, languages, names, vendored};
+use crate::{Language, LanguageKind, detect, languages, vendored};
 
 /// Role of a file other than plain source. A file may have several roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileRole {
-    /// Tests and their helpers.
     Test,
-    /// Third-party code.
     Vendored,
     /// File written by a program.
     Generated,
@@ -29,7 +27,6 @@ pub enum FileRole {
 }
 
 impl FileRole {
-    /// All roles.
     pub const ALL: [Self; 9] = [
         Self::Test,
         Self::Vendored,
@@ -42,7 +39,6 @@ impl FileRole {
         Self::Page,
     ];
 
-    /// Returns the lower-case names of folders whose files have this role.
     fn folder_names(self) -> &'static [&'static str] {
         match self {
             Self::Test => &[
@@ -84,22 +80,22 @@ impl FileRole {
 
     /// Returns whether files in a folder of this lower-case name have this role. The last part of
     /// the name suffices: `versioned_docs`, `integration-tests`.
-    fn is_folder(self, folder: &str) -> bool {
+    fn has_folder_name(self, folder: &str) -> bool {
         let last = folder.rsplit(['_', '-']).next().unwrap_or_default();
         [folder, last].iter().any(|name| {
             self.folder_names().contains(name)
-                || self == Self::Vendored && vendored::is_always(name)
+                || self == Self::Vendored && vendored::is_always_packages(name)
         })
     }
 
-    /// Returns whether the lower-case name of a file in `language` implies this role.
-    fn is_named(self, language: Option<&Language>, lower: &str) -> bool {
+    fn has_file_name(self, language: Option<&Language>, lower: &str) -> bool {
         let kind = language.map(|language| language.kind);
         let ends = |ends: &[&str]| ends.iter().any(|end| lower.ends_with(end));
         match self {
             Self::Test => is_test(language, lower),
             Self::Generated => {
-                GENERATED.iter().any(|part| lower.contains(part)) || names::is_made(lower)
+                GENERATED.iter().any(|part| lower.contains(part))
+                    || detect::is_generated_name(lower)
             }
             Self::Docs => lower.starts_with("changelog") || kind == Some(LanguageKind::Prose),
             Self::Declaration => languages::iter_all().any(|language| ends(language.declarations)),
@@ -107,7 +103,9 @@ impl FileRole {
                 let words = ["compat", "deprecated", "legacy", "polyfill", "shim"];
                 lower.split(['.', '_', '-']).any(|part| words.contains(&part))
             }
-            Self::Data => kind == Some(LanguageKind::Data) || ends(TABLES) || names::is_lock(lower),
+            Self::Data => {
+                kind == Some(LanguageKind::Data) || ends(TABLES) || detect::is_lock_file(lower)
+            }
             Self::Page => kind == Some(LanguageKind::Page),
             Self::Vendored | Self::Example => false,
         }
@@ -125,12 +123,12 @@ pub fn detect_roles(path: &str) -> impl Iterator<Item = FileRole> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let lower_folders = folders.to_ascii_lowercase();
     let lower = name.to_ascii_lowercase();
-    let language = detect::by_path(path);
+    let language = detect::detect_by_path(path);
     let is_code = language.is_some_and(|language| language.kind == LanguageKind::Code);
     FileRole::ALL.into_iter().filter(move |role| {
         // Packages that create documents have this name as well.
-        let has_role = |folder: &str| !(is_code && folder == "doc") && role.is_folder(folder);
-        role.is_named(language, &lower) || lower_folders.split('/').any(has_role)
+        let has_role = |folder: &str| !(is_code && folder == "doc") && role.has_folder_name(folder);
+        role.has_file_name(language, &lower) || lower_folders.split('/').any(has_role)
     })
 }
 

@@ -9,7 +9,6 @@ pub enum FolderContents {
     /// Third-party packages, each in its own folder. Folders of adapters to packages may have the
     /// same name.
     Packages,
-    /// Outputs of a build.
     Outputs,
 }
 
@@ -41,7 +40,7 @@ const fn outputs_rule(
     beside: &'static [&'static str],
     inside: &'static [&'static str],
 ) -> FolderRule {
-    FolderRule { name, kind: FolderContents::Outputs, marks, beside, inside }
+    FolderRule { kind: FolderContents::Outputs, ..packages_rule(name, marks, beside, inside) }
 }
 
 const RULES: &[FolderRule] = &[
@@ -151,19 +150,18 @@ const MANIFESTS: &[&str] = &[
     "setup.py",
 ];
 
-/// Starts of the names of licence files, in lower case.
 const LICENCES: &[&str] = &["license", "licence", "copying", "unlicense"];
 
 /// Returns whether folders of this lower-case name contain third-party packages without evidence
 /// beside them.
-pub(crate) fn is_always(name: &str) -> bool {
+pub(crate) fn is_always_packages(name: &str) -> bool {
     let rule = RULES.iter().find(|rule| rule.name == name);
     rule.is_some_and(|rule| rule.kind == FolderContents::Packages && rule.beside.is_empty())
 }
 
 /// Returns the expected contents of a folder by its name. Only further evidence excludes the folder
 /// from the index.
-pub fn telling_folder(folder: &Path) -> Option<FolderContents> {
+pub fn expected_contents(folder: &Path) -> Option<FolderContents> {
     find_rule(folder).map(|rule| rule.kind)
 }
 
@@ -175,12 +173,12 @@ pub fn fits_beside<'a>(folder: &Path, mut beside: impl Iterator<Item = &'a str>)
 }
 
 /// Returns whether a folder contains a marker of a cache or an environment.
-pub fn is_cache(is_inside: impl Fn(&str) -> bool) -> bool {
+pub fn has_cache_marker(is_inside: impl Fn(&str) -> bool) -> bool {
     MARKERS.iter().any(|name| is_inside(name))
 }
 
 /// Returns whether the entries of a folder are sufficient evidence for its name.
-pub fn is_marked(folder: &Path, inside: &[&str]) -> bool {
+pub fn has_marker(folder: &Path, inside: &[&str]) -> bool {
     find_rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.marks)))
 }
 
@@ -206,7 +204,6 @@ fn is_one_of(name: &str, known: &[&str]) -> bool {
     })
 }
 
-/// Returns the rule for folders with this name.
 fn find_rule(folder: &Path) -> Option<&'static FolderRule> {
     let name = folder.file_name().and_then(|name| name.to_str())?.to_lowercase();
     RULES.iter().find(|rule| rule.name == name)
@@ -219,7 +216,7 @@ mod tests {
     fn fits(folder: &str, beside: &str, inside: &str) -> bool {
         let folder = Path::new(folder);
         let fits = fits_beside(folder, [beside].into_iter()) && fits_inside(folder, &[inside]);
-        is_marked(folder, &[inside]) || fits
+        has_marker(folder, &[inside]) || fits
     }
 
     #[test]
@@ -245,7 +242,10 @@ mod tests {
             assert!(fits(folder, "README.md", mark) && !fits(folder, "a", "main.c"), "{folder}");
         }
         assert!(!fits("src", "Cargo.toml", "build.ninja"));
-        assert!(is_cache(|name| name == "CACHEDIR.TAG") && !is_cache(|name| name == "main.c"));
+        assert!(
+            has_cache_marker(|name| name == "CACHEDIR.TAG")
+                && !has_cache_marker(|name| name == "main.c")
+        );
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! rules use it. It works on bytes and mostly allocates nothing; [`split_words`], [`fold_name`] and
 //! [`grouped_numbers`] return new strings.
 
-pub use crate::stem::stem_word;
+/// Minimum letters of a stem.
+const MIN_STEM: usize = 3;
 
 /// Common words of questions, in the singular. They are not informative about names in code. As
 /// terms, they and their other forms hardly count.
@@ -47,7 +48,6 @@ const IMPORTS: &[&str] = &[
     "use",
     "using",
 ];
-/// Words that may precede an import.
 const BEFORE_IMPORTS: &[&str] = &["crate", "export", "global", "pub", "static", "super"];
 
 /// Returns whether a line of code imports names of other files.
@@ -57,9 +57,8 @@ pub fn is_import(line: &str) -> bool {
     first.is_some_and(|word| IMPORTS.contains(&word)) || line.contains("require(")
 }
 
-/// Splits an identifier at underscores, at changes of case and between letters and digits.
-///
-/// For example, the parts of `HTTPServer2_main` are `HTTP`, `Server`, `2` and `main`.
+/// Splits an identifier at underscores, at changes of case and between letters and digits:
+/// `HTTPServer2_main` into `HTTP`, `Server`, `2` and `main`.
 pub fn split_identifier(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = identifier;
     std::iter::from_fn(move || {
@@ -83,9 +82,8 @@ pub fn fold_name(name: &[u8]) -> String {
     name.iter().filter(|b| **b != b'_').map(|b| char::from(b.to_ascii_lowercase())).collect()
 }
 
-/// Removes the ending of a simple plural, so that `items` and `item` are one word.
-///
-/// `class`, `status`, `axis` and short words such as `css` do not change.
+/// Removes the ending of a simple plural, so that `items` and `item` are one word. `class`,
+/// `status`, `axis` and short words such as `css` do not change.
 pub fn strip_plural(part: &[u8]) -> &[u8] {
     match part {
         [_, _, .., before, b's' | b'S']
@@ -97,9 +95,44 @@ pub fn strip_plural(part: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the numbers with grouped digits in a text, without their separators.
+/// Returns the start that the forms of a word share: `pars` for `parse`, `parses`, `parsed` and
+/// `parsing`, `quer` for `query` and `queries`.
 ///
-/// For example, `86_400_000`, `1'000'000` and `0xFF_FF` give `86400000`, `1000000` and `0xFFFF`.
+/// Cuts a few endings, so that names in code that only begin alike stay apart. A wider stemmer (also `-er`,
+/// `-or`, `-ion`) does no better here.
+pub fn stem_word(word: &[u8]) -> &[u8] {
+    let singular = strip_plural(word);
+    let verb = [b"ing".as_slice(), b"ed"].iter().find_map(|end| strip_ending(singular, end));
+    match verb.filter(|start| start.iter().any(|byte| is_vowel(*byte))) {
+        Some([start @ .., before, last])
+            if before == last && !is_vowel(*last) && !matches!(last, b'l' | b's' | b'z') =>
+        {
+            // `stopping` is a form of `stop`, and `calling` of `call`.
+            verb.and_then(|verb| verb.get(..=start.len())).unwrap_or(singular)
+        }
+        Some(start) => strip_final_vowel(start),
+        None => strip_final_vowel(singular),
+    }
+}
+
+/// Removes a final vowel that other forms of the word lack.
+fn strip_final_vowel(word: &[u8]) -> &[u8] {
+    let start = strip_ending(word, b"e").unwrap_or(word);
+    strip_ending(start, b"i").or_else(|| strip_ending(start, b"y")).unwrap_or(start)
+}
+
+/// Removes the ending `end` if at least [`MIN_STEM`] letters remain.
+fn strip_ending<'a>(word: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
+    let (start, last) = word.split_at_checked(word.len().checked_sub(end.len())?)?;
+    (start.len() >= MIN_STEM && last.eq_ignore_ascii_case(end)).then_some(start)
+}
+
+fn is_vowel(byte: u8) -> bool {
+    matches!(byte.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
+}
+
+/// Returns the numbers with grouped digits in a text, without their separators: `86400000` for
+/// `86_400_000`, `0xFFFF` for `0xFF_FF`.
 pub fn grouped_numbers(text: &str) -> impl Iterator<Item = String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '\'');
     let may_group = text.as_bytes().windows(2).any(|pair| match pair {
@@ -112,7 +145,6 @@ pub fn grouped_numbers(text: &str) -> impl Iterator<Item = String> {
     tokens.filter(|token| token.starts_with(|c: char| c.is_ascii_digit())).filter_map(join_groups)
 }
 
-/// Removes the separators between groups of digits. Returns `None` if there are none.
 fn join_groups(number: &str) -> Option<String> {
     let trimmed = number.trim_end_matches(['_', '\'']);
     let groups: Vec<&str> = trimmed.split(['_', '\'']).collect();
@@ -130,7 +162,6 @@ pub fn is_unspaced(character: char) -> bool {
         | '\u{FF66}'..='\u{FFDC}' | '\u{20000}'..='\u{3FFFF}')
 }
 
-/// Returns the length of the first part of `bytes`, which must start with a letter or digit.
 fn part_length(bytes: &[u8]) -> Option<usize> {
     if bytes.first()?.is_ascii_digit() {
         return Some(split_while(bytes, |byte| byte.is_ascii_digit()).0.len());
@@ -206,5 +237,28 @@ mod tests {
         assert_eq!(cut_up("getURL utf8ToUTF16"), ["get", "URL", "utf", "8", "To", "UTF", "16"]);
         assert_eq!(cut_up("__init__ aB A1b"), ["init", "a", "B", "A", "1", "b"]);
         assert_eq!(cut_up("ABCd _ __ "), ["AB", "Cd"]);
+    }
+
+    #[test]
+    fn forms_of_a_word_have_one_stem() {
+        for (stem_of_all, forms) in [
+            ("pars", ["parse", "parses", "parsed", "parsing"]),
+            ("quer", ["query", "queries", "queried", "querying"]),
+            ("stop", ["stop", "stops", "stopped", "stopping"]),
+            ("call", ["call", "calls", "called", "calling"]),
+            ("cach", ["cache", "caches", "cached", "caching"]),
+            ("PARS", ["PARSE", "PARSES", "PARSED", "PARSING"]),
+        ] {
+            for form in forms {
+                assert_eq!(stem_word(form.as_bytes()), stem_of_all.as_bytes(), "{form}");
+            }
+        }
+    }
+
+    #[test]
+    fn short_words_and_words_that_only_end_alike_stay() {
+        for word in ["string", "thing", "use", "red", "key", "class", "parser", "session", "id"] {
+            assert_eq!(stem_word(word.as_bytes()), word.as_bytes());
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use codeinfo_core::{FileRecord, Root, RootId, TermVector};
 use codeinfo_store::{ChunkQuery, ChunkSet, ScoredChunk};
-use codeinfo_worktree::root_link::find_root;
+use codeinfo_worktree::roots::find_root;
 use futures_util::{StreamExt, TryStreamExt, stream, try_join};
 use tokio::task::spawn_blocking;
 use uuid::Uuid;

@@ -30,7 +30,7 @@ use std::{sync::Arc, time::Duration};
 
 use codeinfo_core::{PathMap, Root, RootFilter};
 use codeinfo_store::Store;
-use codeinfo_worktree::beneath::FolderCheck;
+use codeinfo_worktree::roots::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 pub use codeinfo_worktree::decode::TextEncoding;

@@ -14,7 +14,7 @@ use super::{
 };
 use codeinfo_core::{ChunkRecord, ScoreParts, TermVector};
 use codeinfo_embed::lexical;
-use codeinfo_lang::readings::list_readings;
+use codeinfo_lang::references::list_possible_names;
 use codeinfo_store::ScoredChunk;
 use futures_util::future::try_join_all;
 
@@ -49,7 +49,7 @@ fn list_names(
         if bare.contains("://") || !seen.insert(bare) {
             return None;
         }
-        let readings = list_readings(bare).into_iter().map(trim_marks);
+        let readings = list_possible_names(bare).into_iter().map(trim_marks);
         let names: Vec<ExactName> =
             readings.filter_map(|reading| ExactName::parse(reading, words)).collect();
         (!names.is_empty()).then_some(names)

@@ -41,7 +41,7 @@ use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, TermVector};
 use codeinfo_embed::{Embedder, lexical};
 use codeinfo_lang::words::STOP_WORDS;
 use codeinfo_store::{QueryTarget, RememberedRoots, ScoredChunk, Store};
-use codeinfo_worktree::{beneath::FolderCheck, root_link::find_root};
+use codeinfo_worktree::roots::{FolderCheck, find_root};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 use uuid::Uuid;

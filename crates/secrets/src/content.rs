@@ -1,15 +1,16 @@
-//! Recognises files that are secrets by their content.
+//! Finds private keys, and recognises files that are secrets by their content.
 
+use std::ops::Range;
+
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use codeinfo_lang::{
     Language, LanguageKind,
     languages::{data::YAML, prose::TEXT},
 };
 
-use super::{key, manifest, shape};
+use super::{manifest, shape, token::next_line};
 
-/// Minimum bytes of a random-looking word that is a key.
 const MIN_DRAWN: usize = 16;
-/// Minimum words of a line that is a sentence.
 const SENTENCE_WORDS: usize = 4;
 
 /// Returns whether the text is data with a private key, or nothing but secrets.
@@ -27,7 +28,7 @@ pub(super) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
         || (may_be_yaml && holds_cluster_key(text))
         || ["PuTTY-User-Key-File-", "Private-Lines:"].iter().all(|head| begins_line(text, head))
         || (may_be_yaml && has("kind: Secret") && manifest::is_nothing_else(text))
-        || (may_be_key_file(language) && key::holds_key(text))
+        || (may_be_key_file(language) && holds_key(text))
 }
 
 fn begins_line(text: &str, head: &str) -> bool {
@@ -43,9 +44,9 @@ fn may_be_key_file(language: Option<&Language>) -> bool {
 /// Returns whether the text is a certificate or a public key, which anybody may read.
 pub(super) fn is_certificate(text: &str) -> bool {
     const PUBLIC: [&str; 2] = ["CERTIFICATE-----", "PUBLIC KEY-----"];
-    let mut heads = text.split(key::BEGIN).skip(1).peekable();
+    let mut heads = text.split(KEY_BEGIN).skip(1).peekable();
     let is_public = |head: &str| PUBLIC.iter().any(|label| head.contains(label));
-    text.trim_start().starts_with(key::BEGIN) && heads.peek().is_some() && heads.all(is_public)
+    text.trim_start().starts_with(KEY_BEGIN) && heads.peek().is_some() && heads.all(is_public)
 }
 
 /// Returns whether the text is prose or code. Lists of secrets have few sentences.
@@ -69,7 +70,6 @@ pub(super) fn has_drawn_word(text: &str) -> bool {
     })
 }
 
-/// Returns whether a Kubernetes configuration has the key or the token of a user.
 fn holds_cluster_key(text: &str) -> bool {
     const KEYS: [&str; 3] = ["client-key-data:", "token:", "password:"];
     text.lines().any(|line| line.trim_end() == "kind: Config")
@@ -78,11 +78,133 @@ fn holds_cluster_key(text: &str) -> bool {
         && text.lines().any(|line| KEYS.iter().any(|key| line.trim_start().starts_with(key)))
 }
 
+/// Bytes after the first line of a key that are searched for its body.
+const BODY_WINDOW: usize = 400;
+/// Base64 characters that make a run the body of a key after a first line.
+const MIN_BODY_RUN: usize = 20;
+/// Base64 characters of mixed case and with digits that make a run the body of a key in any place.
+const MIN_LONG_RUN: usize = 40;
+/// Maximum bytes of a key. The longest keys in use have a fifth of it.
+const MAX_KEY_BYTES: usize = 64 * 1024;
+/// Minimum bytes of a run of base64, unless it ends with `=`. Shorter runs are words of the code
+/// around a key.
+const MIN_RUN: usize = 12;
+
+/// Starts of the bodies of private keys in base64: the lengths of their DER, or the name of the
+/// OpenSSH format.
+pub(super) const KEY_BODY_STARTS: &[&str] =
+    &["MII", "MIG", "MHcCAQ", "MHQCAQ", "MC4CAQ", OPENSSH_BODY];
+const OPENSSH_BODY: &str = "b3BlbnNzaC1rZXkt";
+/// Minimum bytes of the first line of a body.
+const MIN_FIRST_LINE: usize = 60;
+
+pub(super) const KEY_BEGIN: &str = "-----BEGIN ";
+const KEY_END: &str = "-----END ";
+
+/// Returns whether the text contains a private key. Code that only names the first line of a key
+/// does not.
+pub(super) fn holds_key(text: &str) -> bool {
+    text.split(KEY_BEGIN).skip(1).any(|rest| strip_key_header(rest).is_some())
+}
+
+/// Adds the parts of the private key whose [`KEY_BEGIN`] is at `at`, each within a line.
+pub(super) fn find_key_parts(text: &str, at: usize, into: &mut Vec<Range<usize>>) {
+    let Some(body) = text.get(at + KEY_BEGIN.len()..).and_then(strip_key_header) else { return };
+    let start = text.len() - body.len();
+    let near = body.split_at(body.floor_char_boundary(MAX_KEY_BYTES)).0;
+    let block = near.split_once(KEY_END).map_or(near, |(block, _)| block).as_bytes();
+    let mut from = 0;
+    while from < block.len() {
+        let run = block.iter().skip(from).take_while(|byte| is_base64(**byte)).count();
+        let ends_as_base64 = block.get(from..from + run).is_some_and(|run| run.ends_with(b"="));
+        if MIN_RUN <= run || (1 < run && ends_as_base64) {
+            into.push(start + from..start + from + run);
+        }
+        // The letter of an escape such as `\n` is not part of the next run.
+        let is_escape = block.get(from + run) == Some(&b'\\');
+        from += run + if is_escape { 2 } else { 1 };
+    }
+}
+
+/// Adds the lines of the private key whose body starts at `at`, without a first line before it.
+pub(super) fn find_key_body(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    let is_inside = before.is_some_and(|byte| is_base64(*byte) && *byte != b'=');
+    let head = text.get(at..at + MIN_FIRST_LINE).unwrap_or_default();
+    let is_key = starts_private_key(head) && head.iter().all(|byte| is_base64(*byte));
+    if is_inside || !is_key || !shape::is_varied(head) {
+        return;
+    }
+    let (mut start, mut length) = (at, line_length(text, at));
+    let end = at + MAX_KEY_BYTES;
+    while MIN_RUN <= length
+        || text.get(start..start + length).is_some_and(|run| run.ends_with(b"="))
+    {
+        into.push(start..start + length);
+        let Some(next) = next_line(text, start + length).filter(|next| *next < end) else { return };
+        (start, length) = (next, line_length(text, next));
+    }
+}
+
+fn line_length(text: &[u8], at: usize) -> usize {
+    text.get(at..).unwrap_or_default().iter().take_while(|byte| is_base64(**byte)).count()
+}
+
+/// Returns whether base64 is a DER sequence that starts with the version 0 or 1. Certificates and
+/// public keys start with another sequence.
+fn starts_private_key(body: &[u8]) -> bool {
+    if body.starts_with(OPENSSH_BODY.as_bytes()) {
+        return true;
+    }
+    let decoded = body.get(..16).and_then(|start| STANDARD_NO_PAD.decode(start).ok());
+    let Some(
+        [0x30, 0x82, _, _, version @ ..] | [0x30, 0x81, _, version @ ..] | [0x30, _, version @ ..],
+    ) = decoded.as_deref()
+    else {
+        return false;
+    };
+    matches!(version, [2, 1, 0 | 1, ..])
+}
+
+/// Returns the text after the first line of a private key, if its label and its body match.
+fn strip_key_header(rest: &str) -> Option<&str> {
+    let (label, body) = rest.split_once("-----")?;
+    let is_private = label.ends_with("PRIVATE KEY") || label.ends_with("PRIVATE KEY BLOCK");
+    (is_private && starts_key_body(body)).then_some(body)
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
+}
+
+/// Returns whether a key follows: base64 on the next line (possibly written as `\n`), or a long run
+/// of base64 further on.
+///
+/// Placeholders do not count: keys cut short by dots, examples marked as such, one letter repeated.
+fn starts_key_body(body: &str) -> bool {
+    let after_header = body.trim_start_matches([' ', '\t', '\r']);
+    let line_ends = ["\n", "\\n", "\\r\\n", "\\\\n"];
+    let next_line = line_ends.iter().find_map(|end| after_header.strip_prefix(end));
+    let (text, min_run) =
+        next_line.map_or((after_header, MIN_LONG_RUN), |line| (line, MIN_BODY_RUN));
+    let (window, _) = text.split_at(text.floor_char_boundary(BODY_WINDOW));
+    let block = window.split_once(KEY_END).map_or(window, |(block, _)| block);
+    if block.contains("...") || block.contains("EXAMPLE") {
+        return false;
+    }
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+    let runs = block.split(|c: char| !is_base64(c)).filter(|run| run.len() >= min_run);
+    let mut starts = runs.filter_map(|run| run.as_bytes().get(..min_run));
+    starts.any(|run| {
+        let has_digit = run.iter().any(u8::is_ascii_digit);
+        shape::is_varied(run) && (min_run == MIN_BODY_RUN || (has_digit && shape::is_random(run)))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use codeinfo_lang::detect::by_path;
-
     use super::*;
+    use codeinfo_lang::detect::detect_by_path;
 
     #[test]
     fn code_and_prose_lose_a_key_and_are_no_secret_as_a_whole() {
@@ -90,7 +212,7 @@ mod tests {
         for (path, is_secret) in
             [("a.rs", false), ("a.md", false), ("a.txt", true), ("a.json", true)]
         {
-            assert_eq!(holds_secret(by_path(path), text), is_secret, "{path}");
+            assert_eq!(holds_secret(detect_by_path(path), text), is_secret, "{path}");
         }
     }
 
@@ -120,7 +242,7 @@ mod tests {
         for text in [
             "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
             "x = '''\n-----BEGIN RSA PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIC29\n-----END RSA PRIVATE KEY-----'''",
-            "-----BEGIN OPENSSH PRIVATE KEY-----\r\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU\r\n",
+            "-----BEGIN OPENSSH_BODY PRIVATE KEY-----\r\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU\r\n",
             "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF9zV1kBCADDgYxNlFvjZ\n",
             r#"{"key": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ"}"#,
             r#"{"type": "service_account", "private_key": "x"}"#,
@@ -153,6 +275,34 @@ mod tests {
             "apiVersion: v1\nkind: Secret\ndata:\n  a: aHVudGVyMg==\n---\nkind: Service\n",
         ] {
             assert!(!holds_secret(None, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_in_code_is_found_without_the_code_around_it() {
+        for (text, rest) in [
+            (
+                "let key = \"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nab3d==\n-----END PRIVATE KEY-----\";\nnext();\n",
+                "let key = \"-----BEGIN PRIVATE KEY-----\n@\n@\n-----END PRIVATE KEY-----\";\nnext();\n",
+            ),
+            (
+                r#"k = "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nQEFAASCMIIEvQIBAD7x\n-----END RSA PRIVATE KEY-----";"#,
+                r#"k = "-----BEGIN RSA PRIVATE KEY-----\n@\n@\n-----END RSA PRIVATE KEY-----";"#,
+            ),
+            (
+                "K = \"-----BEGIN EC PRIVATE KEY-----\" +\n  \"MIIEvQIBADANBgkqhkiG9w0BAQEFAASCMIIEvQIBAD7x\" + EOL +\n",
+                "K = \"-----BEGIN EC PRIVATE KEY-----\" +\n  \"@\" + EOL +\n",
+            ),
+            ("if line == \"-----BEGIN PRIVATE KEY-----\" { parse_the_key_body() }", ""),
+        ] {
+            let mut found = Vec::new();
+            find_key_parts(text, text.find(KEY_BEGIN).unwrap(), &mut found);
+            let mut left = text.to_owned();
+            for secret in found.into_iter().rev() {
+                left.replace_range(secret, "@");
+            }
+            assert_eq!(left, if rest.is_empty() { text } else { rest });
+            assert!(!holds_key(&left));
         }
     }
 }

@@ -89,7 +89,6 @@ mod tests {
         let folders = folded(&deep);
         assert!(!folders.contains(&"p/q".to_owned()), "{folders:?}");
 
-        // Folders with one path each.
         let apart: BTreeSet<String> =
             (0..=MAX).map(|number| format!("{}/{number}/.env", number % 7)).collect();
         let folders = folded(&apart);

@@ -14,12 +14,10 @@ pub(super) enum DetectionMode {
     Script,
     /// Literal values among words: prose, logs, text of no known language.
     Loose,
-    /// Source code.
     Code,
 }
 
 impl DetectionMode {
-    /// Returns the mode for the file at `path`, written in `language`.
     pub(super) fn for_file(path: &str, language: Option<&Language>) -> Self {
         const DATA: &[&str] =
             &["cnf", "conf", "config", "env", "hocon", "plist", "tfbackend", "tfvars"];
@@ -38,9 +36,8 @@ impl DetectionMode {
         }
     }
 
-    /// Returns the mode for arguments of a command or statement.
-    ///
-    /// In a script they can only be values; elsewhere they may be values in an example of a script.
+    /// Returns the mode for arguments. In a script they can only be values; elsewhere they may be
+    /// values in an example of a script.
     pub(super) fn for_argument(self) -> Self {
         match self {
             Self::Data | Self::Script => Self::Data,
@@ -49,7 +46,6 @@ impl DetectionMode {
     }
 }
 
-/// Kind of secret that a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SecretKind {
     /// Chosen by a person, so possibly short or a word.
@@ -58,13 +54,32 @@ pub(super) enum SecretKind {
     Token,
 }
 
-/// Returns whether `value`, whose name promises a secret, is one.
-pub(super) fn is_secret(value: &str, family: SecretKind, reading: DetectionMode) -> bool {
+pub(super) const MAX_LOGIN_BYTES: usize = 512;
+
+/// Returns the text from `start` to the first byte that `ends` a value, at most `max_bytes`.
+pub(super) fn bounded_value(
+    text: &str,
+    start: usize,
+    max_bytes: usize,
+    ends: impl Fn(u8) -> bool,
+) -> Option<&str> {
+    let rest = text.as_bytes().get(start..)?;
+    let length = rest.iter().take(max_bytes).take_while(|byte| !ends(**byte)).count();
+    text.get(start..text.floor_char_boundary(start + length))
+}
+
+/// Returns whether the byte before `at` belongs to a name.
+pub(super) fn follows_name(text: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte))
+}
+
+pub(super) fn is_secret(value: &str, kind: SecretKind, mode: DetectionMode) -> bool {
     if value.contains(char::is_whitespace) || is_placeholder(value) {
         return false;
     }
     let value = ValueStatistics::from_text(value);
-    match (reading, family) {
+    match (mode, kind) {
         (DetectionMode::Data, SecretKind::Password) => value.length >= 4 && !value.is_name(),
         (DetectionMode::Script | DetectionMode::Loose, SecretKind::Password) => {
             value.length >= 6
@@ -83,7 +98,6 @@ pub(super) fn is_secret(value: &str, family: SecretKind, reading: DetectionMode)
     }
 }
 
-/// A value and its counts of characters.
 struct ValueStatistics<'a> {
     text: &'a str,
     length: usize,

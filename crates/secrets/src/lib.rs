@@ -7,22 +7,18 @@
 //!
 //! This crate does no I/O.
 
-mod address;
 mod assigned;
 mod command;
 mod content;
 mod fold;
-pub mod foreign;
 mod group;
-mod header;
 mod judge;
-mod key;
 mod manifest;
+mod message;
 mod names;
 mod redact;
-mod service;
+mod request;
 mod shape;
-mod table;
 mod token;
 
 use std::borrow::Cow;
@@ -31,6 +27,7 @@ use codeinfo_lang::Language;
 
 pub use self::{
     fold::fold_paths,
+    message::redact_message,
     names::{
         SecretNameCertainty, is_private_folder, is_published, is_secret_path, is_settings_example,
         secret_name,
@@ -38,7 +35,6 @@ pub use self::{
     redact::redact_secrets,
 };
 
-/// Mark that replaces a secret in the index.
 const MARK: &str = "[secret]";
 
 /// A text without its secrets.
@@ -72,6 +68,6 @@ pub fn censor_text<'a>(
     if is_doubtful && content::has_drawn_word(&redacted) {
         return None;
     }
-    let is_private = 0 < count && (is_doubtful || key::holds_key(text));
+    let is_private = 0 < count && (is_doubtful || content::holds_key(text));
     Some(CensoredText { text: redacted, count, is_private })
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::redact_secrets;
 
-/// Names of secret files, in lower case.
-const NAMES: &[&str] = &[
+/// The lists of names, words and extensions below are in lower case.
+const SECRET_NAMES: &[&str] = &[
     "_netrc",
     ".bash_history",
     ".boto",
@@ -44,12 +44,11 @@ const NAMES: &[&str] = &[
     "wp-config.php",
 ];
 
-/// Prefixes of secret file names, in lower case.
-const STARTS: &[&str] = &[".env", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "id_xmss"];
+const SECRET_NAME_STARTS: &[&str] =
+    &[".env", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "id_xmss"];
 
-/// Extensions of secret files, in lower case. They count after any dot, so that `server.p12.bak` is
-/// secret as well.
-const EXTENSIONS: &[&str] = &[
+/// Extensions of secret files. They count after any dot, as in `server.p12.bak`.
+const SECRET_EXTENSIONS: &[&str] = &[
     "agekey",
     "env",
     "jceks",
@@ -72,14 +71,13 @@ const EXTENSIONS: &[&str] = &[
     "truststore",
 ];
 
-/// Extensions whose content decides, in lower case: secrets, certificates, public keys or other
-/// formats.
+/// Extensions whose content decides: secrets, certificates, public keys or other formats.
 const DOUBTFUL_EXTENSIONS: &[&str] =
     &["cer", "crt", "csr", "der", "gpg", "key", "p7b", "pem", "pgp"];
 
 /// Extensions of files that contain only values. With these, a name such as `credentials` is
 /// certainly secret; with others, the content decides.
-const VALUES: &[&str] = &[
+const VALUE_EXTENSIONS: &[&str] = &[
     "bak",
     "cfg",
     "conf",
@@ -97,20 +95,18 @@ const VALUES: &[&str] = &[
     "yml",
 ];
 
-/// Parts of names of examples, in lower case.
-const EXAMPLES: &[&str] =
+const EXAMPLE_WORDS: &[&str] =
     &["default", "defaults", "dist", "example", "sample", "schema", "template", "tpl"];
 
 /// Extensions of source code, templates and compiler output. `server.key.ts` is code about keys.
-const CODE: &[&str] = &[
+const CODE_EXTENSIONS: &[&str] = &[
     "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs", "go", "h",
     "hpp", "hs", "html", "j2", "java", "js", "jsx", "kt", "kts", "lua", "m", "map", "md", "mjs",
     "ml", "o", "php", "pl", "proto", "py", "pyc", "pyi", "rb", "rs", "rst", "scala", "sh", "swift",
     "tmpl", "ts", "tsx", "tt", "vue", "zig",
 ];
 
-/// Folders of examples and tests in packages, in lower case.
-const SHOWN: &[&str] = &[
+const EXAMPLE_FOLDERS: &[&str] = &[
     "__tests__",
     "bench",
     "benchmark",
@@ -135,16 +131,15 @@ const SHOWN: &[&str] = &[
     "tests",
 ];
 
-/// Certificates of authorities that packages contain, in lower case.
-const AUTHORITIES: &[&str] =
+const AUTHORITY_FILES: &[&str] =
     &["ca-bundle.pem", "ca-certificates.pem", "cacert.pem", "cacerts.pem", "roots.pem"];
 
-/// Extensions of certificates, and last parts of the names of examples, in lower case.
-const PUBLIC: &[&str] =
+/// Extensions of certificates, and last parts of the names of examples.
+const PUBLIC_ENDINGS: &[&str] =
     &["cer", "crt", "csr", "default", "dist", "example", "sample", "schema", "template", "tpl"];
 
 /// First words of names of secret data files, such as `credentials.json` or `secrets.prod.yaml`.
-const STEMS: &[&str] = &[
+const SECRET_STEMS: &[&str] = &[
     "client_secret",
     "client_secrets",
     "credential",
@@ -160,17 +155,16 @@ const STEMS: &[&str] = &[
 ];
 
 /// Names of files that contain a single secret, without an extension or with that of text.
-const BARE: &[&str] = &["password", "passwords", "token", "tokens"];
+const SINGLE_SECRET_NAMES: &[&str] = &["password", "passwords", "token", "tokens"];
 
-/// Folders whose whole content is private, in lower case.
-const FOLDERS: &[&str] =
+const PRIVATE_FOLDERS: &[&str] =
     &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh", "terraform.tfstate.d"];
 
 /// Returns whether a folder, by its whole path, is private or inside a private one.
 pub fn is_private_folder(path: &Path) -> bool {
     path.iter()
         .filter_map(|part| part.to_str())
-        .any(|part| FOLDERS.contains(&part.to_lowercase().as_str()))
+        .any(|part| PRIVATE_FOLDERS.contains(&part.to_lowercase().as_str()))
 }
 
 /// Certainty that a file is a secret, by its name.
@@ -187,40 +181,37 @@ pub fn is_secret_path(path: &str) -> bool {
     secret_name(path).is_some()
 }
 
-/// Returns how certainly a file is a secret by its name or folder; `None` if it is not one by name.
-///
-/// `path` is relative to the root.
+/// Returns how certainly a file, by its path below the root, is a secret; `None` if nothing in the
+/// path implies one.
 pub fn secret_name(path: &str) -> Option<SecretNameCertainty> {
     let lower = path.to_lowercase();
     let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or_default();
-    if parts.clone().any(|folder| FOLDERS.contains(&folder))
+    if parts.clone().any(|folder| PRIVATE_FOLDERS.contains(&folder))
         || 0 < redact_secrets("", None, path).count
     {
         return Some(SecretNameCertainty::Certain);
     }
     let is_template = parts.any(|folder| folder == "templates");
-    judge_name(name).map(|sure| if is_template { SecretNameCertainty::Doubtful } else { sure })
+    judge_name(name).map(|known| if is_template { SecretNameCertainty::Doubtful } else { known })
 }
 
 /// Returns whether a name marks an example of another file, such as `.env.example`.
 pub(crate) fn is_example(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    name.split(['.', '-', '_']).skip(1).any(|part| EXAMPLES.contains(&part))
+    name.split(['.', '-', '_']).skip(1).any(|part| EXAMPLE_WORDS.contains(&part))
 }
 
 /// Returns whether a secret in third-party code was most likely published on purpose: a test key, a
-/// certificate, an example.
-///
-/// `path` is relative to the root.
+/// certificate, an example. `path` is relative to the root.
 pub fn is_published(path: &str) -> bool {
     let lower = path.to_lowercase();
     let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or_default();
     let last = name.rsplit('.').next().unwrap_or_default();
-    AUTHORITIES.contains(&name)
-        || PUBLIC.contains(&last)
-        || parts.any(|folder| SHOWN.contains(&folder))
+    AUTHORITY_FILES.contains(&name)
+        || PUBLIC_ENDINGS.contains(&last)
+        || parts.any(|folder| EXAMPLE_FOLDERS.contains(&folder))
 }
 
 /// Returns whether a file lists the available settings, as `.env.example` does. Such a file is not
@@ -230,12 +221,12 @@ pub fn is_settings_example(path: &str) -> bool {
 }
 
 fn judge_name(name: &str) -> Option<SecretNameCertainty> {
-    let unless_example = Some(if is_example(name) {
-        SecretNameCertainty::Doubtful
-    } else {
-        SecretNameCertainty::Certain
-    });
-    if NAMES.contains(&name) {
+    let doubtful_if = |is_doubtful: bool| {
+        let doubtful = is_doubtful.then_some(SecretNameCertainty::Doubtful);
+        doubtful.or(Some(SecretNameCertainty::Certain))
+    };
+    let unless_example = doubtful_if(is_example(name));
+    if SECRET_NAMES.contains(&name) {
         return Some(SecretNameCertainty::Certain);
     }
     if name.starts_with(".env") {
@@ -244,27 +235,22 @@ fn judge_name(name: &str) -> Option<SecretNameCertainty> {
     let mut pieces = name.split('.');
     let stem = pieces.next().unwrap_or_default();
     let extension = pieces.clone().next_back().unwrap_or_default();
-    if CODE.contains(&extension) {
+    if CODE_EXTENSIONS.contains(&extension) {
         return None;
     }
-    if STARTS.iter().any(|start| name.starts_with(start)) {
-        let is_public = extension == "pub";
-        return Some(if is_public {
-            SecretNameCertainty::Doubtful
-        } else {
-            SecretNameCertainty::Certain
-        });
+    if SECRET_NAME_STARTS.iter().any(|start| name.starts_with(start)) {
+        return doubtful_if(extension == "pub");
     }
-    if pieces.clone().any(|piece| EXTENSIONS.contains(&piece)) {
+    if pieces.clone().any(|piece| SECRET_EXTENSIONS.contains(&piece)) {
         return unless_example;
     }
-    if BARE.contains(&stem) && (name == stem || extension == "txt") {
+    if SINGLE_SECRET_NAMES.contains(&stem) && (name == stem || extension == "txt") {
         return Some(SecretNameCertainty::Doubtful);
     }
-    if STEMS.iter().any(|word| is_led_by(stem, word)) {
+    if SECRET_STEMS.iter().any(|word| is_led_by(stem, word)) {
         // Kubernetes objects in YAML describe accounts; their keys are JSON.
         let is_object = stem.ends_with("account") && extension.ends_with("ml");
-        let has_values = name == stem || (VALUES.contains(&extension) && !is_object);
+        let has_values = name == stem || (VALUE_EXTENSIONS.contains(&extension) && !is_object);
         return if has_values { unless_example } else { Some(SecretNameCertainty::Doubtful) };
     }
     pieces
@@ -272,8 +258,7 @@ fn judge_name(name: &str) -> Option<SecretNameCertainty> {
         .then_some(SecretNameCertainty::Doubtful)
 }
 
-/// Returns whether `stem` starts with `word`: `credentials`, `credentials-prod`, `credentials_old`,
-/// `credentials2`.
+/// Accepts `credentials`, `credentials-prod`, `credentials_old` and `credentials2`.
 fn is_led_by(stem: &str, word: &str) -> bool {
     let is_end = |c: char| c.is_ascii_digit() || matches!(c, '-' | '_');
     stem.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_end))

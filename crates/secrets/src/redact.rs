@@ -8,12 +8,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
 use codeinfo_lang::Language;
 
 use super::{
-    MARK, address,
-    assigned::{self, WORDS},
-    command, group, header,
+    MARK,
+    assigned::{self, SECRET_WORDS},
+    command, content, group,
     judge::{DetectionMode, SecretKind},
-    key, manifest, service, table,
-    token::{self, InfixPattern, JOINTS, PrefixPattern, TOKENS},
+    manifest, request,
+    token::{self, INFIXES, InfixPattern, PrefixPattern, TOKENS},
 };
 
 /// A text without its secrets, and the number of secrets it had.
@@ -33,33 +33,20 @@ enum SecretClue {
     Token(PrefixPattern),
     Joint(InfixPattern),
     Word(SecretKind),
-    /// `eyJ`, which starts a JSON Web Token.
     Signed,
-    /// `://`
     Address,
-    /// `-u` and `--user`, the options of a login.
     Login,
-    /// The text before the token of a bot.
     Bot,
-    /// `Bearer `
     Bearer,
-    /// `Authorization`
     Authorization,
-    /// `sig=`
     Signature,
-    /// `Twilio`
     Twilio,
-    /// ` -p` and other short options that take a password.
     Option,
-    /// `credentials` and other names of several values.
     Group,
-    /// The first line of a PEM block.
     Key,
     /// The start of a PEM body without its first line.
     KeyBody,
-    /// `Cookie`, and the option of curl.
     Cookie,
-    /// `INSERT INTO`
     Insert,
 }
 
@@ -81,20 +68,19 @@ static CLUES: LazyLock<Vec<(&'static str, SecretClue)>> = LazyLock::new(|| {
         (" -p", SecretClue::Option),
         (" -w", SecretClue::Option),
         (" -a", SecretClue::Option),
-        (key::BEGIN, SecretClue::Key),
+        (content::KEY_BEGIN, SecretClue::Key),
         ("cookie", SecretClue::Cookie),
         ("curl -b", SecretClue::Cookie),
         ("insert into ", SecretClue::Insert),
     ];
     let tokens = TOKENS.iter().map(|token| (token.0, SecretClue::Token(*token)));
-    let joints = JOINTS.iter().map(|joint| (joint.0, SecretClue::Joint(*joint)));
-    let words = WORDS.iter().map(|(word, family)| (*word, SecretClue::Word(*family)));
-    let groups = group::WORDS.iter().map(|word| (*word, SecretClue::Group));
-    let bodies = key::BODIES.iter().map(|start| (*start, SecretClue::KeyBody));
+    let joints = INFIXES.iter().map(|joint| (joint.0, SecretClue::Joint(*joint)));
+    let words = SECRET_WORDS.iter().map(|(word, kind)| (*word, SecretClue::Word(*kind)));
+    let groups = group::GROUP_WORDS.iter().map(|word| (*word, SecretClue::Group));
+    let bodies = content::KEY_BODY_STARTS.iter().map(|start| (*start, SecretClue::KeyBody));
     tokens.chain(joints).chain(words).chain(groups).chain(bodies).chain(others).collect()
 });
 
-/// Finds all literals in one pass, in linear time.
 static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
     let literals = CLUES.iter().map(|(literal, _)| literal);
     AhoCorasick::builder()
@@ -104,17 +90,16 @@ static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
 });
 
 /// Returns `text`, the content of the file at `path`, with `[secret]` in place of each secret.
-///
-/// Keeps the lines. Applying it again changes nothing.
+/// Keeps the lines. Redacting the result again changes nothing.
 pub fn redact_secrets<'a>(
     path: &str,
     language: Option<&Language>,
     text: &'a str,
 ) -> RedactedText<'a> {
-    let reading = DetectionMode::for_file(path, language);
+    let mode = DetectionMode::for_file(path, language);
     let mut redacted = RedactedText { text: Cow::Borrowed(text), count: 0 };
     for _ in 0..MAX_PASSES {
-        let found = find_secrets(path, &redacted.text, reading);
+        let found = find_secrets(path, &redacted.text, mode);
         if found.is_empty() {
             break;
         }
@@ -141,18 +126,18 @@ fn replace_with_marks(text: &str, secrets: &[Range<usize>]) -> String {
 }
 
 /// Returns the ranges of secrets on character boundaries, in order and without overlap.
-fn find_secrets(path: &str, text: &str, reading: DetectionMode) -> Vec<Range<usize>> {
+fn find_secrets(path: &str, text: &str, mode: DetectionMode) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    service::discord_anywhere(text, &mut found);
-    if reading != DetectionMode::Code {
+    token::find_discord_tokens(text, &mut found);
+    if mode != DetectionMode::Code {
         manifest::find_manifest_secrets(text, &mut found);
         let is_values = |(_, extension): (&str, &str)| {
             ["csv", "tsv"].iter().any(|known| extension.eq_ignore_ascii_case(known))
         };
         if path.rsplit_once('.').is_some_and(is_values) {
-            table::find_csv_secrets(text, &mut found);
-        } else if reading == DetectionMode::Loose {
-            table::find_table_secrets(text, &mut found);
+            group::find_csv_secrets(text, &mut found);
+        } else if mode == DetectionMode::Loose {
+            group::find_table_secrets(text, &mut found);
         }
     }
     // End of the secrets found. Skips literals inside of them, so that no byte is read again for
@@ -167,9 +152,9 @@ fn find_secrets(path: &str, text: &str, reading: DetectionMode) -> Vec<Range<usi
             && let Some(clue) = clue
         {
             if matches!(clue, SecretClue::Insert) && inserted <= hit.start() {
-                inserted = table::find_insert_secrets(text, hit.end(), reading, &mut found);
+                inserted = group::find_insert_secrets(text, hit.end(), mode, &mut found);
             }
-            follow_clue(clue, text, hit.range(), reading, &mut found);
+            follow_clue(clue, text, hit.range(), mode, &mut found);
             reached = found.last().map_or(reached, |last| reached.max(last.end));
         }
     }
@@ -180,7 +165,7 @@ fn follow_clue(
     clue: SecretClue,
     text: &str,
     hit: Range<usize>,
-    reading: DetectionMode,
+    mode: DetectionMode,
     into: &mut Vec<Range<usize>>,
 ) {
     let bytes = text.as_bytes();
@@ -189,8 +174,8 @@ fn follow_clue(
         hit.end + next.take_while(|byte| b"\\\"'`".contains(byte)).count()
     };
     match clue {
-        SecretClue::Word(family) => {
-            assigned::find_assigned_secrets(text, hit, family, reading, into);
+        SecretClue::Word(kind) => {
+            assigned::find_assigned_secrets(text, hit, kind, mode, into);
         }
         SecretClue::Token(token) => {
             into.extend(token::find_prefixed_token(bytes, hit.start, token));
@@ -198,25 +183,25 @@ fn follow_clue(
         SecretClue::Joint(joint) => into.extend(token::find_infix_token(bytes, hit.start, joint)),
         SecretClue::Signed => token::find_jwt_lines(bytes, hit.start, into),
         SecretClue::Address => {
-            into.extend(address::find_address_password(text, hit.start, reading));
+            into.extend(request::find_address_password(text, hit.start, mode));
         }
-        SecretClue::Login => into.extend(address::find_login_password(text, hit, reading)),
-        SecretClue::Bot => into.extend(service::find_discord_token(bytes, after_quotes())),
-        SecretClue::Bearer => into.extend(header::find_bearer_token(bytes, after_quotes())),
+        SecretClue::Login => into.extend(command::find_login_password(text, hit, mode)),
+        SecretClue::Bot => into.extend(token::find_discord_token(bytes, after_quotes())),
+        SecretClue::Bearer => into.extend(request::find_bearer_token(bytes, after_quotes())),
         SecretClue::Authorization => {
-            into.extend(header::find_authorization_secret(text, hit.end, reading));
+            into.extend(request::find_authorization_secret(text, hit.end, mode));
         }
-        SecretClue::Signature => into.extend(header::find_signature(bytes, hit)),
-        SecretClue::Twilio => service::find_twilio_tokens(bytes, hit.end, into),
-        SecretClue::Option => into.extend(command::find_option_password(text, hit, reading)),
-        SecretClue::Group if reading == DetectionMode::Data => {
+        SecretClue::Signature => into.extend(request::find_signature(bytes, hit)),
+        SecretClue::Twilio => token::find_twilio_tokens(bytes, hit.end, into),
+        SecretClue::Option => into.extend(command::find_option_password(text, hit, mode)),
+        SecretClue::Group if mode == DetectionMode::Data => {
             group::find_group_secrets(text, hit, into);
         }
         // The rows of a statement are read at once.
         SecretClue::Group | SecretClue::Insert => {}
-        SecretClue::Key => key::find_key_parts(text, hit.start, into),
-        SecretClue::KeyBody => key::find_body(bytes, hit.start, into),
-        SecretClue::Cookie => header::find_cookie_values(bytes, hit, into),
+        SecretClue::Key => content::find_key_parts(text, hit.start, into),
+        SecretClue::KeyBody => content::find_key_body(bytes, hit.start, into),
+        SecretClue::Cookie => request::find_cookie_values(bytes, hit, into),
     }
 }
 
@@ -238,7 +223,7 @@ fn merge_ranges(text: &str, mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use codeinfo_lang::detect::by_path;
+    use codeinfo_lang::detect::detect_by_path;
     use proptest::{prelude::*, sample::select};
 
     use super::{merge_ranges, redact_secrets, replace_with_marks};
@@ -302,9 +287,9 @@ mod tests {
     #[test]
     fn a_mark_shows_what_stood_beside_a_secret() {
         let text = "-u a:x7Kq2Lm9 \"Zr4tY8wB1nV5cX3d";
-        let once = redact_secrets("a.rs", by_path("a.rs"), text);
+        let once = redact_secrets("a.rs", detect_by_path("a.rs"), text);
         assert!(0 < once.count && once.text.contains("-u a:[secret]"), "{once:?}");
-        assert_eq!(redact_secrets("a.rs", by_path("a.rs"), &once.text).count, 0, "{once:?}");
+        assert_eq!(redact_secrets("a.rs", detect_by_path("a.rs"), &once.text).count, 0, "{once:?}");
     }
 
     #[test]
@@ -327,7 +312,11 @@ mod tests {
             (signed, "_", 0),
         ] {
             let text = format!("({before}{token})");
-            assert_eq!(redact_secrets("a.md", by_path("a.md"), &text).count, count, "{text}");
+            assert_eq!(
+                redact_secrets("a.md", detect_by_path("a.md"), &text).count,
+                count,
+                "{text}"
+            );
         }
     }
 
@@ -344,9 +333,9 @@ mod tests {
             path in select(&["a.yaml", "a.md", "a.rs"][..]),
         ) {
             let text = pieces.concat();
-            let once = redact_secrets(path, by_path(path), &text);
+            let once = redact_secrets(path, detect_by_path(path), &text);
             prop_assert_eq!(once.text.lines().count(), text.lines().count());
-            let again = redact_secrets(path, by_path(path), &once.text);
+            let again = redact_secrets(path, detect_by_path(path), &once.text);
             prop_assert_eq!(again.count, 0, "{:?} became {:?}", &once.text, &again.text);
         }
     }

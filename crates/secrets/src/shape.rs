@@ -2,7 +2,6 @@
 
 use super::MARK;
 
-/// Parts of placeholder values.
 const PLACEHOLDERS: &[&str] = &[
     "change_me",
     "change-me",
@@ -38,7 +37,7 @@ const PLACEHOLDERS: &[&str] = &[
 ];
 
 /// Values that are words of a configuration, a type or an example, and no secrets.
-const WORDS: &[&str] = &[
+const HARMLESS_WORDS: &[&str] = &[
     "admin",
     "any",
     "auto",
@@ -113,7 +112,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Parts of values that name the place of a secret.
-const ELSEWHERE: &[&str] = &[
+const REFERENCE_STARTS: &[&str] = &[
     "$",
     "(",
     "./",
@@ -176,9 +175,9 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || is_spelled(lower)
         || is_one_byte()
         || is_variable()
-        || WORDS.contains(&lower)
+        || HARMLESS_WORDS.contains(&lower)
         || PLACEHOLDERS.iter().any(|part| lower.contains(part))
-        || ELSEWHERE.iter().any(|start| lower.starts_with(start))
+        || REFERENCE_STARTS.iter().any(|start| lower.starts_with(start))
 }
 
 /// Returns whether a value only shows a notation, such as `pass;auth=NTLM` and `pass%20word`.
@@ -189,7 +188,7 @@ fn is_spelled(lower: &str) -> bool {
         Some((_, after)) if is_escape => after,
         Some(_) | None => rest,
     };
-    WORDS.contains(&first) && is_wordy(rest)
+    HARMLESS_WORDS.contains(&first) && is_wordy(rest)
 }
 
 /// Returns whether each part of a value is a word or a short number, as in `X-Api-Key`, `sha256`,
@@ -248,14 +247,13 @@ pub(super) fn is_token(value: &[u8]) -> bool {
         && !is_sentence
 }
 
-/// Returns whether a word is unpronounceable: too many consonants in a row, or too few vowels.
 fn is_unsayable(word: &str) -> bool {
     let is_vowel = |c: char| "aeiouyAEIOUY".contains(c);
     let consonants = word.split(is_vowel).map(str::len).max().unwrap_or_default();
     word.len() >= 8 && (consonants >= 5 || word.matches(is_vowel).count() * 5 < word.len())
 }
 
-/// Returns the number of bytes in sequences such as `12345678`.
+/// Counts the bytes in sequences such as `12345678`.
 fn count_sequential_bytes(value: &[u8]) -> usize {
     let is_next = |pair: &[u8]| matches!(pair, [a, b] if a.checked_add(1) == Some(*b));
     let mut all = 0;
@@ -264,7 +262,7 @@ fn count_sequential_bytes(value: &[u8]) -> usize {
         if is_next(pair) {
             row += 1;
         } else {
-            all += if row >= ROW { row } else { 0 };
+            all += if row >= MIN_SEQUENCE { row } else { 0 };
             row = 1;
         }
     }
@@ -290,11 +288,9 @@ pub(super) fn is_varied(value: &[u8]) -> bool {
         && !PLACEHOLDERS.iter().any(|part| lower.contains(part))
 }
 
-/// Minimum bytes of a sequence.
-const ROW: usize = 8;
-/// Maximum bytes of a value that are examined.
-const EXAMINED: usize = 256;
+const MIN_SEQUENCE: usize = 8;
+const MAX_EXAMINED: usize = 256;
 
 fn examined_prefix(value: &[u8]) -> &[u8] {
-    value.split_at(value.len().min(EXAMINED)).0
+    value.split_at(value.len().min(MAX_EXAMINED)).0
 }

@@ -1,11 +1,10 @@
-//! Finds secrets known by their prefixes: keys of clouds, and tokens of forges, registries and
-//! services.
+//! Finds tokens of clouds, forges, registries and services by their prefixes, by their form (Discord), or
+//! by a service name before them (Twilio).
 
 use std::ops::Range;
 
 use super::shape;
 
-/// Alphabet of a token after its prefix.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TokenAlphabet {
     Digit,
@@ -13,7 +12,6 @@ pub(super) enum TokenAlphabet {
     Upper,
     Hex,
     Alnum,
-    /// Letters, digits and `_`.
     Word,
     /// Letters, digits, `_`, `-` and `.`.
     Signed,
@@ -25,7 +23,6 @@ pub(super) enum TokenAlphabet {
     Base64,
     /// Characters of a path or query of a web address.
     Path,
-    /// Characters of a password hash.
     Hash,
 }
 
@@ -55,7 +52,6 @@ pub(super) type PrefixPattern = (&'static str, TokenAlphabet, usize);
 pub(super) type InfixPattern =
     (&'static str, (TokenAlphabet, usize, usize), (TokenAlphabet, usize));
 
-/// Returns the token whose prefix is at `at`.
 pub(super) fn find_prefixed_token(
     text: &[u8],
     at: usize,
@@ -72,7 +68,7 @@ pub(super) fn find_prefixed_token(
     let (value, _) = rest.split_at_checked(length)?;
     let is_drawn = match body {
         TokenAlphabet::Upper | TokenAlphabet::Hex => shape::is_varied(value),
-        _ if COMMON.contains(&prefix) => shape::is_random(value),
+        _ if COMMON_PREFIXES.contains(&prefix) => shape::is_random(value),
         _ => shape::is_token(value),
     };
     let is_token = length >= least && is_drawn;
@@ -81,7 +77,6 @@ pub(super) fn find_prefixed_token(
     is_token.then(|| from..start + run_length(rest, body))
 }
 
-/// Returns the token whose middle part is at `at`.
 pub(super) fn find_infix_token(
     text: &[u8],
     at: usize,
@@ -100,7 +95,6 @@ pub(super) fn find_infix_token(
     is_apart.then(|| start..at + joint.len() + run_length(rest, after))
 }
 
-/// Adds the lines of the signed token (JWT) that starts at `at`.
 pub(super) fn find_jwt_lines(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     let Some((before, rest)) = text.split_at_checked(at) else { return };
     if !rest.starts_with(b"eyJ") || before.ends_with(b"-") || follows_word(before) {
@@ -109,7 +103,7 @@ pub(super) fn find_jwt_lines(text: &[u8], at: usize, into: &mut Vec<Range<usize>
     let mut token = Vec::new();
     let mut lines = Vec::new();
     let mut start = at;
-    while lines.len() < LINES {
+    while lines.len() < MAX_JWT_LINES {
         let length = run_length(text.get(start..).unwrap_or_default(), TokenAlphabet::Signed);
         let line = start..start + length;
         token.extend(text.get(line.clone()).unwrap_or_default());
@@ -118,15 +112,16 @@ pub(super) fn find_jwt_lines(text: &[u8], at: usize, into: &mut Vec<Range<usize>
         let rest = text.get(next..).unwrap_or_default();
         let near = bounded_run_length(rest, TokenAlphabet::Signed);
         let is_joined = token.ends_with(b".") || rest.starts_with(b".");
-        let is_wrapped = LINE <= length && rest.get(..near).is_some_and(shape::is_random);
-        if near < LEAST || !(is_joined || (is_wrapped && !rest.starts_with(b"eyJ"))) {
+        let is_wrapped =
+            MIN_WRAPPED_LINE <= length && rest.get(..near).is_some_and(shape::is_random);
+        if near < MIN_JWT_PART || !(is_joined || (is_wrapped && !rest.starts_with(b"eyJ"))) {
             break;
         }
         start = next;
     }
     let head = token.iter().position(|byte| *byte == b'.').unwrap_or(token.len());
     let body = token.get(head..).and_then(|body| body.strip_prefix(b".eyJ"));
-    if LEAST <= head && body.is_some_and(|body| LEAST <= body.len()) {
+    if MIN_JWT_PART <= head && body.is_some_and(|body| MIN_JWT_PART <= body.len()) {
         into.extend(lines);
     }
 }
@@ -136,24 +131,23 @@ pub(super) fn find_jwt_lines(text: &[u8], at: usize, into: &mut Vec<Range<usize>
 /// Skips quotes and signs that join literals.
 pub(super) fn next_line(text: &[u8], end: usize) -> Option<usize> {
     let rest = text.get(end..)?;
-    let gap = rest.iter().take(INDENT).take_while(|byte| b"\"'` \t\r\n+,\\".contains(byte)).count();
+    let gap =
+        rest.iter().take(MAX_INDENT).take_while(|byte| b"\"'` \t\r\n+,\\".contains(byte)).count();
     let lines = rest.get(..gap)?.split(|byte| *byte == b'\n').count();
     (lines == 2).then_some(end + gap)
 }
 
 /// Maximum lines of a signed token, and minimum bytes of a line that continues on the next one.
-const LINES: usize = 64;
-const LINE: usize = 40;
-/// Minimum bytes of a part of a signed token.
-const LEAST: usize = 12;
-/// Maximum bytes of indentation.
-const INDENT: usize = 64;
+const MAX_JWT_LINES: usize = 64;
+const MIN_WRAPPED_LINE: usize = 40;
+const MIN_JWT_PART: usize = 12;
+const MAX_INDENT: usize = 64;
 
 /// Maximum bytes of a token that are judged, because a hostile text may be full of prefixes.
-const NEAR: usize = 256;
+const MAX_JUDGED: usize = 256;
 
 fn bounded_run_length(rest: &[u8], body: TokenAlphabet) -> usize {
-    rest.iter().take(NEAR).take_while(|byte| body.contains(**byte)).count()
+    rest.iter().take(MAX_JUDGED).take_while(|byte| body.contains(**byte)).count()
 }
 
 fn run_length(rest: &[u8], body: TokenAlphabet) -> usize {
@@ -170,11 +164,79 @@ fn follows_word(before: &[u8]) -> bool {
     }
 }
 
-/// Prefixes that are also common in names of code, so that the rest must look random.
-const COMMON: &[&str] = &["sk-", "key-", "SG.", "cio", "EAAA", "1//0", "glc_", "tskey-"];
+/// Minimum and maximum lengths of the parts of a Discord token: the number of a bot, a time, a
+/// hash.
+const DISCORD_PARTS: [(usize, usize); 3] = [(23, 28), (6, 7), (25, 45)];
+const MAX_TWILIO_GAP: usize = 200;
+const TWILIO_BYTES: usize = 32;
 
-/// All tokens known by their middle part.
-pub(super) const JOINTS: &[InfixPattern] = &[
+/// Adds the Discord tokens of a text. Only the first part has a form of its own: base64 of digits.
+pub(super) fn find_discord_tokens(text: &str, into: &mut Vec<Range<usize>>) {
+    let bytes = text.as_bytes();
+    let is_dot = |at: usize| bytes.get(at) == Some(&b'.');
+    for (dot, _) in text.match_indices('.') {
+        if !is_dot(dot + 7) && !is_dot(dot + 8) {
+            continue;
+        }
+        let before = bytes.iter().take(dot).rev().take(DISCORD_PARTS[0].1 + 1);
+        let length = before.take_while(|byte| is_token_byte(**byte)).count();
+        let start = dot - length;
+        if bytes.get(start..dot).is_some_and(is_encoded_number) {
+            into.extend(find_discord_token(bytes, start));
+        }
+    }
+}
+
+/// Returns whether bytes are base64 of decimal digits, each of which has the same upper half.
+fn is_encoded_number(bytes: &[u8]) -> bool {
+    const FORMS: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];
+    bytes.iter().zip(FORMS.iter().cycle()).all(|(byte, form)| form.contains(byte))
+}
+
+pub(super) fn find_discord_token(text: &[u8], at: usize) -> Option<Range<usize>> {
+    if !matches!(text.get(at)?, b'M' | b'N' | b'O') {
+        return None;
+    }
+    let mut end = at;
+    for (part, (least, most)) in DISCORD_PARTS.into_iter().enumerate() {
+        if part > 0 {
+            end += usize::from(*text.get(end)? == b'.');
+        }
+        let length =
+            text.get(end..)?.iter().take(most + 1).take_while(|byte| is_token_byte(**byte)).count();
+        if !(least..=most).contains(&length) {
+            return None;
+        }
+        end += length;
+    }
+    Some(at..end)
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
+}
+
+/// Adds the Twilio tokens shortly after the service name, which ends at `at`: 32 hexadecimal
+/// digits.
+pub(super) fn find_twilio_tokens(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
+    let Some(rest) = text.get(at..) else { return };
+    // One byte more tells whether the last word ends there.
+    let (near, _) = rest.split_at(rest.len().min(MAX_TWILIO_GAP + TWILIO_BYTES + 1));
+    let mut start = at;
+    for word in near.split(|byte| !is_token_byte(*byte)) {
+        let is_hex = word.iter().all(u8::is_ascii_hexdigit);
+        let is_token = word.len() == TWILIO_BYTES && is_hex && shape::is_varied(word);
+        if is_token && start <= at + MAX_TWILIO_GAP {
+            into.push(start..start + TWILIO_BYTES);
+        }
+        start += word.len() + 1;
+    }
+}
+
+/// Prefixes that are also common in names of code, so that the rest must look random.
+const COMMON_PREFIXES: &[&str] = &["sk-", "key-", "SG.", "cio", "EAAA", "1//0", "glc_", "tskey-"];
+
+pub(super) const INFIXES: &[InfixPattern] = &[
     // Telegram.
     (":AA", (TokenAlphabet::Digit, 8, 10), (TokenAlphabet::Url, 30)),
     // Terraform Cloud.
@@ -328,3 +390,25 @@ pub(super) const TOKENS: &[PrefixPattern] = &[
     ("$6$", TokenAlphabet::Hash, 40),
     ("$argon2id$", TokenAlphabet::Hash, 40),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_of_twilio_is_whole_and_near_its_name() {
+        let token = "9f3c7a1e5b8d2046c7e19a3f5d8b0264";
+        for (gap, after, count) in [
+            (1, "", 1),
+            (MAX_TWILIO_GAP, "!", 1),
+            (MAX_TWILIO_GAP, "a", 0),
+            (MAX_TWILIO_GAP + 1, "!", 0),
+        ] {
+            let text = format!("{}{token}{after}", " ".repeat(gap));
+            let mut found = Vec::new();
+            find_twilio_tokens(text.as_bytes(), 0, &mut found);
+            assert_eq!(found.len(), count, "{text}");
+            assert!(found.iter().all(|range| text.get(range.clone()) == Some(token)));
+        }
+    }
+}

@@ -6,7 +6,6 @@
 //! repository.
 
 mod commit;
-mod gone;
 #[cfg(unix)]
 mod handles;
 mod objects;
@@ -21,7 +20,6 @@ use std::{
     sync::Arc,
 };
 
-pub use gone::FolderCheck;
 pub use objects::{ObjectDatabase, ObjectFault, as_object_fault};
 
 use codeinfo_core::Root;
@@ -45,7 +43,7 @@ enum RootSource {
     Commit(Arc<commit::CommitRoot>),
 }
 
-/// Kind of a folder entry. Links are not followed.
+/// Links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderEntryKind {
     File,
@@ -56,7 +54,6 @@ pub enum FolderEntryKind {
     Other,
 }
 
-/// One entry of a folder.
 #[derive(Debug)]
 pub struct FolderEntry {
     pub name: OsString,
@@ -72,7 +69,6 @@ pub struct FileFacts {
     pub modified_ns: u64,
 }
 
-/// An opened folder.
 pub struct FolderHandle {
     opened: FolderSource,
 }
@@ -82,7 +78,6 @@ enum FolderSource {
     Commit(commit::CommitFolder),
 }
 
-/// An opened file.
 pub struct FileHandle {
     content: FileSource,
 }

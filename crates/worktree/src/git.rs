@@ -3,9 +3,7 @@
 //! Git is not run, no link is followed, and the content of a repository is not trusted.
 
 mod config;
-mod enclosing;
 mod packed;
-mod remote;
 mod tracked;
 
 use std::{
@@ -17,17 +15,15 @@ use std::{
 use codeinfo_core::paths::normalize_path;
 use url::Url;
 
-use crate::beneath::{self, ObjectDatabase, ObjectFault, RootDir};
-
-pub use enclosing::{find_repository, find_work_tree};
-pub use remote::on_the_web;
+pub use config::web_address;
 pub use tracked::TrackedPaths;
+
+use crate::beneath::{self, ObjectDatabase, ObjectFault, RootDir};
 
 /// Name of the git folder in a worktree, or of the file that names the folder's path.
 pub const GIT: &str = ".git";
 /// Maximum bytes of a reference and of a file that names a path. Both are one line.
 const MAX_LINE_BYTES: u64 = 8 << 10;
-/// Maximum bytes read of a configuration.
 const MAX_CONFIG_BYTES: u64 = 256 << 10;
 /// Maximum number of references that are followed; a reference may name another one, as `HEAD`
 /// does.
@@ -53,7 +49,7 @@ pub enum CommitLookupError {
     Unknown,
     /// The repository stores its references in the reftable format, which is not supported.
     Reftable,
-    /// The repository has more packed references than are read.
+    /// The file of packed references is too large.
     Packed,
     /// The object cannot be read.
     Object(ObjectFault),
@@ -99,14 +95,14 @@ impl GitRepository {
     /// Returns the web address of `origin`, or else of the first remote with a web address. User
     /// name and password are removed.
     pub fn remote_url(&self) -> Option<Url> {
-        remote::find_web_remote(&self.read_config().ok()?)
+        config::find_web_remote(&self.read_config().ok()?)
     }
 
     fn read_config(&self) -> io::Result<String> {
         read_text(&self.common, "config", MAX_CONFIG_BYTES)
     }
 
-    /// Returns the full id of the commit that is checked out.
+    /// Returns the full id of the checked-out commit.
     pub fn head_commit(&self) -> Option<String> {
         self.read_reference("HEAD").ok()??.id
     }
@@ -211,7 +207,7 @@ impl GitRepository {
         Ok(None)
     }
 
-    /// Returns the length of object ids as text, according to the configuration.
+    /// Returns the length of ids as text, which the configuration determines.
     fn id_length(&self) -> usize {
         let config = self.read_config().unwrap_or_default();
         let format = config::find_value(&config, "extensions", "objectformat");
@@ -219,14 +215,13 @@ impl GitRepository {
     }
 }
 
-/// A reference that exists.
 struct GitReference {
     /// Id of the object that it names. `None` if the file contains no valid id.
     id: Option<String>,
 }
 
-/// Opens the repository of a linked worktree, of a submodule, or of a worktree with a separate git
-/// folder.
+/// Opens a folder with a `.git` file: a linked worktree, a submodule, or a worktree whose git
+/// folder is elsewhere.
 fn open_linked_worktree(top: &Path) -> io::Result<Option<GitRepository>> {
     let Some(named) = read_text(top, GIT, MAX_LINE_BYTES)?
         .strip_prefix("gitdir:")
@@ -282,7 +277,45 @@ fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && is_hex(text)
 }
 
-/// Returns the text as a lower-case object id, or `None` if it is not an id.
 fn parse_object_id(id: &str) -> Option<String> {
     is_id(id).then(|| id.to_ascii_lowercase())
+}
+
+/// Returns the innermost folder, from `folder` upwards, that contains a `.git` folder or file.
+pub fn find_work_tree(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok())
+}
+
+/// Returns the canonical path of the repository around `folder`.
+///
+/// Returns `None` if that is the home folder or a folder above it, because such a repository holds settings.
+pub fn find_repository(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let canonical = folder.canonicalize().ok()?;
+    let home = home.and_then(|path| path.canonicalize().ok());
+    let found = find_work_tree(&canonical)?;
+    let is_home = home.is_some_and(|home| home.starts_with(found));
+    (!is_home).then(|| found.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::find_repository;
+
+    #[test]
+    fn the_innermost_repository_is_meant_and_never_a_home() {
+        let temporary = tempfile::tempdir().unwrap();
+        let home = temporary.path().canonicalize().unwrap();
+        let inner = home.join("outer/inner");
+        fs::create_dir_all(inner.join("src")).unwrap();
+        assert_eq!(find_repository(&inner, Some(&home)), None);
+        fs::create_dir(home.join(".git")).unwrap();
+        assert_eq!(find_repository(&inner, Some(&home)), None);
+        fs::create_dir(home.join("outer/.git")).unwrap();
+        assert_eq!(find_repository(&inner.join("src"), Some(&home)), Some(home.join("outer")));
+        // A worktree has a file.
+        fs::write(inner.join(".git"), "gitdir: elsewhere").unwrap();
+        assert_eq!(find_repository(&inner.join("src"), Some(&home)), Some(inner));
+    }
 }

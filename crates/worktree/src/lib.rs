@@ -4,4 +4,4 @@ pub mod beneath;
 pub mod decode;
 pub mod git;
 pub mod private_places;
-pub mod root_link;
+pub mod roots;

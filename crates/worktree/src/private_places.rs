@@ -9,7 +9,6 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// File or folder that only its account may read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PrivatePlace {
     /// Path below a home folder. Empty for the folders of CodeInfo and of Codex.
@@ -24,7 +23,6 @@ pub struct PrivatePlaces {
     own: Vec<PathBuf>,
 }
 
-/// Private places as resolved paths, without links.
 #[derive(Debug, Clone, Default)]
 pub struct ResolvedPlaces {
     home: Option<PathBuf>,

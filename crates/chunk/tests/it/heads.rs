@@ -322,7 +322,7 @@ fn every_definition_starts_in_a_chunk_that_knows_it() {
 #[test]
 fn every_parsed_language_is_among_them() {
     for one in languages::iter_all() {
-        let has_style = STYLES.iter().any(|style| detect::by_path(style.file) == Some(one));
+        let has_style = STYLES.iter().any(|style| detect::detect_by_path(style.file) == Some(one));
         let is_parsed = matches!(one.reader, StructureReader::Grammar(_)) && one.name != "cuda";
         assert!(has_style || !is_parsed, "{}", one.name);
     }

@@ -11,7 +11,7 @@ pub(super) fn find_operators(text: &str) -> impl Iterator<Item = &[u8]> {
     text.as_bytes()
         .chunk_by(|a, b| is_operator(*a) == is_operator(*b))
         .filter(|run| LENGTHS.contains(&run.len()) && run.first().copied().is_some_and(is_operator))
-        .filter(|run| !comment::is_mark(run))
+        .filter(|run| !comment::is_comment_mark(run))
 }
 
 fn is_operator(byte: u8) -> bool {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use codeinfo_lang::{
-    names::{self, MachineFile},
+    detect::{MachineFile, detect_machine_file},
     vendored::{self, FolderContents},
 };
 
@@ -174,7 +174,7 @@ impl RootWalk<'_> {
             };
             pending.push(is_asked_for);
         } else {
-            let told = vendored::telling_folder(&next.path).map(|kind| FolderNameHint {
+            let told = vendored::expected_contents(&next.path).map(|kind| FolderNameHint {
                 kind,
                 is_beside: vendored::fits_beside(&next.path, beside),
             });
@@ -197,7 +197,7 @@ impl RootWalk<'_> {
         if is_open || step.rules.asks_for(&step.text, true) {
             return None;
         }
-        if vendored::is_cache(|name| entries.iter().any(|entry| entry.name == name)) {
+        if vendored::has_cache_marker(|name| entries.iter().any(|entry| entry.name == name)) {
             return Some(OmissionRule::Built);
         }
         if step.told.is_none() && !step.is_among_packages {
@@ -211,7 +211,7 @@ impl RootWalk<'_> {
         let told = step.told?;
         let fits = told.is_beside && vendored::fits_inside(&step.path, &inside);
         let is_output = told.kind == FolderContents::Outputs;
-        let is_so = vendored::is_marked(&step.path, &inside)
+        let is_so = vendored::has_marker(&step.path, &inside)
             || fits && !(is_output && self.is_tracked(&step.text, FolderEntryKind::Folder));
         is_so.then(|| told_rule(told.kind))
     }
@@ -465,7 +465,7 @@ fn told_rule(kind: FolderContents) -> OmissionRule {
 
 /// Returns the rule that excludes files of a name.
 fn name_rule(name: &str) -> Option<OmissionRule> {
-    names::detect_machine_file(name).map(|found| match found {
+    detect_machine_file(name).map(|found| match found {
         MachineFile::Binary => OmissionRule::Binary,
         MachineFile::LockFile => OmissionRule::LockFile,
         MachineFile::Generated => OmissionRule::Generated,

@@ -122,7 +122,7 @@ fn collect_head_comments(text: &str) -> Vec<&str> {
         if line.is_empty() || line == "---" || starts_with_any(line, PREAMBLES) {
             continue;
         }
-        let comment = comment::MARKS_OF_ANY
+        let comment = comment::ANY_DELIMITERS
             .iter()
             .find_map(|&(mark, end)| Some((mark, end, line.strip_prefix(mark)?)));
         let Some((mark, end, inner)) = comment else { break };

@@ -48,7 +48,7 @@ mod tests {
     }
 
     fn is_left_out(path: &str, text: &str) -> bool {
-        detect::by_path(path).is_some_and(|language| is_minified(language, text))
+        detect::detect_by_path(path).is_some_and(|language| is_minified(language, text))
     }
 
     #[test]

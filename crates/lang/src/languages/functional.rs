@@ -19,8 +19,8 @@ static EQUATIONS: LayoutRules = LayoutRules {
         container_keyword("newtype"),
         container_keyword("type"),
         line_named_container("class"),
-        line_named_container("instance").extends(),
-        line_named_container("deriving").extends(),
+        line_named_container("instance").as_extension(),
+        line_named_container("deriving").as_extension(),
     ],
     shows: DefinitionStyle::Equations,
     ..LayoutRules::PLAIN

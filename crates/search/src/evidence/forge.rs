@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
     use codeinfo_core::Host;
-    use codeinfo_worktree::git::on_the_web;
+    use codeinfo_worktree::git::web_address;
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn each_forge_has_its_addresses() {
         let at = |remote: &str| {
-            let repository = on_the_web(remote).unwrap();
+            let repository = web_address(remote).unwrap();
             let forge = ForgeCommit { repository, commit: "c".to_owned() };
             let FilePermalink { address, lines } = forge.build_permalink("a/b.rs").unwrap();
             format!("{address}{lines}")

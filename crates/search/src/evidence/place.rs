@@ -10,7 +10,7 @@ use codeinfo_core::{
     FileRecord, Root, RootFilter, list_encodings, normalize_nfc,
     paths::{ends_with, is_below, normalize_path},
 };
-use codeinfo_worktree::root_link::{follow_link, read_file_url};
+use codeinfo_worktree::roots::{follow_link, read_file_url};
 use regex_automata::meta::Regex;
 
 use super::{Evidence, EvidenceError, snapshot::with_content, unsearched};

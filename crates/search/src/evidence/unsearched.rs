@@ -4,7 +4,7 @@
 use codeinfo_core::{
     OmissionRule, OmittedPaths, Root, RootFilter, count_paths, explain_omission, list_omissions,
 };
-use codeinfo_lang::names::{self, MachineFile};
+use codeinfo_lang::detect::{MachineFile, detect_machine_file};
 
 use super::Evidence;
 
@@ -49,7 +49,7 @@ fn rule_of_name(path: &str) -> Option<OmissionRule> {
         return Some(OmissionRule::Hidden);
     }
     let name = path.rsplit('/').next().unwrap_or(path);
-    names::detect_machine_file(name).map(|found| match found {
+    detect_machine_file(name).map(|found| match found {
         MachineFile::Binary => OmissionRule::Binary,
         MachineFile::LockFile => OmissionRule::LockFile,
         MachineFile::Generated => OmissionRule::Generated,

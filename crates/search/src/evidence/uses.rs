@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use codeinfo_core::{Root, RootFilter, Timestamp};
-use codeinfo_lang::readings::list_readings;
+use codeinfo_lang::references::list_possible_names;
 
 use super::{
     Evidence, EvidenceError,
@@ -68,7 +68,7 @@ impl Evidence {
         within: RootFilter,
     ) -> Result<NameUses, EvidenceError> {
         WordMatcher::new(name)?;
-        let readings = list_readings(name);
+        let readings = list_possible_names(name);
         let mut counts = None;
         for reading in &readings {
             let counted = self.count_uses(WordMatcher::new(reading)?, within).await?;

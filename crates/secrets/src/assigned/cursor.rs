@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use super::{FAR, NEAR, byte_at, starts_next, starts_sentence, words::PAIRED};
+use super::{MAX_GAP, MAX_JUDGED, byte_at, name::VALUE_FIELDS, starts_next, starts_sentence};
 use crate::judge::{DetectionMode, SecretKind, is_secret};
 
-/// Maximum syntax steps between a sign and its value.
-const STEPS: usize = 4;
-/// Maximum consecutive literals of one value.
-const LITERALS: usize = 64;
+const MAX_STEPS: usize = 4;
+const MAX_LITERALS: usize = 64;
 
 /// A value, or its start.
 pub(super) struct AssignedValue {
@@ -19,17 +17,16 @@ pub(super) struct AssignedValue {
     pub(super) is_argument: bool,
 }
 
-/// A cursor over the text after a name.
 pub(super) struct ValueCursor<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
 }
 
 impl ValueCursor<'_> {
-    /// Skips at most [`NEAR`] bytes of a set.
+    /// Skips at most [`MAX_GAP`] bytes of a set.
     pub(super) fn skip_bytes(&mut self, set: &[u8]) -> usize {
         let rest = self.bytes.iter().skip(self.at);
-        let count = rest.take(NEAR).take_while(|byte| set.contains(byte)).count();
+        let count = rest.take(MAX_GAP).take_while(|byte| set.contains(byte)).count();
         self.at += count;
         count
     }
@@ -45,9 +42,7 @@ impl ValueCursor<'_> {
         byte_at(self.bytes, self.at)
     }
 
-    /// Returns the literal that code assigns to a name.
-    ///
-    /// That is the text in the first quotes after the name, if only types, brackets and signs
+    /// Returns the text in the first quotes after a name in code, if only types, brackets and signs
     /// precede them.
     pub(super) fn read_code_literal(&mut self, name: &Range<usize>) -> Option<AssignedValue> {
         let closers = self.skip_bytes(b"\\\"'`])");
@@ -56,12 +51,12 @@ impl ValueCursor<'_> {
             return None;
         }
         let start = self.at;
-        let rest = self.bytes.get(self.at..)?.iter().take(NEAR);
+        let rest = self.bytes.get(self.at..)?.iter().take(MAX_GAP);
         let is_between =
             |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t\r\n&<>[]|?*:=,(+-@#$".contains(byte);
         self.at += rest.take_while(|byte| is_between(byte)).count();
         if self.at > start && self.consume_text("//") {
-            let rest = self.bytes.iter().skip(self.at).take(FAR);
+            let rest = self.bytes.iter().skip(self.at).take(MAX_JUDGED);
             self.at += rest.take_while(|byte| **byte != b'\n').count();
             self.skip_bytes(b" \t\r\n");
         }
@@ -99,14 +94,14 @@ impl ValueCursor<'_> {
         &self,
         text: &str,
         value: &AssignedValue,
-        family: SecretKind,
+        kind: SecretKind,
     ) -> Vec<Range<usize>> {
-        let Some(first) = self.range_if_secret(text, value, family, DetectionMode::Code) else {
+        let Some(first) = self.range_if_secret(text, value, kind, DetectionMode::Code) else {
             return Vec::new();
         };
         let mut found = vec![first.clone()];
         let mut cursor = ValueCursor { bytes: self.bytes, at: first.end };
-        while found.len() < LITERALS {
+        while found.len() < MAX_LITERALS {
             cursor.skip_bytes(b"\"'`");
             let start = cursor.at;
             cursor.skip_bytes(b" \t\r\n+.\\");
@@ -141,7 +136,7 @@ impl ValueCursor<'_> {
     pub(super) fn skip_paired_name(&mut self) -> bool {
         self.skip_bytes(b" \t\r\n,;/<{");
         let is_quoted = self.skip_bytes(b"\\\"'") > 0;
-        let is_named = PAIRED.iter().any(|name| self.consume_text(name));
+        let is_named = VALUE_FIELDS.iter().any(|name| self.consume_text(name));
         if is_quoted {
             self.skip_bytes(b"\\\"'");
         }
@@ -164,13 +159,13 @@ impl ValueCursor<'_> {
 
     /// Skips the syntax between a sign and a value: an anchor, a tag, the start of a list, or a
     /// line end if the next line is indented by more than `column`.
-    pub(super) fn step_in(&mut self, column: usize, reading: DetectionMode) {
-        let is_data = reading == DetectionMode::Data;
-        for _ in 0..STEPS {
+    pub(super) fn skip_value_lead(&mut self, column: usize, mode: DetectionMode) {
+        let is_data = mode == DetectionMode::Data;
+        for _ in 0..MAX_STEPS {
             let next = byte_at(self.bytes, self.at + 1);
             match self.current_byte() {
                 b'&' | b'!' if is_data && (next.is_ascii_alphabetic() || next == b'!') => {
-                    let rest = self.bytes.iter().skip(self.at).take(NEAR);
+                    let rest = self.bytes.iter().skip(self.at).take(MAX_GAP);
                     let end = self.at + rest.take_while(|byte| !byte.is_ascii_whitespace()).count();
                     if byte_at(self.bytes, end) != b' ' {
                         return;
@@ -199,7 +194,7 @@ impl ValueCursor<'_> {
     /// or a comment.
     fn is_continued(&self, column: usize) -> bool {
         let rest = self.bytes.iter().skip(self.at).copied();
-        let next_line = rest.skip_while(|byte| b"\r\n".contains(byte)).take(FAR);
+        let next_line = rest.skip_while(|byte| b"\r\n".contains(byte)).take(MAX_JUDGED);
         let line: Vec<u8> = next_line.take_while(|byte| !b"\r\n".contains(byte)).collect();
         let content = line.trim_ascii_start();
         let is_field =
@@ -234,7 +229,7 @@ impl ValueCursor<'_> {
         let start = self.at;
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<".contains(byte);
         let ends_query = |byte: &u8| is_query && b";&\\)".contains(byte);
-        let rest = self.bytes.get(start..)?.iter().take(FAR + 1);
+        let rest = self.bytes.get(start..)?.iter().take(MAX_JUDGED + 1);
         let mut end = start + rest.take_while(|byte| !ends(byte) && !ends_query(byte)).count();
         let value = self.bytes.get(start..end)?;
         let next = (1..value.len()).find(|at| starts_next(value, *at));
@@ -245,7 +240,6 @@ impl ValueCursor<'_> {
         Some(AssignedValue { range: start..end, quote: None, is_argument: false })
     }
 
-    /// Reads the quoted text at the cursor, if any.
     pub(super) fn read_quoted(&mut self) -> Option<AssignedValue> {
         let mut is_escaped = self.consume_text("\\");
         let mut quote = self.current_byte();
@@ -271,7 +265,7 @@ impl ValueCursor<'_> {
         }
         let start = self.at;
         let mut end = start;
-        while end - start <= FAR {
+        while end - start <= MAX_JUDGED {
             match byte_at(self.bytes, end) {
                 b'\n' | b'\r' | 0 => break,
                 b'\\' if is_escaped => break,
@@ -293,13 +287,12 @@ impl ValueCursor<'_> {
         value.quote.is_some() && b" .+,)]};".contains(&byte_at(self.bytes, value.range.start))
     }
 
-    /// Returns the range of the value if it is a secret.
     pub(super) fn range_if_secret(
         &self,
         text: &str,
         value: &AssignedValue,
-        family: SecretKind,
-        reading: DetectionMode,
+        kind: SecretKind,
+        mode: DetectionMode,
     ) -> Option<Range<usize>> {
         let Range { start, end } = value.range.clone();
         let end = text.floor_char_boundary(end);
@@ -312,10 +305,10 @@ impl ValueCursor<'_> {
                 return None;
             }
         }
-        if !is_secret(read, family, reading) {
+        if !is_secret(read, kind, mode) {
             return None;
         }
-        if end - start < FAR - 4 {
+        if end - start < MAX_JUDGED - 4 {
             return Some(start..end);
         }
         let is_end = |byte: &u8| match value.quote {

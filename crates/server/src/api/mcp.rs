@@ -20,7 +20,7 @@ use codeinfo_mcp::{
     ToolCallError, ToolIdempotence,
 };
 use codeinfo_search::{SearchError, SearchResults};
-use codeinfo_worktree::root_link::find_root;
+use codeinfo_worktree::roots::find_root;
 use futures_util::{FutureExt, future, future::BoxFuture};
 use serde_json::{Map, Value, json};
 use tracing::{error, info, warn};

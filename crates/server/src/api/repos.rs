@@ -5,7 +5,7 @@ use std::path::Path;
 use codeinfo_core::{Root, RootId, plain_name};
 use codeinfo_ingest::{IngestError, TreeAdditions};
 use codeinfo_search::SearchError;
-use codeinfo_worktree::root_link::find_root;
+use codeinfo_worktree::roots::find_root;
 
 use super::ApiServices;
 use crate::replies::{IngestedRepo, IngestedRepos, RepoAdditions};

@@ -1,7 +1,7 @@
 //! Redacts and bounds messages of a server before they are shown.
 
 use codeinfo_core::{Secret, plain_line};
-use codeinfo_secrets::foreign::redact_message;
+use codeinfo_secrets::redact_message;
 use rmcp::{service::ServiceError, transport::DynamicTransportError};
 use url::Url;
 

@@ -20,7 +20,6 @@ use super::{
     objects::{ObjectDatabase, ObjectFault},
 };
 
-/// Maximum bytes of a path, as in operating systems.
 const MAX_PATH: usize = 4096;
 /// Maximum number of entries of a folder. Git becomes slow with a tenth of it.
 const MAX_ENTRIES: usize = 250_000;
@@ -33,12 +32,10 @@ const WORK_BOUNDS: [u64; 2] = [512 << 20, 8 << 30];
 /// Maximum bytes of cached folders. A walk goes from each folder into those below it.
 const MAX_KEPT: usize = 64 << 20;
 
-/// An opened commit.
 pub(super) struct CommitRoot {
     objects: ObjectDatabase,
     tree: ObjectId,
     folders: Mutex<FolderCache>,
-    /// Number of bytes unpacked for folders.
     work: AtomicU64,
     max_work: u64,
 }
@@ -54,7 +51,6 @@ pub(super) struct CommitFolder {
     items: Arc<[CommitEntry]>,
 }
 
-/// Entry of a folder.
 struct CommitEntry {
     name: OsString,
     kind: FolderEntryKind,
@@ -96,7 +92,6 @@ impl CommitRoot {
         Ok((bytes, facts))
     }
 
-    /// Returns the entries of a folder.
     fn find_folder_entries(&self, path: &Path) -> io::Result<Arc<[CommitEntry]>> {
         let is_inner = |part: Component<'_>| matches!(part, Component::Normal(_));
         if path.as_os_str().len() > MAX_PATH || !path.components().all(is_inner) {
@@ -200,7 +195,6 @@ impl FolderCache {
     }
 }
 
-/// Estimates the memory of a cached folder in bytes.
 fn estimate_bytes(path: &Path, items: &[CommitEntry]) -> usize {
     let estimate_entry = |item: &CommitEntry| size_of::<CommitEntry>() + item.name.len();
     256 + path.as_os_str().len() + items.iter().map(estimate_entry).sum::<usize>()

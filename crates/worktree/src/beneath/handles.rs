@@ -58,7 +58,7 @@ fn open_beneath(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::
     step_by_step(top, path, open_flags)
 }
 
-/// Opens a path part by part. Fails if a part is a link.
+/// Opens a path part by part.
 fn step_by_step(top: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let step = FOLDER | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut at: Option<OwnedFd> = None;

@@ -30,7 +30,6 @@ const USUAL_CHAIN: u32 = 64;
 /// Maximum bytes allocated for an object of a longer chain, because each step builds a whole
 /// object.
 const MAX_UNPACKED_OF_LONG: usize = 16 << 20;
-/// Maximum length of a delta chain in git.
 const MAX_CHAIN: u32 = 4095;
 /// Maximum number of tags followed; a tag may name another tag.
 const MAX_TAGS: usize = 8;
@@ -38,7 +37,6 @@ const MAX_TAGS: usize = 8;
 const MAX_COMMITS: usize = 1_000_000;
 /// Maximum number of packs. Git repacks above fifty.
 const MAX_PACKS: usize = 4096;
-/// Minimum length of an id prefix, as in git.
 const MIN_PREFIX: usize = 4;
 
 /// Reasons why an object cannot be read.
@@ -81,14 +79,10 @@ pub fn as_object_fault(error: &io::Error) -> Option<ObjectFault> {
     error.get_ref()?.downcast_ref().copied()
 }
 
-/// Object database of a repository.
 pub struct ObjectDatabase {
-    /// The git folder.
     git: RootDir,
-    /// The folder of the objects.
     path: PathBuf,
     hash: gix_hash::Kind,
-    /// Total bytes of all packs.
     pack_bytes: u64,
     store: Arc<Store>,
     /// Store with the lower limit [`MAX_UNPACKED_OF_LONG`], for objects at the end of long chains.
@@ -248,13 +242,11 @@ impl ObjectDatabase {
     }
 }
 
-/// An object that exists but is not read yet.
 pub(super) struct LocatedObject<'a> {
     objects: &'a ObjectDatabase,
     handle: &'a Handle<Arc<Store>>,
     id: ObjectId,
     pub(super) kind: Object,
-    /// Size in bytes.
     pub(super) size: u64,
     /// Number of deltas from an object that is stored whole.
     chain: u32,

@@ -14,7 +14,6 @@ const MIN_KEPT: usize = 2000;
 const MAX_KEPT: usize = 256 * 1024;
 /// Minimum bytes of a word: a run of letters.
 const MIN_WORD: usize = 3;
-/// Mark in place of removed text.
 const MARK: char = '…';
 
 /// Replaces the parts of very long lines that contain no words, such as coordinates, numbers and

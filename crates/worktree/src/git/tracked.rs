@@ -10,7 +10,6 @@ use crate::beneath::{self, RootDir};
 
 /// Maximum bytes of an index. The index of a million files has 100 MB.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
-/// Maximum bytes of a path, as in operating systems.
 const MAX_PATH_BYTES: usize = 4096;
 /// Maximum bytes of all paths. Version 4 stores each path as its difference to the previous one, so
 /// a small index can contain many long paths.
@@ -21,12 +20,10 @@ const FACTS: usize = 40;
 const MODE: usize = 24;
 /// Mask of the kind of an entry in its mode.
 const KIND: u32 = 0o170_000;
-/// Kind of a submodule.
 const MODULE: u32 = 0o160_000;
 /// Flag for an entry that has two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
 
-/// Tracked paths of a worktree, in byte order.
 #[derive(Debug, Default)]
 pub struct TrackedPaths(Vec<Box<str>>);
 
@@ -45,7 +42,6 @@ impl TrackedPaths {
         Self(paths)
     }
 
-    /// Returns whether a file is tracked.
     pub fn has_file(&self, path: &str) -> bool {
         self.0.binary_search_by(|known| known.as_ref().cmp(path)).is_ok()
     }

@@ -43,16 +43,14 @@ const BEFORE_NAMES: &[&str] = &[
     "virtual",
     "void",
 ];
-/// Start of names that consist of marks, such as `operator()`.
 const OPERATOR: &str = "operator";
-/// Maximum number of wrappings that are removed from a name.
 const MAX_WRAPPINGS: usize = 4;
 
 /// Lists the possible names in a reference. The first is the reference without backticks and call
 /// arguments.
 ///
 /// For example, `` `shop.Cart::add()` `` gives `shop.Cart::add` and `add`. The list is never empty.
-pub fn list_readings(name: &str) -> Vec<&str> {
+pub fn list_possible_names(name: &str) -> Vec<&str> {
     let written = unwrap_name(name);
     let mut readings = vec![written];
     if detect::is_file_name(written) || written.contains("://") {
@@ -112,7 +110,6 @@ fn trim_marks(name: &str) -> &str {
     name.trim_matches(|c: char| !is_part(c))
 }
 
-/// Removes the keywords of a definition before its name.
 fn cut_words_before(name: &str) -> &str {
     match name.rsplit_once(char::is_whitespace) {
         Some((before, last))
@@ -169,22 +166,22 @@ mod tests {
         ] {
             let others = others.split('|').filter(|other| !other.is_empty());
             let wanted: Vec<&str> = [name].into_iter().chain(others).collect();
-            assert_eq!(list_readings(name), wanted);
+            assert_eq!(list_possible_names(name), wanted);
         }
     }
 
     #[test]
     fn backticks_and_calls_are_no_part_of_a_name() {
         for name in ["a_b()", "a_b(x, {y: (1)})", "`a_b()`", "`a_b`()", " a_b(); ", "`a_b`"] {
-            assert_eq!(list_readings(name), ["a_b"], "{name}");
+            assert_eq!(list_possible_names(name), ["a_b"], "{name}");
         }
-        assert_eq!(list_readings("self.a_b()"), ["self.a_b", "a_b"]);
+        assert_eq!(list_possible_names("self.a_b()"), ["self.a_b", "a_b"]);
     }
 
     #[test]
     fn many_brackets_are_read_in_one_pass() {
         let nested = format!("a{}{}", "(".repeat(100_000), ")".repeat(100_000));
-        assert_eq!(list_readings(&nested), ["a"]);
-        assert_eq!(list_readings(&")".repeat(100_000)).len(), 1);
+        assert_eq!(list_possible_names(&nested), ["a"]);
+        assert_eq!(list_possible_names(&")".repeat(100_000)).len(), 1);
     }
 }

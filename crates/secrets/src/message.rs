@@ -2,13 +2,10 @@
 
 use anstream::adapter::strip_str;
 
-/// Maximum characters of a redacted message.
 const MAX_CHARS: usize = 300;
-/// Maximum bytes of a message that are examined.
 const MAX_BYTES: usize = 16 * 1024;
 /// Minimum characters of a part of a word, with letters and digits mixed, that make it a key.
 const KEY_CHARS: usize = 16;
-/// Prefixes of keys.
 const KEY_STARTS: [&str; 18] = [
     "sk-",
     "sk_",
@@ -29,7 +26,6 @@ const KEY_STARTS: [&str; 18] = [
     "npm_",
     "pypi-",
 ];
-/// Names whose values are secret.
 const SECRET_NAMES: [&str; 8] =
     ["key", "token", "secret", "password", "passwd", "pwd", "credential", "authorization"];
 /// Characters around words, in prose and in JSON.
@@ -71,12 +67,10 @@ enum RedactionContext {
     Nothing,
     /// A name of a secret precedes, whose value may follow.
     SecretName,
-    /// The word is secret.
     Secret,
 }
 
 impl RedactionContext {
-    /// Returns the replacement for `word`, if it needs one.
     fn replacement_for(self, word: &str) -> Option<&'static str> {
         if is_scheme(word) {
             None
