@@ -2,7 +2,7 @@
 //! by them. A NUL stands between the parts.
 #![no_main]
 
-use codeinfo::ignored::{MAX_BYTES, Rules, Verdict};
+use codeinfo::ignored::{IgnoreRules, IgnoreVerdict, MAX_BYTES};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -16,13 +16,13 @@ fuzz_target!(|input: &[u8]| {
     let path = format!("a/{path}");
     let judge = |strong: Vec<u8>| {
         let (rules, mut errors) =
-            Rules::default().with("", &[None, Some(top.clone()), None, None]);
-        let (rules, more) = rules.with("a", &[Some(weak.clone()), None, None, Some(strong)]);
+            IgnoreRules::default().with_ignore_files("", &[None, Some(top.clone()), None, None]);
+        let (rules, more) = rules.with_ignore_files("a", &[Some(weak.clone()), None, None, Some(strong)]);
         errors.extend(more);
-        let verdict = rules.verdict(&path, false);
-        assert_eq!(verdict, rules.clone().verdict(&path, false));
+        let verdict = rules.match_path(&path, false);
+        assert_eq!(verdict, rules.clone().match_path(&path, false));
         // Whatever the path, judging it ends.
-        rules.verdict(&path, true);
+        rules.match_path(&path, true);
         (verdict, errors)
     };
     let (verdict, errors) = judge(strong.clone());
@@ -31,7 +31,7 @@ fuzz_target!(|input: &[u8]| {
     }
     let with = |line: &[u8]| judge([strong.as_slice(), b"\n", line].concat());
     assert_eq!(with(b"# a comment").0, verdict);
-    for (line, expected) in [(&b"*"[..], Verdict::Ignored), (b"!*", Verdict::Kept)] {
+    for (line, expected) in [(&b"*"[..], IgnoreVerdict::Ignored), (b"!*", IgnoreVerdict::Kept)] {
         let (verdict, errors) = with(line);
         assert!(!errors.is_empty() || verdict == expected, "{verdict:?}");
     }

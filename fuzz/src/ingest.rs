@@ -1,17 +1,17 @@
-//! What is pure of ingest: taking out secrets.
+//! Removal of secrets, as ingest does it.
 
-use codeinfo_lang::detect::language;
-use codeinfo_secrets as secrets;
+use codeinfo_lang::detect::detect_language;
+use codeinfo_secrets::{censor_text, is_private_folder, is_secret_path, redact_secrets};
 
-/// Returns a text without its secrets, and how many it had.
+/// Returns a text without its secrets, and the number of secrets it had.
 pub fn redact(path: &str, text: &str) -> (String, u64) {
-    let redacted = secrets::redact(path, language(path, text), text);
+    let redacted = redact_secrets(path, detect_language(path, text), text);
     (redacted.text.into_owned(), redacted.count)
 }
 
-/// Whether a file is left out for its name or its content.
+/// Returns whether a file is left out for its name or its content.
 pub fn is_secret(path: &str, text: &str) -> bool {
-    secrets::is_secret_path(path)
-        || secrets::is_private_folder(std::path::Path::new(path))
-        || secrets::censor(path, language(path, text), text).is_none()
+    is_secret_path(path)
+        || is_private_folder(std::path::Path::new(path))
+        || censor_text(path, detect_language(path, text), text).is_none()
 }

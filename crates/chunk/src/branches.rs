@@ -34,7 +34,7 @@ struct ConditionalGroup {
 
 /// Returns the text with such branches and directives blanked out; `None` if there are none, or if
 /// the braces match with neither choice.
-pub(super) fn leave_out(grammar: &GrammarRules, text: &str) -> Option<String> {
+pub(super) fn blank_unbalanced_branches(grammar: &GrammarRules, text: &str) -> Option<String> {
     let Some(BodySyntax::Braces { lexis, .. }) = grammar.bodies else { return None };
     if !matches!(lexis, LexicalSyntax::C | LexicalSyntax::Csharp) || !text.contains("#if") {
         return None;
@@ -151,16 +151,16 @@ mod tests {
     use super::*;
 
     /// Returns the remaining text without blanks.
-    fn leave_out_of(language: &str, text: &str) -> Option<String> {
+    fn blank_out_in(language: &str, text: &str) -> Option<String> {
         match detect::find_language(language).unwrap().reader {
-            StructureReader::Grammar(grammar) => leave_out(grammar, text),
+            StructureReader::Grammar(grammar) => blank_unbalanced_branches(grammar, text),
             _ => None,
         }
         .map(|kept| kept.replace(' ', ""))
     }
 
     #[test]
-    fn of_branches_with_braces_of_their_own_one_stays() {
+    fn one_of_several_unbalanced_branches_stays() {
         for (text, kept) in [
             ("#if A\nf() {\n#else\ng() {\n#endif\n}\n", "\nf() {\n\n\n\n}\n"),
             (
@@ -179,13 +179,13 @@ mod tests {
             ("f(\n#if A\na) {\n#else\nb) {\n#endif\n}\n", "f(\n\na) {\n\n\n\n}\n"),
         ] {
             let kept = kept.replace(' ', "");
-            assert_eq!(leave_out_of("c", text).as_ref(), Some(&kept), "{text}");
-            assert_eq!(leave_out_of("csharp", text).as_ref(), Some(&kept), "{text}");
+            assert_eq!(blank_out_in("c", text).as_ref(), Some(&kept), "{text}");
+            assert_eq!(blank_out_in("csharp", text).as_ref(), Some(&kept), "{text}");
         }
     }
 
     #[test]
-    fn other_branches_and_what_cannot_be_mended_stay() {
+    fn balanced_and_hopeless_branches_stay() {
         for text in [
             "#ifndef A_H\n#define A_H\nf() { }\n#endif\n",
             "#if A\n'{' \"{\" /* { */ // {\n#endif\n",
@@ -194,13 +194,13 @@ mod tests {
             "#endif\n#else\n}\n",
             "f() {}\n",
         ] {
-            assert_eq!(leave_out_of("c", text), None, "{text}");
+            assert_eq!(blank_out_in("c", text), None, "{text}");
         }
-        assert_eq!(leave_out_of("java", "#if A\nf() {\n#else\ng() {\n#endif\n}\n"), None);
+        assert_eq!(blank_out_in("java", "#if A\nf() {\n#else\ng() {\n#endif\n}\n"), None);
     }
 
     #[test]
-    fn what_never_ends_takes_time_in_proportion() {
+    fn unterminated_text_takes_linear_time() {
         for part in [
             "#if A\n{\n",
             "#if A\n{\n#else\n",
@@ -209,7 +209,7 @@ mod tests {
         ] {
             let text = part.repeat(1 << 17);
             let lines = |text: &str| text.matches('\n').count();
-            assert!(leave_out_of("c", &text).is_none_or(|kept| lines(&kept) == lines(&text)));
+            assert!(blank_out_in("c", &text).is_none_or(|kept| lines(&kept) == lines(&text)));
         }
     }
 }

@@ -5,16 +5,12 @@ use std::{ops::Range, rc::Rc};
 use codeinfo_lang::grammar::{ConstructKind, GrammarRules, NameSource, NodeRule};
 use tree_sitter::{Node, TreeCursor};
 
-use super::{
-    heritage::TypeHierarchy, layout, lines::LineIndex, parser, symbol, unit::DefinitionSpan,
-};
+use super::{facts::TypeHierarchy, layout, lines::LineIndex, parser, symbol, unit::DefinitionSpan};
 
-/// Collects definitions while the nodes of a file are walked.
 pub(super) struct DefinitionCollector<'a> {
     grammar: &'a GrammarRules,
     /// Text as it was parsed.
     text: &'a str,
-    /// Original text.
     lines: &'a LineIndex<'a>,
     /// Definitions, each with the index of its type.
     definitions: Vec<(DefinitionSpan, Option<usize>)>,
@@ -23,7 +19,6 @@ pub(super) struct DefinitionCollector<'a> {
     types: TypeHierarchy,
 }
 
-/// A node whose children are being read.
 #[derive(Clone)]
 struct NestingLevel {
     symbol: Option<Rc<str>>,
@@ -43,9 +38,8 @@ impl<'a> DefinitionCollector<'a> {
         }
     }
 
-    /// Returns the definitions in the order of their lines.
     pub(super) fn into_definitions(self) -> Vec<DefinitionSpan> {
-        let bases = self.types.all_bases();
+        let bases = self.types.collect_bases();
         let with_bases = |(definition, place): (DefinitionSpan, Option<usize>)| {
             let bases = place.and_then(|place| bases.get(place)).map(Rc::clone);
             DefinitionSpan { bases: bases.unwrap_or_default(), ..definition }

@@ -22,8 +22,7 @@ use self::{
     shape::{LayoutLineKind, TextShape},
 };
 use super::{
-    lines::LineIndex,
-    size::{CONTAINER, NAMED_VALUE_LINES, WHOLE},
+    lines::{CONTAINER, LineIndex, NAMED_VALUE_LINES, WHOLE},
     symbol,
     unit::{DefinitionSpan, TextStructure, TextUnit, UnitRole},
     window::TARGET,
@@ -32,7 +31,6 @@ use super::{
 /// Maximum lines of a definition's header until its brackets close.
 const MAX_HEADER_LINES: usize = 30;
 
-/// A block that is read line by line.
 #[derive(Clone)]
 struct OpenBlock {
     last: usize,
@@ -40,7 +38,6 @@ struct OpenBlock {
     place: EnclosingScope,
 }
 
-/// Returns the structure of a text.
 pub(super) fn read_structure(
     layout: &LayoutRules,
     comments: &CommentSyntax,
@@ -283,14 +280,14 @@ impl LayoutReader<'_> {
         symbol: Option<Rc<str>>,
         place: EnclosingScope,
     ) -> (usize, Option<OpenBlock>) {
-        let end = self.header_last(at, last);
+        let end = self.find_header_end(at, last);
         self.push_unit(at, end, UnitRole::Opening, symbol.clone());
         (end + 1, Some(OpenBlock { last, symbol, place }))
     }
 
     /// Returns the last line of a header: the one where its brackets close, or a line that is only
     /// `{`.
-    fn header_last(&self, at: usize, last: usize) -> usize {
+    fn find_header_end(&self, at: usize, last: usize) -> usize {
         let max_last = last.min(at + MAX_HEADER_LINES);
         let text = |line: usize| self.lines.text(line..line + 1).trim();
         let closing = |after: usize| {

@@ -11,26 +11,22 @@
 
 mod branches;
 mod defined;
+mod embedded;
 mod facts;
-mod heritage;
 mod highlight;
 mod layout;
 mod lines;
 mod macros;
-mod merge;
-mod notebook;
 mod outline;
 mod pack;
-mod page;
 mod parser;
-mod places;
 mod section;
-mod size;
 mod statement;
 mod strip_bodies;
 mod symbol;
 mod unit;
 mod window;
+mod word_context;
 
 use codeinfo_lang::{
     Language, StructureReader,
@@ -43,11 +39,13 @@ use codeinfo_lang::{
 use serde::{Deserialize, Serialize};
 
 pub use crate::highlight::{HighlightClass, HighlightMark, highlight_lines};
-pub use crate::places::{CommentScanner, SyntaxContext, classify_words, quick_places};
+pub use crate::word_context::{
+    CommentScanner, SyntaxContext, classify_words, classify_words_quickly,
+};
 
 use crate::{
+    embedded::{PagePiece, PagePieceContent, read_notebook_code, split_page},
     lines::LineIndex,
-    page::PagePieceContent,
     unit::{TextStructure, TextUnit, UnitRole},
 };
 
@@ -94,7 +92,7 @@ pub struct ChunkedFile<'a> {
     pub chunks: Vec<Chunk<'a>>,
     /// True if the language has a parser but parsing took too long, so that the text was cut by its
     /// layout.
-    pub gave_up: bool,
+    pub parser_gave_up: bool,
 }
 
 /// Cuts `text`, written in `language`, into chunks. Takes milliseconds per hundred kilobytes;
@@ -102,12 +100,15 @@ pub struct ChunkedFile<'a> {
 pub fn chunk_text<'a>(language: Option<&Language>, text: &'a str) -> ChunkedFile<'a> {
     let lines = LineIndex::new(text);
     let Some(outline) = language.and_then(|language| outline_text(language, text, &lines)) else {
-        let packed = merge::merge_small_pieces(&lines, window::pack_plain_text(&lines));
-        return ChunkedFile { chunks: facts::build_chunks(&lines, packed, &[]), gave_up: false };
+        let packed = window::merge_small_pieces(&lines, window::pack_plain_text(&lines));
+        return ChunkedFile {
+            chunks: facts::build_chunks(&lines, packed, &[]),
+            parser_gave_up: false,
+        };
     };
-    let packed = merge::merge_small_pieces(&lines, pack::pack_units(&lines, &outline));
+    let packed = window::merge_small_pieces(&lines, pack::pack_units(&lines, &outline));
     let chunks = facts::build_chunks(&lines, packed, &outline.structure.definitions);
-    ChunkedFile { chunks, gave_up: outline.gave_up }
+    ChunkedFile { chunks, parser_gave_up: outline.parser_gave_up }
 }
 
 /// A definition, or a section under a heading.
@@ -169,18 +170,18 @@ struct TextOutline {
     borders: Vec<usize>,
     /// Separator between the names of a qualified symbol.
     separator: &'static str,
-    gave_up: bool,
+    parser_gave_up: bool,
 }
 
 /// Reads the structure of a text by a parser, headings, statements or the layout of its lines, as
 /// its language requires. Returns `None` for plain text.
 fn outline_text(language: &Language, text: &str, lines: &LineIndex<'_>) -> Option<TextOutline> {
-    let mut gave_up = false;
+    let mut parser_gave_up = false;
     let any = || layout::read_structure(&layouts::ANY, &CommentSyntax::ANY, lines);
     let (structure, separator) = match language.reader {
         StructureReader::Grammar(grammar) => {
             let parsed = outline::parse_structure(grammar, lines, text);
-            gave_up = parsed.is_none();
+            parser_gave_up = parsed.is_none();
             (parsed.unwrap_or_else(any), grammar.separator)
         }
         StructureReader::Layout(layout) => {
@@ -194,7 +195,7 @@ fn outline_text(language: &Language, text: &str, lines: &LineIndex<'_>) -> Optio
             (statement::split_statements(words, lines).into(), words.separator)
         }
         StructureReader::Notebook => {
-            let (language, code) = notebook::read_code(lines);
+            let (language, code) = read_notebook_code(lines);
             return outline_text(language, &code, &LineIndex::new(&code));
         }
         StructureReader::Page { headings, layout } => {
@@ -204,7 +205,7 @@ fn outline_text(language: &Language, text: &str, lines: &LineIndex<'_>) -> Optio
         }
         StructureReader::Lines => return None,
     };
-    Some(TextOutline { structure, borders: Vec::new(), separator, gave_up })
+    Some(TextOutline { structure, borders: Vec::new(), separator, parser_gave_up })
 }
 
 /// Reads a page: its markup by headings or layout, its scripts and styles by their languages.
@@ -216,9 +217,9 @@ fn outline_page(
         structure: TextStructure::default(),
         borders: Vec::new(),
         separator: ".",
-        gave_up: false,
+        parser_gave_up: false,
     };
-    for page::PagePiece { lines: range, content } in page::split_page(lines) {
+    for PagePiece { lines: range, content } in split_page(lines) {
         let first = range.start;
         match content {
             PagePieceContent::OpeningTag => whole.borders.push(first),
@@ -235,11 +236,12 @@ fn outline_page(
             PagePieceContent::Markup => markup(&own),
             PagePieceContent::Inner(inner) => {
                 let outline = outline_text(inner, text, &own);
-                whole.gave_up |= outline.as_ref().is_some_and(|outline| outline.gave_up);
+                whole.parser_gave_up |=
+                    outline.as_ref().is_some_and(|outline| outline.parser_gave_up);
                 outline.map(|outline| outline.structure).unwrap_or_default()
             }
         };
-        structure.move_down(first);
+        structure.shift_lines(first);
         whole.structure.units.append(&mut structure.units);
         whole.structure.definitions.append(&mut structure.definitions);
     }

@@ -1,8 +1,21 @@
-//! Indexes a text by its lines, with the measures that the chunker needs.
+//! Indexes a text by its lines, and limits the size of runs of lines.
 
 use std::ops::Range;
 
-use super::size::SizeLimit;
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SizeLimit {
+    pub(super) lines: usize,
+    pub(super) bytes: usize,
+}
+
+/// Maximum size of a node that is not opened. A function may be somewhat larger than a run of
+/// statements, because half a function is worth less than a whole one.
+pub(super) const WHOLE: SizeLimit = SizeLimit { lines: 80, bytes: 3000 };
+/// Maximum size of a type or section that is not opened. It is smaller because the parts have names
+/// of their own.
+pub(super) const CONTAINER: SizeLimit = SizeLimit { lines: 40, bytes: 1200 };
+/// Minimum lines of a value that is a definition; shorter ones are glue.
+pub(super) const NAMED_VALUE_LINES: usize = 3;
 
 /// Lines of a text, counted from 0. Only `\n` ends a line, as in the parser.
 pub(super) struct LineIndex<'a> {
@@ -11,7 +24,6 @@ pub(super) struct LineIndex<'a> {
     starts: Vec<usize>,
 }
 
-/// Replaces every byte of a text except line ends by a blank.
 pub(super) fn blank_out(text: &str) -> impl Iterator<Item = char> + '_ {
     text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' })
 }
@@ -36,7 +48,6 @@ impl<'a> LineIndex<'a> {
         self.line_start(range.end).saturating_sub(self.line_start(range.start))
     }
 
-    /// Returns true if a run of lines is within a limit of lines and bytes.
     pub(super) fn fits_within(&self, range: &Range<usize>, limit: SizeLimit) -> bool {
         range.len() <= limit.lines && self.byte_len(range.clone()) <= limit.bytes
     }
@@ -53,7 +64,6 @@ impl<'a> LineIndex<'a> {
         self.text(line..line + 1).trim().is_empty()
     }
 
-    /// Returns the bytes of white space at the start of a line.
     pub(super) fn indent_bytes(&self, line: usize) -> usize {
         let text = self.text(line..line + 1);
         text.len() - text.trim_start().len()

@@ -14,7 +14,7 @@ const MAX_CALL_BYTES: usize = 4096;
 const TYPES: [&str; 3] = ["class", "struct", "union"];
 
 /// Returns the text with such macros blanked out; `None` if there are none.
-pub(super) fn leave_out(parser: ParserId, text: &str) -> Option<String> {
+pub(super) fn blank_macros(parser: ParserId, text: &str) -> Option<String> {
     if !matches!(parser, ParserId::C | ParserId::Cpp) {
         return None;
     }
@@ -84,15 +84,14 @@ fn ends_statement(line: &str) -> Option<bool> {
 fn find_call_end(text: &str) -> Option<usize> {
     let call = text.trim_start_matches([' ', '\t']);
     let (name, arguments) = call.split_once('(')?;
-    let end = arguments_end(arguments)?;
+    let end = find_arguments_end(arguments)?;
     let (line_end, after) = arguments.get(end..)?.split_once('\n').unwrap_or_default();
     let is_alone = line_end.trim_ascii().is_empty() || line_end.trim_ascii().starts_with("//");
     let is_continued = after.trim_ascii_start().starts_with(|c| "{;,.=:?)]+*/%<>&|^-(".contains(c));
     (is_in_capitals(name) && is_alone && !is_continued).then(|| text.len() - after.len())
 }
 
-/// Returns the offset after the closing parenthesis.
-fn arguments_end(arguments: &str) -> Option<usize> {
+fn find_arguments_end(arguments: &str) -> Option<usize> {
     let mut depth = 1;
     let mut in_string = false;
     let mut is_escaped = false;
@@ -135,7 +134,7 @@ fn find_type_macros<'a>(line: &'a str, after: &str) -> Option<(&'a str, &'a str)
         }
         name = Some((next, rest));
         if let Some(arguments) = following.strip_prefix('(').filter(|_| is_in_capitals(next)) {
-            following = arguments.get(arguments_end(arguments)?..)?;
+            following = arguments.get(find_arguments_end(arguments)?..)?;
         }
         rest = following.trim_ascii_start();
     }
@@ -155,8 +154,8 @@ mod tests {
     use super::*;
 
     /// Returns the remaining text, with runs of blanks joined.
-    fn leave_out_of(parser: ParserId, text: &str) -> Option<String> {
-        let kept = leave_out(parser, text)?;
+    fn blank_out_in(parser: ParserId, text: &str) -> Option<String> {
+        let kept = blank_macros(parser, text)?;
         assert_eq!(kept.len(), text.len());
         let lines = kept.split('\n').map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn macros_that_stand_alone_go() {
+    fn macros_on_lines_of_their_own_are_blanked() {
         for (text, kept) in [
             ("FOO(a)\nFOO(b)\nint f(int a)\n{\n}\n", "\n\nint f(int a)\n{\n}\n"),
             ("class A {\n  GENERATED_BODY()\npublic:\n", "class A {\n\npublic:\n"),
@@ -174,7 +173,7 @@ mod tests {
             ("__BEGIN_DECLS\nint a;\nG_END_DECLS\n", "\nint a;\n\n"),
             ("/* a\n * b */\n#define A\nMODULE_X(\"a\")\n", "/* a\n* b */\n#define A\n\n"),
         ] {
-            assert_eq!(leave_out_of(ParserId::C, text).as_deref(), Some(kept), "{text}");
+            assert_eq!(blank_out_in(ParserId::C, text).as_deref(), Some(kept), "{text}");
         }
         for text in [
             "TEST(A, B)\n{\n}\n",
@@ -190,13 +189,13 @@ mod tests {
             "FOO(",
             "FOO(a",
         ] {
-            assert_eq!(leave_out(ParserId::C, text), None, "{text}");
+            assert_eq!(blank_macros(ParserId::C, text), None, "{text}");
         }
-        assert_eq!(leave_out(ParserId::Java, "FOO(a)\nint b;\n"), None);
+        assert_eq!(blank_macros(ParserId::Java, "FOO(a)\nint b;\n"), None);
     }
 
     #[test]
-    fn macros_before_the_name_of_a_type_go() {
+    fn macros_before_type_names_are_blanked() {
         for (line, kept) in [
             ("class MY_API A : public B", "class A : public B"),
             ("  class EXPORT A final : B {", "class A final : B {"),
@@ -207,7 +206,7 @@ mod tests {
             ("class MY_API A\n{", "class A\n{"),
             ("struct MY_API A<int> {", "struct A<int> {"),
         ] {
-            assert_eq!(leave_out_of(ParserId::Cpp, line).as_deref(), Some(kept), "{line}");
+            assert_eq!(blank_out_in(ParserId::Cpp, line).as_deref(), Some(kept), "{line}");
         }
         for line in [
             "struct FOO_T a;",
@@ -224,7 +223,7 @@ mod tests {
             "class MY_API",
             "classes MY_API A {",
         ] {
-            assert_eq!(leave_out(ParserId::Cpp, line), None, "{line}");
+            assert_eq!(blank_macros(ParserId::Cpp, line), None, "{line}");
         }
     }
 }

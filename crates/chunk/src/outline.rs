@@ -11,10 +11,9 @@ use tree_sitter::{Node, Tree};
 use super::{
     branches,
     defined::DefinitionCollector,
-    lines::LineIndex,
+    lines::{CONTAINER, LineIndex, NAMED_VALUE_LINES, WHOLE},
     macros,
     parser::{self, line_span, parse_tree},
-    size::{CONTAINER, NAMED_VALUE_LINES, WHOLE},
     strip_bodies, symbol,
     unit::{TextStructure, TextUnit, UnitRole},
 };
@@ -34,16 +33,17 @@ pub(super) fn parse_structure(
         return None;
     }
     // Line numbers stay the same, byte offsets do not.
-    let text = leave_out_unreadable(grammar, text);
+    let text = blank_unparsable_text(grammar, text);
     let stripped = strip_bodies::strip_function_bodies(grammar, &text);
     let parsed = stripped.as_deref().unwrap_or(&text);
     Some(build_structure(grammar, lines, parsed, &parse_tree(grammar, parsed)?))
 }
 
 /// Replaces text that confuses a parser by blanks. Lines and byte offsets stay the same.
-pub(super) fn leave_out_unreadable<'a>(grammar: &GrammarRules, text: &'a str) -> Cow<'a, str> {
-    let text = branches::leave_out(grammar, text).map_or(Cow::Borrowed(text), Cow::Owned);
-    macros::leave_out(grammar.parser, &text).map_or(text, Cow::Owned)
+pub(super) fn blank_unparsable_text<'a>(grammar: &GrammarRules, text: &'a str) -> Cow<'a, str> {
+    let text =
+        branches::blank_unbalanced_branches(grammar, text).map_or(Cow::Borrowed(text), Cow::Owned);
+    macros::blank_macros(grammar.parser, &text).map_or(text, Cow::Owned)
 }
 
 fn build_structure(
@@ -85,7 +85,6 @@ fn build_structure(
     }
 }
 
-/// An opened node whose children are being walked.
 #[derive(Debug, Clone)]
 struct OpenNode {
     /// Symbol of the definition that the node is or is inside.
@@ -188,7 +187,6 @@ fn is_body(node: Node<'_>) -> bool {
     node.is_named()
 }
 
-/// Distinguishes brackets from content.
 fn classify_token(node: Node<'_>) -> UnitRole {
     if node.is_named() {
         return UnitRole::Glue;
@@ -240,7 +238,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns the files below a folder.
     fn files(folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
@@ -248,7 +245,7 @@ mod tests {
 
     /// Checks a file in each language and all code of this repository.
     #[test]
-    fn what_is_left_out_before_parsing_changes_no_unit() {
+    fn text_blanked_before_parsing_changes_no_unit() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let folders = ["tests/fixtures", "src", "../lang/src", "../../src", "../../tests/e2e"];
         let mut count = 0;
@@ -261,7 +258,7 @@ mod tests {
                 continue;
             };
             let lines = LineIndex::new(&text);
-            let readable = leave_out_unreadable(grammar, &text);
+            let readable = blank_unparsable_text(grammar, &text);
             let whole = build_structure(
                 grammar,
                 &lines,

@@ -7,8 +7,7 @@ use std::{collections::HashMap, ops::Range, rc::Rc};
 
 use super::{
     TextOutline,
-    lines::LineIndex,
-    size::{SizeLimit, WHOLE},
+    lines::{LineIndex, SizeLimit, WHOLE},
     unit::{TextStructure, TextUnit, UnitRole},
     window::{self, MAX, PackedLines, TARGET},
 };
@@ -45,7 +44,7 @@ pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Ve
         let mut table = None;
         for piece in packed.iter_mut().skip(from) {
             let start = piece.lines.start;
-            table = table_head(lines, &piece.lines, table);
+            table = find_table_head(lines, &piece.lines, table);
             piece.head = above.or(table).or((is_named && unit.first < start).then_some(unit.first));
         }
     }
@@ -54,7 +53,11 @@ pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Ve
 
 /// Returns the first row of the table that continues into a piece. `before` is the result for the
 /// piece before.
-fn table_head(lines: &LineIndex<'_>, piece: &Range<usize>, before: Option<usize>) -> Option<usize> {
+fn find_table_head(
+    lines: &LineIndex<'_>,
+    piece: &Range<usize>,
+    before: Option<usize>,
+) -> Option<usize> {
     let is_row = |line: usize| lines.text(line..line + 1).trim_start().starts_with('|');
     let is_continued = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
     if !is_continued {
@@ -190,7 +193,6 @@ fn attach_tiny_glue(lines: &LineIndex<'_>, units: Vec<TextUnit>, separator: &str
     led
 }
 
-/// Joins small neighbours.
 struct UnitJoiner<'a> {
     lines: &'a LineIndex<'a>,
     outline: &'a TextOutline,

@@ -10,12 +10,10 @@ use super::{
     unit::{TextUnit, UnitRole},
 };
 
-/// Maximum bytes of a statement that are searched for its subject.
+/// Maximum bytes and words of a statement that are searched for its subject.
 const MAX_BYTES: usize = 400;
-/// Maximum words of a statement that are searched for its subject.
 const MAX_WORDS: usize = 16;
 
-/// A statement that is being read.
 struct OpenStatement<'a> {
     words: &'a SqlKeywords,
     first: usize,
@@ -27,7 +25,7 @@ struct OpenStatement<'a> {
 #[derive(Debug, Default)]
 struct StatementSubject {
     name: Option<String>,
-    makes: bool,
+    creates: bool,
     is_routine: bool,
 }
 
@@ -80,7 +78,7 @@ pub(super) fn split_statements(words: &SqlKeywords, lines: &LineIndex<'_>) -> Ve
 impl<'a> OpenStatement<'a> {
     fn follow_quotes(&mut self, text: &'a str, delimiter: &str) {
         let mut rest = text;
-        while let Some((mark, after)) = dollar_mark(rest) {
+        while let Some((mark, after)) = find_dollar_mark(rest) {
             rest = after;
             match self.quote {
                 None if mark != delimiter => self.quote = Some(mark),
@@ -109,7 +107,7 @@ impl<'a> OpenStatement<'a> {
     }
 
     fn into_unit(self, last: usize) -> TextUnit {
-        let part = if self.subject.makes { UnitRole::Definition } else { UnitRole::Glue };
+        let part = if self.subject.creates { UnitRole::Definition } else { UnitRole::Glue };
         let symbol = self.subject.name.map(Rc::from);
         TextUnit { first: self.first, last, part, symbol }
     }
@@ -132,7 +130,7 @@ fn starts_statement(words: &SqlKeywords, text: &str) -> bool {
 }
 
 /// Returns the first `$$` or `$name$`, and the text after it.
-fn dollar_mark(text: &str) -> Option<(&str, &str)> {
+fn find_dollar_mark(text: &str) -> Option<(&str, &str)> {
     let mut from = 0;
     while let Some(start) = text.get(from..)?.find('$') {
         let start = from + start;
@@ -147,7 +145,6 @@ fn dollar_mark(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Reads the subject of a statement from its first words.
 fn parse_subject(known: &SqlKeywords, lines: &LineIndex<'_>, line: usize) -> StatementSubject {
     let range = line..(line + 3).min(lines.count());
     let whole = lines.text(range);
@@ -183,5 +180,5 @@ fn parse_subject(known: &SqlKeywords, lines: &LineIndex<'_>, line: usize) -> Sta
     });
     let is_create = verb == "CREATE";
     let is_routine = is_create && known.routines.contains(&kind.as_str());
-    StatementSubject { makes: is_create && name.is_some(), name, is_routine }
+    StatementSubject { creates: is_create && name.is_some(), name, is_routine }
 }

@@ -10,7 +10,6 @@
 
 mod braces;
 mod indentation;
-mod scan;
 
 use std::ops::Range;
 
@@ -18,7 +17,7 @@ use codeinfo_lang::grammar::{BodySyntax, GrammarRules};
 
 pub(super) use self::braces::skip_text;
 
-use super::size::{SizeLimit, WHOLE};
+use super::lines::{SizeLimit, WHOLE};
 
 /// Maximum lines and bytes of a definition that is never part of an opened node. The difference to
 /// [`WHOLE`] allows for annotations and other text around it on its lines.
@@ -47,7 +46,6 @@ pub(super) fn strip_function_bodies(grammar: &GrammarRules, text: &str) -> Optio
     Some(stripped)
 }
 
-/// Returns true if a definition is small enough not to be opened.
 fn is_small_definition(definition: &[u8]) -> bool {
     let trimmed = definition.trim_ascii_start();
     let lines = || trimmed.split(|byte| *byte == b'\n').count();
@@ -62,11 +60,93 @@ fn insert_body(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
     bodies.push(body);
 }
 
+fn line_length(rest: &[u8]) -> usize {
+    rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
+}
+
+/// Returns the length of a string or character with `\` as escape; `None` if it does not end.
+fn quoted_length(rest: &[u8], spans_lines: bool) -> Option<usize> {
+    string_length(rest, spans_lines).ok()
+}
+
+/// Returns the length of a string as [`quoted_length`], or as an error the bytes read if it does
+/// not end.
+fn string_length(rest: &[u8], spans_lines: bool) -> Result<usize, usize> {
+    let quote = rest.first();
+    let mut at = 1;
+    loop {
+        at += match rest.get(at..).unwrap_or_default() {
+            [] => return Err(rest.len()),
+            [byte, ..] if Some(byte) == quote => return Ok(at + 1),
+            [b'\n', ..] if !spans_lines => return Err(at),
+            [b'\\', b'\r', b'\n', ..] => 3,
+            [b'\\', _, ..] => 2,
+            _ => 1,
+        };
+    }
+}
+
+/// Returns the length of a regular expression, whose classes may contain slashes, or as an error
+/// the bytes read if it does not end.
+fn regex_length(rest: &[u8]) -> Result<usize, usize> {
+    let mut is_class = false;
+    let mut at = 1;
+    loop {
+        at += match rest.get(at..).unwrap_or_default() {
+            [] | [b'\n', ..] | [b'\\', b'\n', ..] => return Err(at),
+            [b'\\', _, ..] => 2,
+            [b'/', ..] if !is_class => return Ok(at + 1),
+            [byte, ..] => {
+                is_class = *byte == b'[' || is_class && *byte != b']';
+                1
+            }
+        };
+    }
+}
+
+/// Returns the length of a token that may be a string or an expression. Without an end, it is all
+/// bytes read if these were many, so that they are not read again, and otherwise one byte.
+fn guess_length(read: Result<usize, usize>) -> usize {
+    const MUCH: usize = 256;
+    read.unwrap_or_else(|read| if read <= MUCH { 1 } else { read })
+}
+
+/// Returns the length of a template, whose placeholders may contain templates.
+fn template_length(rest: &[u8]) -> Option<usize> {
+    // Open braces in the placeholder around each template, outermost first.
+    let mut around = Vec::new();
+    let mut braces: Option<usize> = None;
+    let mut at = 1;
+    loop {
+        let rest = rest.get(at..)?;
+        let mut length = 1;
+        match (rest, braces) {
+            ([], _) => return None,
+            ([b'\\', _, ..], None) => length = 2,
+            ([b'$', b'{', ..], None) => (braces, length) = (Some(0), 2),
+            ([b'`', ..], None) if around.is_empty() => return Some(at + 1),
+            ([b'`', ..], None) => braces = around.pop(),
+            ([b'`', ..], Some(open)) => {
+                around.push(open);
+                braces = None;
+            }
+            ([b'{', ..], Some(open)) => braces = Some(open + 1),
+            ([b'}', ..], Some(open)) => braces = open.checked_sub(1),
+            ([b'"' | b'\'', ..], Some(_)) => length = quoted_length(rest, false)?,
+            _ => {}
+        }
+        at += length;
+    }
+}
+
+fn find_bytes(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
+}
+
 #[cfg(test)]
 mod tests {
     use codeinfo_lang::{StructureReader, detect};
 
-    /// Strips a text in the named language.
     fn stripped(language: &str, text: &str) -> Option<String> {
         match detect::find_language(language).unwrap().reader {
             StructureReader::Grammar(grammar) => super::strip_function_bodies(grammar, text),
@@ -75,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_go_and_what_has_names_of_its_own_stays() {
+    fn bodies_are_removed_and_definitions_stay() {
         for (language, text, wanted) in [
             ("c", "int f(struct a *b) {\n  return 1;\n}\n", "int f(struct a *b) {\n\n}\n"),
             (
@@ -118,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_opened_or_names_something_stays() {
+    fn bodies_with_names_or_too_large_ones_stay() {
         let body = "  a\n".repeat(66);
         for (language, text) in [
             ("typescript", "const {\n a,\n} = b({\n c,\n})\n".to_owned()),
@@ -138,13 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn large_bodies_stay_with_their_small_parts_stripped() {
+    fn only_small_parts_of_large_bodies_are_removed() {
         let text = format!("fn f() {{ if a {{ b(); }} {} }}\n", "c(); ".repeat(600));
         assert_eq!(stripped("rust", &text), Some(text.replace(" b(); ", "")));
     }
 
     #[test]
-    fn braces_in_comments_and_strings_are_none() {
+    fn braces_in_comments_and_strings_do_not_count() {
         for (language, body) in [
             ("c", "'{' '\\'' \"{\\\"{\" /* { */ // {\n"),
             ("c", "\n#define A { \\\n  {\n#error don't {\n1'000;\n"),
@@ -171,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_python_go_on_to_their_last_lines() {
+    fn python_functions_extend_to_their_last_lines() {
         for (text, wanted) in [
             ("def f(a):\n    b\n\n    c\nd\n", "def f(a):(\n\n\n)\nd\n"),
             (
@@ -209,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_takes_time_in_proportion() {
+    fn unterminated_text_takes_linear_time() {
         // Each would take minutes if the scan started again at every byte.
         for (language, part) in [
             ("c", "#define A \\\n\n\n"),

@@ -15,10 +15,8 @@ const MAX_NAME_BYTES: usize = 120;
 const MAX_SYMBOL_BYTES: usize = 400;
 /// Maximum depth of the definition in a wrapper, and of the name in a declarator.
 const MAX_STEPS: usize = 8;
-/// Maximum children of a wrapper that are read.
 const MAX_CHILDREN: usize = 16;
 
-/// Scope of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NodeScope {
     /// True if no definition encloses the node.
@@ -146,7 +144,7 @@ pub(super) fn find_wrapped_definition<'tree>(
 ) -> Option<(&'static NodeRule, Node<'tree>)> {
     let mut wrapper = outermost;
     for _ in 0..MAX_STEPS {
-        let (rule, node) = rule_inside(grammar, wrapper)?;
+        let (rule, node) = find_named_child(grammar, wrapper)?;
         if rule.construct != ConstructKind::Wrapper {
             return Some((rule, node));
         }
@@ -155,8 +153,7 @@ pub(super) fn find_wrapped_definition<'tree>(
     None
 }
 
-/// Returns the first child that may have a name.
-fn rule_inside<'tree>(
+fn find_named_child<'tree>(
     grammar: &GrammarRules,
     wrapper: Node<'tree>,
 ) -> Option<(&'static NodeRule, Node<'tree>)> {
@@ -250,7 +247,7 @@ pub(super) fn node_text<'a>(node: Node<'_>, text: &'a str) -> &'a str {
 /// empty result.
 pub(super) fn tidy_name(name: &str) -> Option<String> {
     let mut tidied = String::new();
-    for word in without_arguments(name).split_whitespace() {
+    for word in strip_arguments(name).split_whitespace() {
         if !tidied.is_empty() {
             tidied.push(' ');
         }
@@ -266,7 +263,7 @@ pub(super) fn tidy_name(name: &str) -> Option<String> {
 
 /// Reduces `Store<T>::open` to `Store::open`; leaves `operator<` and headings with arrows
 /// unchanged.
-fn without_arguments(name: &str) -> Cow<'_, str> {
+fn strip_arguments(name: &str) -> Cow<'_, str> {
     let opening = name.matches('<').count();
     let is_type = 0 < opening && opening == name.matches('>').count() && !name.starts_with('<');
     if !is_type || name.contains("operator") {

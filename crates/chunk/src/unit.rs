@@ -8,9 +8,8 @@ use codeinfo_lang::grammar::ConstructKind;
 /// A run of whole lines that belong together.
 #[derive(Debug, Clone)]
 pub(super) struct TextUnit {
-    /// First line, counted from 0.
+    /// Lines count from 0; the last one is inclusive.
     pub(super) first: usize,
-    /// Last line, inclusive.
     pub(super) last: usize,
     pub(super) part: UnitRole,
     pub(super) symbol: Option<Rc<str>>,
@@ -19,7 +18,6 @@ pub(super) struct TextUnit {
 /// Role of a unit among its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UnitRole {
-    /// A whole definition, with or without its comments and attributes.
     Definition,
     /// Imports, statements, fields, text.
     Glue,
@@ -31,7 +29,6 @@ pub(super) enum UnitRole {
     Closing,
 }
 
-/// Lines and name of a definition.
 #[derive(Debug, Clone)]
 pub(super) struct DefinitionSpan {
     /// First line, counted from 0, without comments and attributes.
@@ -46,17 +43,22 @@ pub(super) struct DefinitionSpan {
     pub(super) bases: Rc<[String]>,
 }
 
+impl DefinitionSpan {
+    pub(super) fn container(line: usize, last: usize, symbol: Rc<str>) -> Self {
+        let construct = ConstructKind::Container;
+        Self { line, last, symbol, construct, is_cut: false, bases: Rc::default() }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct TextStructure {
     /// Units in order, at most one on each line.
     pub(super) units: Vec<TextUnit>,
-    /// Definitions in the order of their lines.
     pub(super) definitions: Vec<DefinitionSpan>,
 }
 
 impl TextStructure {
-    /// Moves all lines down by `by` lines.
-    pub(super) fn move_down(&mut self, by: usize) {
+    pub(super) fn shift_lines(&mut self, by: usize) {
         for unit in &mut self.units {
             unit.first += by;
             unit.last += by;
@@ -69,19 +71,12 @@ impl TextStructure {
 }
 
 impl From<Vec<TextUnit>> for TextStructure {
-    /// Makes a definition of each named unit that is a definition or a heading.
+    /// Each named unit that is a definition or a heading becomes a definition.
     fn from(units: Vec<TextUnit>) -> Self {
         let defines = |unit: &&TextUnit| matches!(unit.part, UnitRole::Definition | UnitRole::Lead);
         let starts = units.iter().filter(defines).filter_map(|unit| {
             let symbol = Rc::clone(unit.symbol.as_ref()?);
-            Some(DefinitionSpan {
-                line: unit.first,
-                last: unit.last,
-                symbol,
-                construct: ConstructKind::Container,
-                is_cut: false,
-                bases: Rc::default(),
-            })
+            Some(DefinitionSpan::container(unit.first, unit.last, symbol))
         });
         Self { definitions: starts.collect(), units }
     }

@@ -1,16 +1,16 @@
-//! Emits runs of lines as chunks and cuts runs that are too large at blank lines and low
-//! indentation.
+//! Emits runs of lines as chunks, cuts runs that are too large at blank lines and low indentation,
+//! and merges neighbours where lines are very short.
 
 use std::{cmp::Reverse, ops::Range, rc::Rc};
 
-use super::{lines::LineIndex, size::SizeLimit};
+use super::lines::{LineIndex, SizeLimit};
 
 /// Approximate size, in lines and bytes, of chunks of glue and of cut definitions.
 pub(super) const TARGET: SizeLimit = SizeLimit { lines: 60, bytes: 2000 };
 /// Maximum lines and bytes of a chunk.
 pub(super) const MAX: SizeLimit = SizeLimit { lines: 120, bytes: 6000 };
 /// Maximum bytes of a piece of a line that is too long for a chunk.
-const PIECE: usize = 2000;
+const MAX_PIECE_BYTES: usize = 2000;
 
 /// Lines of one chunk, or a piece of one very long line.
 #[derive(Debug)]
@@ -22,7 +22,6 @@ pub(super) struct PackedLines<'a> {
     pub(super) head: Option<usize>,
 }
 
-/// Packs a file without structure.
 pub(super) fn pack_plain_text<'a>(lines: &LineIndex<'a>) -> Vec<PackedLines<'a>> {
     let mut packed = Vec::new();
     let whole = lines.trim_blank_lines(0..lines.count());
@@ -42,29 +41,19 @@ pub(super) fn pack_range<'a>(
     into: &mut Vec<PackedLines<'a>>,
 ) {
     let range = lines.trim_blank_lines(range);
+    let text = lines.text(range.clone());
+    let pack =
+        |text| PackedLines { lines: range.clone(), text, symbol: symbol.cloned(), head: None };
     if range.is_empty() {
     } else if lines.fits_within(&range, MAX) {
-        into.push(PackedLines {
-            text: lines.text(range.clone()),
-            lines: range,
-            symbol: symbol.cloned(),
-            head: None,
-        });
+        into.push(pack(text));
     } else if range.len() == 1 {
-        for text in split_long_line(lines.text(range.clone())) {
-            into.push(PackedLines {
-                lines: range.clone(),
-                text,
-                symbol: symbol.cloned(),
-                head: None,
-            });
-        }
+        into.extend(split_long_line(text).map(pack));
     } else {
         pack_windows(lines, range, symbol, into);
     }
 }
 
-/// Emits a run of lines in windows of the target size.
 fn pack_windows<'a>(
     lines: &LineIndex<'a>,
     range: Range<usize>,
@@ -114,17 +103,85 @@ fn split_long_line(line: &str) -> impl Iterator<Item = &str> {
 }
 
 fn piece_end(rest: &str) -> usize {
-    if rest.len() <= PIECE {
+    if rest.len() <= MAX_PIECE_BYTES {
         return rest.len();
     }
-    let mut end = PIECE;
-    while !rest.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = rest.floor_char_boundary(MAX_PIECE_BYTES);
     let window = rest.get(..end).unwrap_or(rest);
     let breaks = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '}' | ')' | '>');
     match window.rmatch_indices(breaks).next() {
-        Some((at, found)) if PIECE / 2 < at => at + found.len(),
+        Some((at, found)) if MAX_PIECE_BYTES / 2 < at => at + found.len(),
         _ => end,
+    }
+}
+
+const MIN_MERGED_CHUNKS: usize = 2000;
+/// Average bytes of a chunk below which chunks are merged.
+const SMALL_CHUNK_BYTES: usize = 600;
+
+/// Merges neighbours up to the target size in bytes, if a file has many small chunks.
+pub(super) fn merge_small_pieces<'a>(
+    lines: &LineIndex<'a>,
+    packed: Vec<PackedLines<'a>>,
+) -> Vec<PackedLines<'a>> {
+    let bytes: usize = packed.iter().map(|piece| piece.text.len()).sum();
+    if packed.len() < MIN_MERGED_CHUNKS || bytes / packed.len() >= SMALL_CHUNK_BYTES {
+        return packed;
+    }
+    let mut merged: Vec<PackedLines<'a>> = Vec::new();
+    for piece in packed {
+        match merged.last_mut() {
+            Some(before) if may_merge(lines, before, &piece) => {
+                before.lines.end = piece.lines.end;
+                before.text = lines.text(before.lines.clone());
+                if before.symbol != piece.symbol {
+                    before.symbol = None;
+                }
+            }
+            _ => merged.push(piece),
+        }
+    }
+    merged
+}
+
+/// Returns true if two pieces are whole lines and together within the target size in bytes.
+fn may_merge(lines: &LineIndex<'_>, before: &PackedLines<'_>, piece: &PackedLines<'_>) -> bool {
+    let is_whole =
+        |piece: &PackedLines<'_>| lines.text(piece.lines.clone()).len() == piece.text.len();
+    lines.byte_len(before.lines.start..piece.lines.end) <= TARGET.bytes
+        && is_whole(before)
+        && is_whole(piece)
+}
+
+#[cfg(test)]
+mod tests {
+    use codeinfo_lang::detect;
+
+    use crate::chunk_text;
+
+    fn sizes(language: Option<&str>, text: &str) -> (usize, usize) {
+        let known = language.map(|name| detect::find_language(name).unwrap());
+        let chunks = chunk_text(known, text).chunks;
+        let lines = chunks.iter().map(|chunk| chunk.end_line - chunk.start_line + 1).sum::<u32>();
+        (chunks.len(), usize::try_from(lines).unwrap())
+    }
+
+    #[test]
+    fn a_file_of_very_short_lines_makes_chunks_by_its_bytes() {
+        let text = "a\n".repeat(200_000);
+        for language in [None, Some("yaml"), Some("markdown"), Some("text"), Some("c")] {
+            let (count, lines) = sizes(language, &text);
+            assert!((200..=400).contains(&count), "{count} of {language:?}");
+            assert_eq!(lines, 200_000, "{language:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_ordinary_chunks_stays_as_it_is() {
+        let text = "a line of prose that is about as long as lines are\n".repeat(100_000);
+        let (count, _) = sizes(Some("text"), &text);
+        assert!(count > 2000, "{count}");
+        let short = "a\n".repeat(60 * 1999);
+        assert_eq!(sizes(None, &short).0, 1999);
     }
 }

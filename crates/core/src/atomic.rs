@@ -24,9 +24,8 @@ pub enum FileAccess {
     Owner,
 }
 
-/// Creates a folder that only its user can access, below an existing folder.
-///
-/// Fails if the path exists and is not a folder, or is a link to one.
+/// Creates a folder that only its user can access, below an existing folder. Fails if something
+/// else, or a link, exists there.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
     match folder_builder(FileAccess::Owner).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => folder_exists(path).map(drop),
@@ -52,7 +51,7 @@ pub fn folder_exists(path: &Path) -> io::Result<bool> {
 /// returns.
 pub fn write_atomically(path: &Path, bytes: &[u8], readers: FileAccess) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
-    // Removes what an earlier process left there.
+    // Removes the leftover of an earlier process.
     ignore_not_found(match temporary.symlink_metadata() {
         Ok(found) if found.is_dir() => fs::remove_dir_all(&temporary),
         Ok(_) => fs::remove_file(&temporary),
@@ -99,7 +98,7 @@ fn give_to_folder_owner(_: &File, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file that root created to the account and group of `like`.
+/// Does nothing unless the process runs as root.
 #[cfg(unix)]
 fn copy_owner(made: &File, like: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -140,8 +139,7 @@ fn folder_builder(readers: FileAccess) -> fs::DirBuilder {
     builder
 }
 
-/// On this platform a new folder inherits the rights of its parent, which lies in the user's
-/// profile.
+/// A new folder inherits the rights of its parent, which lies in the user's profile.
 #[cfg(not(unix))]
 fn folder_builder(_: FileAccess) -> fs::DirBuilder {
     fs::DirBuilder::new()
@@ -169,13 +167,12 @@ pub fn restrict_folder(folder: &Path) -> io::Result<Option<u32>> {
     Ok(Some(mode))
 }
 
-/// On this platform a folder inherits the rights of its parent, which lies in the user's profile.
+/// A folder inherits the rights of its parent, which lies in the user's profile.
 #[cfg(not(unix))]
 pub fn restrict_folder(_: &Path) -> io::Result<Option<u32>> {
     Ok(None)
 }
 
-/// Makes a new file accessible to `readers`.
 #[cfg(unix)]
 fn restrict_access(options: &mut OpenOptions, readers: FileAccess) {
     if readers == FileAccess::Owner {
@@ -183,7 +180,7 @@ fn restrict_access(options: &mut OpenOptions, readers: FileAccess) {
     }
 }
 
-/// On this platform a new file inherits the rights of its folder, which lies in the user's profile.
+/// A new file inherits the rights of its folder, which lies in the user's profile.
 #[cfg(not(unix))]
 fn restrict_access(_: &mut OpenOptions, _: FileAccess) {}
 
@@ -193,7 +190,7 @@ fn restrict_access(_: &mut OpenOptions, _: FileAccess) {}
 /// Keeps the mode and the owner of the old file. The data is on disk when this returns.
 pub fn replace_user_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_path(path);
-    // Removes what an earlier process left there.
+    // Removes the leftover of an earlier process.
     remove_file(&temporary)?;
     let written = (|| {
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;

@@ -118,7 +118,7 @@ mod tests {
     };
 
     #[test]
-    fn ids_of_all_owners_have_one_order_and_those_of_former_revisions_stay() {
+    fn chunk_ids_of_all_owners_have_one_order() {
         let owners = ["/one", "/two"].map(|path| RootId::from_path(path.as_ref()));
         let version = compute_file_version(b"text", ChunkingMethod::Planned);
         let by_id = |owner: RootId| {

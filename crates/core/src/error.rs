@@ -178,7 +178,7 @@ mod tests {
     struct Names(#[source] Repeats);
 
     #[test]
-    fn a_chain_tells_each_cause_once() {
+    fn an_error_chain_names_each_cause_once() {
         let failure = Names(Repeats(io::Error::other("disk full")));
         assert_eq!(format_error_chain(&failure), "cannot start: cannot open `a`: disk full");
     }

@@ -48,7 +48,6 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 fn to_hex(bytes: &[u8]) -> String {
     let mut hex = String::new();
     for byte in bytes {
-        // Writing to a `String` cannot fail.
         let _infallible = write!(hex, "{byte:02x}");
     }
     hex
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_says_by_which_rule_its_content_is_left_out() {
+    fn a_version_contains_the_rule_that_omits_its_content() {
         let version = compute_file_version(b"a", ChunkingMethod::Planned);
         assert_eq!(split_omitted(&version), (version.as_str(), None));
         let rules = [OmissionRule::Minified, OmissionRule::Generated, OmissionRule::Drawing];

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn long_and_unfinished_lines_are_left_out() {
+    async fn unfinished_lines_are_dropped_and_long_ones_cut() {
         let mut lines = BoundedLineReader::new(&b"one\n0123456789\n\ntwo\nhalf"[..], 5);
         let mut seen = Vec::new();
         while let Some(line) = lines.next_line().await.unwrap() {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_line_that_is_too_long_both_ends_are_kept() {
+    async fn both_ends_of_a_too_long_line_are_returned() {
         let text = format!("{}{}{}\n", "a".repeat(256), "-".repeat(100_000), "z".repeat(256));
         let line = BoundedLineReader::new(text.as_bytes(), 300).next_line().await.unwrap();
         let (start, end) = (vec![b'a'; 256], vec![b'z'; 256]);

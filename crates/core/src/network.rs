@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_this_machine_and_around_it_are_internal_in_every_form() {
+    fn internal_addresses_are_detected_in_every_notation() {
         for internal in [
             "127.0.0.1",
             "127.255.0.1",

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    count_things,
     paths::{ends_with, is_below},
     plain_name,
 };
@@ -267,12 +268,12 @@ impl OmittedPaths {
     /// Explains why a path is not in the index and how to include it. Returns `None` if no omission
     /// is known.
     pub fn explain_path(&self, path: &str) -> Option<String> {
-        let (rule, path) = self.find_omission(path).or_else(|| self.find_ending(path))?;
+        let (rule, path) = self.find_omission(path).or_else(|| self.find_by_ending(path))?;
         Some(explain_omission(rule, path))
     }
 
     /// Finds an omitted file or folder whose path ends with all parts of `end`.
-    fn find_ending(&self, end: &str) -> Option<(OmissionRule, &str)> {
+    fn find_by_ending(&self, end: &str) -> Option<(OmissionRule, &str)> {
         let has_end = |path: &&String| ends_with(path.trim_end_matches('/'), end);
         self.groups()
             .find_map(|(rule, group)| Some((rule, group.paths.iter().find(has_end)?.as_str())))
@@ -351,7 +352,7 @@ pub fn list_omissions<'a>(
     names: &[&str],
 ) -> String {
     let describe = |(rule, group): (OmissionRule, &OmittedGroup)| {
-        let has_name = |path: &&&str| names.iter().any(|name| is_called(path, name));
+        let has_name = |path: &&&str| names.iter().any(|name| has_name_or_stem(path, name));
         let examples = group.example_paths(OmittedGroup::MAX_PATHS);
         let example = examples.iter().find(has_name).or(examples.first()).copied();
         let path = plain_name(example.unwrap_or_default(), MAX_PATH_CHARS);
@@ -366,17 +367,13 @@ pub fn list_omissions<'a>(
 
 /// Returns counts in words, such as `3 folders and 1 file`.
 pub fn count_paths(folders: u64, files: u64) -> String {
-    let describe_count = |count: u64, noun: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {noun}")),
-        count => Some(format!("{count} {noun}s")),
-    };
-    let parts = [describe_count(folders, "folder"), describe_count(files, "file")];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    let counts = [(folders, "folder"), (files, "file")];
+    let present = counts.into_iter().filter(|(count, _)| *count > 0);
+    present.map(|(count, noun)| count_things(count, noun)).collect::<Vec<_>>().join(" and ")
 }
 
 /// Returns whether a file or folder has a name, with or without its extension. Ignores ASCII case.
-fn is_called(path: &str, name: &str) -> bool {
+fn has_name_or_stem(path: &str, name: &str) -> bool {
     let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let stem = last.split('.').next().unwrap_or_default();
     last.eq_ignore_ascii_case(name) || stem.eq_ignore_ascii_case(name)
@@ -398,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_counted_and_the_first_are_named_folders_before_files() {
+    fn omissions_are_counted_and_folders_are_listed_first() {
         let mut group = OmittedGroup::default();
         for number in 0..100 {
             group.add_path(format!("{number:03}.log"));
@@ -424,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_a_part_leaves_what_is_known_of_the_rest() {
+    fn a_partial_run_keeps_the_omissions_that_it_did_not_cover() {
         let before = omitted(&["a.log", "src/b.log"], &["vendor"]);
         let now =
             omitted(&["src/c.log"], &[]).with_uncovered(&before, |path| path.starts_with("src/"));

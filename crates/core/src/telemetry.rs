@@ -161,7 +161,6 @@ fn format_panic_line(panic: &PanicHookInfo) -> String {
 
 /// Name of the log file in the data folder. The previous file has `.1` appended to its name.
 const LOG_FILE: &str = "codeinfo.log";
-/// Size in bytes at which the file is rotated.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Log file that is opened on the first line and rotated when it is full.
@@ -175,7 +174,6 @@ struct OpenLogFile {
     bytes: u64,
 }
 
-/// Writer for one log line.
 struct LineWriter<'a> {
     path: &'a Path,
     open: MutexGuard<'a, Option<OpenLogFile>>,
@@ -229,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_log_becomes_the_one_before_and_no_link_is_followed() {
+    fn a_full_log_is_rotated_and_no_link_is_followed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOG_FILE);
         let log = LogFile::new(path.clone());

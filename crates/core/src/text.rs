@@ -127,14 +127,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_stays_one_and_drives_nothing() {
+    fn plain_lines_have_no_line_ends_or_terminal_controls() {
         assert_eq!(plain_line("\tlet a = \"é\u{200d}\";"), "\tlet a = \"é\u{200d}\";");
         let driving = "a\u{1b}[2Jb\rc\nd\u{2028}e\u{85}f\u{9b}g\u{c}h\u{7f}";
         assert_eq!(plain_line(driving), "a [2Jb c d e f g h ");
     }
 
     #[test]
-    fn a_name_is_what_is_seen_of_it() {
+    fn plain_names_have_no_invisible_characters() {
         assert_eq!(plain_name("a\u{202e}b\u{200b}\tc\r\n\u{e0041}é\u{feff}", 9), "ab c  é");
         assert_eq!(plain_name("abcd", 4), "abcd");
         assert_eq!(plain_name("abcde", 4), "abc…");
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn a_word_has_nothing_that_ends_it() {
+    fn plain_words_have_no_separators() {
         assert_eq!(plain_word("mcp:git:log-2.x/größe_日", 99), "mcp:git:log-2.x/größe_日");
         assert_eq!(plain_word("a b\n(\"c\")\u{202e}`", 99), "a_b___c____");
         assert_eq!(plain_word("abc", 2), "ab");
     }
 
     #[test]
-    fn json_shows_what_is_not_seen_and_stays_the_same_value() {
+    fn plain_json_escapes_invisible_characters() {
         let value = serde_json::json!({"a\u{202e}": "b\u{2028}c\u{e0041}\n\"é"});
         let plain = plain_json(&value.to_string());
         assert_eq!(plain, r#"{"a\u202e":"b\u2028c\udb40\udc41\n\"é"}"#);

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_shown_in_utc_with_milliseconds_and_kept_as_a_number() {
+    fn times_are_displayed_in_utc_and_serialized_as_milliseconds() {
         let shown = |ms: u64| {
             let time: Timestamp = serde_json::from_value(ms.into()).unwrap();
             assert_eq!(Timestamp::from(time.to_system_time()).as_milliseconds(), ms);
@@ -95,12 +95,12 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_no_calendar_has_is_the_last_one() {
+    fn times_beyond_the_calendar_are_displayed_as_its_end() {
         assert_eq!(Timestamp(u64::MAX).to_string(), Timestamp(u64::MAX / 2).to_string());
     }
 
     #[test]
-    fn what_lies_ahead_has_no_age() {
+    fn future_times_have_no_age() {
         let ahead = Timestamp::from(SystemTime::now() + Duration::from_mins(1));
         assert_eq!(ahead.age(), Duration::ZERO);
         assert!(Timestamp(0).age() > Duration::from_secs(1 << 30));

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_a_part_leaves_what_is_known_of_the_rest() {
+    fn a_partial_run_keeps_the_omissions_that_it_did_not_cover() {
         let (mut past, root) = (RunHistory::default(), RootId::from_path(Path::new("/a")));
         let scope = PathScope::new(["src".to_owned()].into());
         let missing = |past: &RunHistory| {

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_a_file_by_an_extension_that_is_nothing_else() {
+    fn words_with_extensions_of_files_are_file_names() {
         for word in ["main.rs", "a/b.test.tsx", "x.yml"] {
             assert!(is_file_name(word), "{word}");
         }

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_what_a_package_is_about() {
+    fn the_description_line_of_a_package_is_found() {
         let manifest =
             |text| find_description_line(LandmarkKind::Manifest, text).map(|(line, _)| line);
         let readme = |text| find_description_line(LandmarkKind::Readme, text).map(|(line, _)| line);

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_means_two_languages() {
+    fn names_and_extensions_belong_to_one_language() {
         let mut known = HashSet::new();
         for language in iter_all() {
             let keys = [
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_written_as_they_are_looked_up() {
+    fn tables_are_in_lower_case() {
         for language in iter_all() {
             let lower = [language.extensions, language.test_paths, language.generated];
             for text in lower.concat().iter().chain(language.declarations).chain([&language.name]) {

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_read_in_every_way_that_languages_write_it() {
+    fn a_reference_is_read_in_every_notation() {
         for (name, others) in [
             ("save_all", ""),
             ("login.save_all", "save_all"),

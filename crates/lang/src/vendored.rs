@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_need_their_tool_beside_and_what_it_makes_inside() {
+    fn output_folders_need_evidence_beside_and_inside() {
         for (folder, beside, inside) in [
             ("target", "Cargo.toml", "debug"),
             ("dist", "package.json", "index.js"),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tools_leave_marks_a_folder() {
+    fn files_that_only_tools_create_mark_a_folder() {
         for (folder, mark) in
             [("vendor", "modules.txt"), ("node_modules", ".bin"), ("build", "build.ninja")]
         {

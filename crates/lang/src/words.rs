@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_known_without_what_groups_their_digits() {
+    fn grouped_numbers_lose_their_separators() {
         for (text, wanted) in [
             ("T = 86_400_000;", vec!["86400000"]),
             ("f(1'000'000, 0xFF_FF, 0xdead'beef)", vec!["1000000", "0xFFFF", "0xdeadbeef"]),

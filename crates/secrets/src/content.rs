@@ -207,7 +207,7 @@ mod tests {
     use codeinfo_lang::detect::detect_by_path;
 
     #[test]
-    fn code_and_prose_lose_a_key_and_are_no_secret_as_a_whole() {
+    fn code_and_prose_with_a_key_are_not_secret_as_a_whole() {
         let text = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
         for (path, is_secret) in
             [("a.rs", false), ("a.md", false), ("a.txt", true), ("a.json", true)]
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_alone_is_for_everybody() {
+    fn certificates_alone_are_public() {
         let certificate = "-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
         let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
         assert!(is_certificate(certificate));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_code_is_found_without_the_code_around_it() {
+    fn private_keys_in_code_are_found_without_the_code_around_them() {
         for (text, rest) in [
             (
                 "let key = \"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nab3d==\n-----END PRIVATE KEY-----\";\nnext();\n",

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_stand_for_secrets_that_are_too_many_and_none_is_left_out() {
+    fn too_many_secrets_are_folded_into_folders_without_loss() {
         let few: BTreeSet<String> = (0..MAX).map(|number| format!("z/{number}.pem")).collect();
         assert!(folded(&few).iter().eq(&few));
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn only_folders_that_may_stand_for_others_do() {
+    fn only_accepted_folders_replace_their_contents() {
         let many = ["a/v/x/1", "a/v/x/2", "a/v/y/1", "b/1", "b/2", "b/3"];
         let mut named: BTreeSet<String> = many.map(str::to_owned).into();
         fold_paths(&mut named, 1, |folder| folder.starts_with("a/v"));

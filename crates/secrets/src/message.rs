@@ -138,7 +138,7 @@ mod tests {
     use super::redact_message;
 
     #[test]
-    fn keys_paths_and_addresses_go_and_words_stay() {
+    fn keys_paths_and_addresses_are_redacted() {
         assert_eq!(
             redact_message(
                 "unexpected status 401: bad key `sk-abc` for Bearer xyz,\nurl: https://u:p@h/v1 \

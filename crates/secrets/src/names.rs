@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn content_decides_where_a_name_promises_no_secret_for_sure() {
+    fn names_without_certainty_are_doubtful() {
         for path in [
             ".env.example",
             "app/.env-sample",

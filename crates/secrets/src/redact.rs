@@ -272,7 +272,7 @@ mod tests {
     ];
 
     #[test]
-    fn nothing_but_whole_characters_is_taken_out_wherever_a_secret_is_said_to_stand() {
+    fn redaction_replaces_whole_characters() {
         let text = "a é ü z";
         for (found, redacted) in [
             (vec![2..3, 6..6], "a [secret] ü z"),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_shows_what_stood_beside_a_secret() {
+    fn a_mark_reveals_the_secret_beside_it() {
         let text = "-u a:x7Kq2Lm9 \"Zr4tY8wB1nV5cX3d";
         let once = redact_secrets("a.rs", detect_by_path("a.rs"), text);
         assert!(0 < once.count && once.text.contains("-u a:[secret]"), "{once:?}");
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_no_part_of_a_word_but_may_follow_an_escape() {
+    fn tokens_start_after_escapes_but_not_inside_words() {
         let key = concat!("AK", "IA", "Q7RZ2MX4LD9TB6WK");
         let signed =
             concat!("ey", "JhbGciOiJIUzI1NiJ9", ".eyJ", "zdWIiOiJhbGljZSJ9", ".c2lnbmF0dXJl");

@@ -396,7 +396,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_of_twilio_is_whole_and_near_its_name() {
+    fn twilio_tokens_are_whole_and_near_the_service_name() {
         let token = "9f3c7a1e5b8d2046c7e19a3f5d8b0264";
         for (gap, after, count) in [
             (1, "", 1),

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_told_from_other_content_by_its_first_bytes() {
+    fn binary_content_is_detected_by_its_first_bytes() {
         for text in [
             &b"module app.config\n"[..],
             b"",
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_decoded_is_replaced_and_said() {
+    fn undecodable_bytes_are_replaced_and_reported() {
         let mixed = ["größe = 1\n".as_bytes(), b"caf\xe9\n"].concat();
         assert_eq!(read(&mixed), ("größe = 1\ncaf\u{fffd}\n".to_owned(), "UTF-8", true));
         let nul = b"int before(void) { return 1; }\n/* \0 */\nint after(void);\n";
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_of_line_of_editors_counts() {
+    fn all_line_ends_of_editors_count() {
         for (content, text) in
             [("a\rb\r", "a\nb\n"), ("a\r\nb\rc\nd", "a\r\nb\nc\nd"), ("a\r\r\nb", "a\n\r\nb")]
         {

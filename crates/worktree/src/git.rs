@@ -304,7 +304,7 @@ mod tests {
     use super::find_repository;
 
     #[test]
-    fn the_innermost_repository_is_meant_and_never_a_home() {
+    fn the_innermost_repository_is_found_and_never_a_home() {
         let temporary = tempfile::tempdir().unwrap();
         let home = temporary.path().canonicalize().unwrap();
         let inner = home.join("outer/inner");

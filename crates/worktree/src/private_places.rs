@@ -266,7 +266,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_place_that_is_a_link_is_private_where_it_leads() {
+    fn the_target_of_a_linked_place_is_private() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(home.join("dotfiles/claude")).unwrap();

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_root_is_gone_with_its_folder_and_outlived_by_another() {
+    async fn a_root_is_missing_without_its_folder() {
         let folder = tempfile::TempDir::new().unwrap();
         let here = folder.path().join("here");
         let gone = folder.path().join("gone");

@@ -28,7 +28,6 @@ const TYPES: &[&str] = &["type_identifier", "primitive_type", "predefined_type",
 const DEFINERS: &[&str] = &["function", "method", "macro_definition", "constructor"];
 const CALLS: &[&str] = &["call", "invocation", "generic_function"];
 
-/// A node around the current one.
 struct AncestorNode<'a> {
     kind: &'a str,
     field: Option<&'a str>,
@@ -36,9 +35,7 @@ struct AncestorNode<'a> {
     class: Option<HighlightClass>,
 }
 
-/// Class that a node gives to its text.
 enum NodeClass {
-    /// Applies to all of the text.
     Whole(HighlightClass),
     /// Applies where no inner node has a class.
     Inside(Option<HighlightClass>),
@@ -87,7 +84,6 @@ pub(super) fn paint_tree(tree: &Tree, text: &str, paint: &mut ByteClasses) {
     }
 }
 
-/// Returns the class that a node gives to its text.
 fn classify_node(
     node: Node<'_>,
     field: Option<&str>,
@@ -120,7 +116,6 @@ fn classify_node(
     })
 }
 
-/// Returns the class of a node without children.
 fn classify_leaf(
     kind: &str,
     field: Option<&str>,
@@ -148,7 +143,6 @@ fn classify_leaf(
     }
 }
 
-/// Returns true if a name is that of a function, in its definition or a call.
 fn is_function(field: Option<&str>, around: &[AncestorNode<'_>]) -> bool {
     let Some((parent, above)) = around.split_last() else { return false };
     let is = |kind: &str, words: &[&str]| words.iter().any(|word| kind.contains(word));

@@ -7,7 +7,6 @@ use codeinfo_lang::{
 
 use crate::symbol::tidy_name;
 
-/// Maximum bytes of a line that are read.
 const MAX_BYTES: usize = 400;
 /// Maximum modifiers and attributes that are skipped before the keyword of a definition.
 const MAX_WORDS: usize = 12;
@@ -15,7 +14,6 @@ const MAX_WORDS: usize = 12;
 /// Kind of the definition around a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EnclosingScope {
-    /// Outside every definition.
     Outside,
     /// Among the members of a type or section.
     Type,
@@ -23,7 +21,6 @@ pub(super) enum EnclosingScope {
     Code,
 }
 
-/// A definition that starts on a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DefinitionHead {
     pub(super) construct: ConstructKind,
@@ -100,7 +97,7 @@ fn parse_worded_head(
             let name = match found.naming {
                 KeywordNaming::Next => parse_next_name(layout, after),
                 KeywordNaming::Itself => Some(word.to_owned()),
-                KeywordNaming::Rest => rest_of(after),
+                KeywordNaming::Rest => parse_rest_of_line(after),
             };
             let name = tidy_name(&name?)?;
             let defines = match found.naming {
@@ -113,7 +110,7 @@ fn parse_worded_head(
         if word.is_empty() || !layout.modifiers.contains(&word) {
             return None;
         }
-        rest = without_group(after);
+        rest = skip_group(after);
     }
     None
 }
@@ -126,7 +123,7 @@ fn skip_attribute(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('@')?;
     let rest =
         rest.trim_start_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'));
-    Some(without_group(rest))
+    Some(skip_group(rest))
 }
 
 fn split_word(text: &str) -> (&str, &str) {
@@ -144,7 +141,7 @@ fn is_chained(layout: &LayoutRules, after: &str) -> bool {
 }
 
 /// Drops a bracketed group at the start of a text: `(set)`, `<T: Ord>`, `[this]`.
-fn without_group(text: &str) -> &str {
+fn skip_group(text: &str) -> &str {
     let closing = match text.bytes().next() {
         Some(b'(') => ')',
         Some(b'<') => '>',
@@ -172,7 +169,7 @@ fn is_part(character: char) -> bool {
 
 /// Parses the name after a keyword: an identifier with dots, strings, or an operator.
 fn parse_next_name(layout: &LayoutRules, text: &str) -> Option<String> {
-    let text = without_group(text.trim_start()).trim_start();
+    let text = skip_group(text.trim_start()).trim_start();
     if text.starts_with(['"', '\'']) {
         return join_quoted_names(text);
     }
@@ -184,8 +181,8 @@ fn parse_next_name(layout: &LayoutRules, text: &str) -> Option<String> {
     while let Some(character) = rest.chars().next() {
         let after = rest.get(character.len_utf8()..).unwrap_or_default();
         match character {
-            '<' | '[' | '?' if without_group(rest).trim_start_matches('?').starts_with('.') => {
-                rest = without_group(rest).trim_start_matches('?');
+            '<' | '[' | '?' if skip_group(rest).trim_start_matches('?').starts_with('.') => {
+                rest = skip_group(rest).trim_start_matches('?');
                 continue;
             }
             '?' | '!' if after.starts_with('.') => {}
@@ -233,7 +230,7 @@ fn join_quoted_names(text: &str) -> Option<String> {
 }
 
 /// Reduces `(Show a) => Pretty (Tree a) where` to `Pretty (Tree a)`.
-fn rest_of(text: &str) -> Option<String> {
+fn parse_rest_of_line(text: &str) -> Option<String> {
     let head = text.split_once("=>").map_or(text, |(_, after)| after);
     let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| head.find(end));
     Some(head.get(..end.min().unwrap_or(head.len()))?.trim_end_matches(['{', ':']).to_owned())

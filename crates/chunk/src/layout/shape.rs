@@ -9,7 +9,6 @@ use crate::lines::LineIndex;
 
 /// Maximum bytes of a line that are searched for the start of a comment or string.
 const MAX_BYTES: usize = 2000;
-/// Columns per tab.
 const TAB: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +16,6 @@ pub(super) enum LayoutLineKind {
     Plain,
     /// Starts with the end of a block.
     Closing,
-    /// A comment or an attribute.
     Lead,
     /// Inside a comment or string that started on a line above.
     Inner,
@@ -59,7 +57,6 @@ impl TextShape {
         self.rows.get(line).map_or(0, |row| row.depth)
     }
 
-    /// Returns the last line that belongs to a line, or the line itself.
     pub(super) fn last_line(&self, line: usize) -> usize {
         self.rows.get(line).map_or(line, |row| row.last.max(line))
     }
@@ -98,7 +95,7 @@ fn build_rows(
             depth: 2 * count_indent_columns(text) + usize::from(goes_on),
             last: line,
         });
-        spans.start_on(line, text);
+        spans.start_span(line, text);
         before = trimmed.bytes().last().unwrap_or(b'\n');
     }
     rows
@@ -190,20 +187,18 @@ fn close_block(rows: &mut [LineShape], first: usize, last: usize) {
     }
 }
 
-/// Tracks comments and strings over lines.
 struct SpanTracker<'a> {
     /// Pairs of opening and closing marks.
     known: Vec<(&'static str, &'static str)>,
     lines: &'a LineIndex<'a>,
     /// One bit per pair whose closing mark is missing, so that it is searched once only.
     unclosed: u32,
-    /// Last line of the open comment or string.
     last: Option<usize>,
 }
 
 impl SpanTracker<'_> {
     /// Finds a comment or string that starts on a line and does not end there.
-    fn start_on(&mut self, line: usize, text: &str) {
+    fn start_span(&mut self, line: usize, text: &str) {
         let head = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
         let mut from = 0;
         while let Some((place, opening, closing)) = self.find_first_opening(head, from) {

@@ -5,20 +5,14 @@ use std::ops::Range;
 use codeinfo_lang::grammar::LexicalSyntax;
 
 use super::{
-    super::size::WHOLE,
-    insert_body, is_small_definition,
-    scan::{
-        find_bytes, guess_length, line_length, quoted_length, regex_length, string_length,
-        template_length,
-    },
+    super::lines::WHOLE, find_bytes, guess_length, insert_body, is_small_definition, line_length,
+    quoted_length, regex_length, string_length, template_length,
 };
 
-/// A brace that is not closed yet.
 struct OpenBrace {
     at: usize,
     /// True if it may contain definitions with names of their own.
     is_container: bool,
-    /// State of the statement around the brace.
     before: StatementState,
 }
 
@@ -31,7 +25,6 @@ struct StatementState {
     head: usize,
     /// True if its last brace was a container, so that another may follow: `class A<B = {}> {`.
     is_container: bool,
-    /// Number of open parentheses and brackets.
     depth: usize,
     /// The last byte that is not blank.
     last: Option<u8>,
@@ -278,7 +271,6 @@ fn may_start(before: &[u8]) -> bool {
     }
 }
 
-/// Returns true if a text ends with one of some words.
 fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
     words.iter().any(|word| {
         text.strip_suffix(*word)

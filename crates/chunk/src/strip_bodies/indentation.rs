@@ -2,15 +2,11 @@
 
 use std::ops::Range;
 
-use super::{
-    insert_body, is_small_definition,
-    scan::{line_length, quoted_length},
-};
+use super::{insert_body, is_small_definition, line_length, quoted_length};
 
 /// A tab goes to the next multiple of this many columns, as in Python.
 const TAB: usize = 8;
 
-/// A function whose end is not reached yet.
 struct OpenFunction {
     column: usize,
     start: usize,
@@ -20,12 +16,10 @@ struct OpenFunction {
     inside: Option<usize>,
 }
 
-/// A line with its continuation lines.
 struct LogicalLine {
     column: usize,
     start: usize,
     kind: LogicalLineKind,
-    /// Byte offset of the end of the last line.
     end: usize,
 }
 

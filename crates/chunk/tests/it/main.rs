@@ -6,7 +6,7 @@ mod cut;
 mod heads;
 mod highlight;
 mod languages;
-mod places;
+mod word_context;
 
 use std::{
     fs,

@@ -10,7 +10,6 @@ use std::{
 /// Cache for the latest result of a check.
 #[derive(Debug)]
 pub struct CachedProbe<T> {
-    /// Result and the time at which its check began.
     latest: Mutex<Option<(T, Instant)>>,
     /// Held during a check, so that concurrent callers cause only one.
     checking: tokio::sync::Mutex<()>,
@@ -95,7 +94,7 @@ mod tests {
     const NEVER: fn(&u32, Duration) -> bool = |_, _| false;
 
     #[tokio::test]
-    async fn callers_at_a_time_share_one_check() {
+    async fn concurrent_callers_share_one_check() {
         let (probe, checks) = (CachedProbe::default(), AtomicU32::new(0));
         let check = || async {
             tokio::task::yield_now().await;
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_check_that_fails_or_is_dropped_leaves_what_was_known() {
+    async fn failed_and_dropped_checks_keep_the_latest_result() {
         let probe = CachedProbe::default();
         assert_eq!(probe.try_get(NEVER, async || Err::<u32, &str>("away")).await, Err("away"));
         assert_eq!(probe.latest_result(), None);
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_checks_the_one_that_began_later_counts() {
+    fn the_result_of_the_later_check_counts() {
         let (probe, now) = (CachedProbe::default(), Instant::now());
         probe.record_result(2, now);
         probe.record_result(1, now.checked_sub(Duration::from_secs(1)).unwrap());

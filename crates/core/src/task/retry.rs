@@ -60,7 +60,7 @@ where
     }
 }
 
-/// Shortest stall that is reported.
+/// A shorter stall is not reported.
 const NOTICEABLE: Duration = Duration::from_secs(1);
 
 /// Tracks why pieces of work wait. Clones share their state.
@@ -71,7 +71,6 @@ pub struct StallTracker {
 
 #[derive(Debug, Default)]
 struct StallState {
-    /// Number of stalled pieces of work.
     count: usize,
     since: Option<Instant>,
     reason: String,
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tries_go_on_until_success_or_until_no_wait_helps() {
+    async fn tries_end_with_success_or_without_a_wait() {
         let tried = |last: u32, most: u32| async move {
             let mut tries = 0;
             let attempt = || {
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_gives_up_gets_the_last_error_without_waiting() {
+    async fn giving_up_returns_the_last_error_without_waiting() {
         let long = |_: &&str, _| Some(Duration::from_hours(24));
         let failed: Result<(), &str> =
             retry_until_success(|| future::ready(Err("away")), long, future::ready(())).await;

@@ -9,14 +9,11 @@ use uuid::Uuid;
 
 use crate::Timestamp;
 
-/// Maximum number of failures that the list holds.
 const MAX_FAILURES: usize = 100;
-/// Maximum number of characters of a recorded message.
+/// Maximum characters of a recorded message and of a recorded path.
 const MAX_MESSAGE: usize = 500;
-/// Maximum number of characters of a recorded path.
 const MAX_PATH: usize = 200;
 
-/// Length of a UUID in its hyphenated form.
 const UUID_BYTES: usize = 36;
 
 /// A failure, or several equal ones in a row.
@@ -98,7 +95,6 @@ fn sanitize_text(text: &str, limit: usize) -> String {
     }
 }
 
-/// Replaces each UUID with `…`.
 fn without_ids(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -116,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_failures_are_kept_and_those_alike_are_one() {
+    fn the_latest_failures_are_kept_and_repeats_are_merged() {
         let failures = FailureLog::default();
         for number in 0..=MAX_FAILURES {
             let message = number.to_string();
@@ -151,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_short_and_holds_no_secret() {
+    fn recorded_failures_are_short_and_have_no_secrets() {
         let failures = FailureLog::default();
         let key = "ghp_u8jzPde0IgxLd6GncfBAepfJBd0Kh8oOOL8d";
         let message = format!("refused: {key} {}", "ä".repeat(600));

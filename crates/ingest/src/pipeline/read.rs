@@ -134,7 +134,7 @@ impl RunFileReader<'_> {
         let IndexedText { text, language, is_lossy, secrets, is_private } = indexed;
         let text = decode::shorten_lines(text);
         let chunked = codeinfo_chunk::chunk_text(language, &text);
-        let (version, cut) = if chunked.gave_up {
+        let (version, cut) = if chunked.parser_gave_up {
             (
                 hash::compute_file_version(&content, ChunkingMethod::Fallback),
                 ChunkingMethod::Fallback,

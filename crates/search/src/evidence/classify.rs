@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_chunk::{CommentScanner, SyntaxContext, classify_words, quick_places};
+use codeinfo_chunk::{CommentScanner, SyntaxContext, classify_words, classify_words_quickly};
 use codeinfo_lang::role::FileRole;
 
 use super::{snapshot::FileSnapshot, word::WordMatcher};
@@ -205,8 +205,11 @@ fn classify_places(
     if roles.contains(&FileRole::Docs) {
         return vec![SyntaxContext::Code; words.len()];
     }
-    let classify =
-        if budget.reserve_parsed_bytes(text.len()) { classify_words } else { quick_places };
+    let classify = if budget.reserve_parsed_bytes(text.len()) {
+        classify_words
+    } else {
+        classify_words_quickly
+    };
     classify(snapshot.language(), text, words)
 }
 

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_kept_by_what_they_take_and_the_last_one_always() {
+    fn the_folder_cache_is_bounded_and_keeps_the_last_folder() {
         let mut kept = FolderCache::default();
         let largest = items(MAX_ENTRIES, 8);
         let at = |number: usize| PathBuf::from(number.to_string());

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_of_older_systems_follows_no_link_either() {
+    fn opening_part_by_part_follows_no_link() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("real/deep")).unwrap();
         fs::write(root.path().join("real/deep/a.rs"), "").unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_file_is_that_of_its_metadata() {
+    fn facts_have_the_modification_time_of_the_metadata() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("a.rs"), "four").unwrap();
         let folder = SystemRoot::open(root.path()).unwrap().open_folder(Path::new("")).unwrap();

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_encoded_images_are_left_out_between_what_is_read() {
+    fn numbers_and_encoded_images_are_shortened() {
         let numbers = repeat(4000, |n| format!("{n}.25,"));
         let image = "iVBORw0KGgoAAAANSUhEUgAAB9kAAAxaCAYAAAA5".repeat(300);
         for data in [numbers, image] {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_huge_line_a_bounded_part_stays() {
+    fn the_remaining_part_of_a_huge_line_is_bounded() {
         let huge = "some words of a line ".repeat(2_000_000);
         let short = shortened(&huge);
         assert!(short.len() <= MAX_KEPT + MARK.len_utf8() && short.ends_with(MARK));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_too_large_is_said_to_be() {
+    fn a_file_above_the_limit_is_an_error() {
         let git = tempfile::tempdir().unwrap();
         let file = fs::File::create(git.path().join(FILE)).unwrap();
         file.set_len(MAX_BYTES + 1).unwrap();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn each_version_of_the_index_and_kind_of_id_is_read() {
+    fn all_index_versions_and_hash_kinds_are_read() {
         for format in ["sha1", "sha256"] {
             let folder = tempfile::tempdir().unwrap();
             let root = folder.path().canonicalize().unwrap();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_index_ends_and_names_nothing_beyond_it() {
+    fn a_truncated_index_lists_no_further_paths() {
         let head = b"DIRC\0\0\0\x02\0\0\0\x01".iter().copied();
         let whole: Vec<u8> = head.chain([0; 62]).chain(*b"a\0").chain([0; 8]).collect();
         assert_eq!(read_index(&whole, 20, |path| assert_eq!(path, "a")), Some(()));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_index_of_many_long_paths_is_given_up() {
+    fn a_small_index_with_too_many_long_paths_is_refused() {
         let entry = |path: &str| [&[0; 62][..], b"\0", path.as_bytes(), b"\0"].concat();
         let index = |first: usize, more: u32| {
             let mut index = [&b"DIRC\0\0\0\x04"[..], &(more + 1).to_be_bytes()].concat();

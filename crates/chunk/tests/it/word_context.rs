@@ -1,6 +1,6 @@
 //! Classes of words, and the lines and depths of definitions.
 
-use codeinfo_chunk::{SyntaxContext, classify_words, list_definitions, quick_places};
+use codeinfo_chunk::{SyntaxContext, classify_words, classify_words_quickly, list_definitions};
 use codeinfo_lang::detect::detect_language;
 
 /// Classifies each `it` in a text: `d`efinition, `c`ode or `a`side.
@@ -66,7 +66,7 @@ fn without_a_tree_marks_and_layout_say_it() {
     }
     let text = "fn it() { \"it\" } // it\n/* it\n".to_owned() + &"/* it ".repeat(20_000);
     let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
-    let places = quick_places(detect_language("a.rs", &text), &text, &words);
+    let places = classify_words_quickly(detect_language("a.rs", &text), &text, &words);
     assert!(render_contexts(places).starts_with("caac"), "what is not closed is no comment");
 }
 

@@ -15,15 +15,13 @@ use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{
     Definition, list_definitions,
-    outline::leave_out_unreadable,
+    outline::blank_unparsable_text,
     parser,
     symbol::{self, NodeScope},
 };
 
-/// Syntactic context of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyntaxContext {
-    /// The name of a definition at this place.
     Definition,
     Code,
     /// In a comment or a string.
@@ -45,17 +43,17 @@ pub fn classify_words(
     words: &[Range<usize>],
 ) -> Vec<SyntaxContext> {
     if let Some(StructureReader::Grammar(grammar)) = language.map(|language| language.reader)
-        && let text = leave_out_unreadable(grammar, text)
+        && let text = blank_unparsable_text(grammar, text)
         && let Some(tree) = parser::parse_tree(grammar, &text)
     {
         let mut walk = TreeWalker::new(grammar, &text, &tree);
         return words.iter().map(|word| walk.classify_word(word)).collect();
     }
-    quick_places(language, text, words)
+    classify_words_quickly(language, text, words)
 }
 
 /// Classifies words without a parser: less reliable, in time linear in the text.
-pub fn quick_places(
+pub fn classify_words_quickly(
     language: Option<&Language>,
     text: &str,
     words: &[Range<usize>],
@@ -99,7 +97,6 @@ impl<'a> TreeWalker<'a> {
         Self { grammar, text, cursor: tree.walk(), open: Vec::new() }
     }
 
-    /// Classifies a word that follows the words before.
     fn classify_word(&mut self, word: &Range<usize>) -> SyntaxContext {
         while self.open.last().is_some_and(|open| !contains_word(open.node, word)) {
             self.open.pop();
@@ -110,7 +107,7 @@ impl<'a> TreeWalker<'a> {
             if contains_word(node, word) {
                 let open = self.enter_node(node);
                 if !self.cursor.goto_first_child() {
-                    return place_in(
+                    return classify_by_ancestors(
                         self.text,
                         iter::once(&open).chain(self.open.iter().rev()),
                         word,
@@ -118,7 +115,7 @@ impl<'a> TreeWalker<'a> {
                 }
                 self.open.push(open);
             } else if word.start < node.start_byte() || !self.cursor.goto_next_sibling() {
-                return place_in(self.text, self.open.iter().rev(), word);
+                return classify_by_ancestors(self.text, self.open.iter().rev(), word);
             }
         }
     }
@@ -143,12 +140,10 @@ impl<'a> TreeWalker<'a> {
     }
 }
 
-/// Returns true if a node contains the whole word.
 fn contains_word(node: Node<'_>, word: &Range<usize>) -> bool {
     node.start_byte() <= word.start && word.end <= node.end_byte()
 }
 
-/// Returns true if a word is the name that a node defines.
 fn is_name(text: &str, node: &EnteredNode<'_>, rule: &NodeRule, word: &Range<usize>) -> bool {
     let read =
         || symbol::find_name_node(rule, node.node, text, node.scope).map(|name| name.byte_range());
@@ -158,7 +153,7 @@ fn is_name(text: &str, node: &EnteredNode<'_>, rule: &NodeRule, word: &Range<usi
 }
 
 /// Classifies a word by the nodes around it, innermost first.
-fn place_in<'a, 'b: 'a>(
+fn classify_by_ancestors<'a, 'b: 'a>(
     text: &str,
     around: impl Iterator<Item = &'a EnteredNode<'b>>,
     word: &Range<usize>,
@@ -190,13 +185,11 @@ fn is_aside(node: Node<'_>) -> bool {
         || kind.ends_with("_text")
 }
 
-/// Returns the byte offset of each line.
 fn find_line_starts(text: &str) -> Vec<usize> {
     let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
     iter::once(0).chain(ends).collect()
 }
 
-/// Returns the index of the word that is the name of a definition.
 fn find_defined_word(
     head: &Definition,
     text: &str,
@@ -218,7 +211,6 @@ fn find_defined_word(
     fits.next().map(|(at, _)| at)
 }
 
-/// Returns true if a qualified symbol ends with a name.
 fn ends_with(symbol: &str, name: &str) -> bool {
     symbol
         .strip_suffix(name)
@@ -242,7 +234,6 @@ pub struct CommentScanner<'a> {
 }
 
 impl<'a> CommentScanner<'a> {
-    /// Creates a scanner before the first word.
     pub fn new(language: Option<&'a Language>, text: &'a str) -> Self {
         let comments = language.map_or(&CommentSyntax::ANY, |language| &language.comments);
         let kind = language.map_or(LanguageKind::Code, |language| language.kind);
@@ -271,7 +262,6 @@ impl<'a> CommentScanner<'a> {
         if self.aside.contains(&word.start) { SyntaxContext::Aside } else { SyntaxContext::Code }
     }
 
-    /// Reads one comment, string or character.
     fn read_next_token(&mut self) {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let first = rest.chars().next().map_or(1, char::len_utf8);
