@@ -13,7 +13,7 @@ use codeinfo_core::{Secret, error::ErrorCode, plain_line};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    kept::{DecisionFile, DecisionFileError},
+    decision_file::{DecisionFile, DecisionFileError},
     layers::{REPOSITORY_FILE, RepositoryToolkitFile, find_repository},
 };
 use crate::spec::{

@@ -5,18 +5,13 @@
 
 mod catalogue;
 mod client;
-mod error;
-mod handler;
 mod http;
 mod lifecycle;
-mod pipes;
+mod messages;
 mod process;
-mod reason;
 mod session;
 mod state;
-mod timing;
 mod usage;
-mod words;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -26,21 +21,24 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{Principal, task::Tasks};
+use codeinfo_core::{
+    Principal,
+    task::{BackoffSchedule, Tasks},
+};
 use futures_util::future::{BoxFuture, join_all};
 use tokio::{
     sync::Semaphore,
     time::{sleep, timeout},
 };
+use tokio_util::sync::CancellationToken;
 
-use self::state::ClientInner;
 pub use self::{
     catalogue::{CallResult, CatalogueTool, ToolCatalogue},
     client::ToolkitClient,
-    error::ToolkitError,
     state::{ToolkitState, ToolkitStatus},
-    timing::ConnectionTiming,
 };
+
+use self::state::ClientInner;
 use crate::spec::{ToolkitName, ToolkitSpec};
 
 /// Maximum toolkit processes in total, and of one token.
@@ -236,5 +234,131 @@ impl std::fmt::Debug for ToolkitCommand {
             .field("dir", dir)
             .field("own", own)
             .finish()
+    }
+}
+
+/// Maximum wait of each step of stopping a toolkit whose owner is revoked. Three steps leave the system time to
+/// end the toolkit within a second.
+const REVOKED_GRACE: Duration = Duration::from_millis(150);
+
+/// Time limits of a client. Tests shorten them.
+#[derive(Debug, Clone)]
+pub struct ConnectionTiming {
+    /// Maximum duration of a start, until the tools are known.
+    pub start: Duration,
+    /// Time without an answer after which the server is pinged.
+    pub silence: Duration,
+    /// Maximum wait for the answer to a ping.
+    pub pong: Duration,
+    /// Waits before an ended server is restarted.
+    pub restart: BackoffSchedule,
+    /// Age up to which ends count.
+    pub window: Duration,
+    /// Time without use after which a server is stopped.
+    pub idle: Duration,
+    /// Maximum wait of each step of stopping.
+    pub grace: Duration,
+    /// Interval for checking resource usage and idleness.
+    pub tick: Duration,
+}
+
+impl Default for ConnectionTiming {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(20),
+            silence: Duration::from_secs(30),
+            pong: Duration::from_secs(10),
+            restart: BackoffSchedule {
+                first: Duration::from_secs(1),
+                longest: Duration::from_mins(1),
+            },
+            window: Duration::from_mins(10),
+            idle: Duration::from_mins(10),
+            grace: Duration::from_secs(3),
+            tick: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Maximum wait of each step of stopping, shortened when the owner is revoked.
+pub(super) struct StopGrace {
+    usual: Duration,
+    revoked: CancellationToken,
+}
+
+impl StopGrace {
+    pub(super) fn new(timing: &ConnectionTiming) -> Self {
+        Self { usual: timing.grace, revoked: CancellationToken::new() }
+    }
+
+    /// Records that the owner is revoked, which also shortens current waits.
+    pub(super) fn mark_revoked(&self) {
+        self.revoked.cancel();
+    }
+
+    /// Waits for one step, within the limit.
+    pub(super) async fn wait_for_step<T>(&self, step: impl Future<Output = T>) {
+        let revoked = async {
+            self.revoked.cancelled().await;
+            sleep(REVOKED_GRACE).await;
+        };
+        tokio::select! {
+            _ = step => {}
+            () = sleep(self.usual) => {}
+            () = revoked => {}
+        }
+    }
+}
+
+/// Failure of a toolkit. The message is for people; a model also reads [`ToolkitError::advice`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolkitError {
+    #[error("toolkit {0} is switched off")]
+    Disabled(String),
+    #[error("toolkit {name} is not running: {reason}")]
+    NotRunning { name: String, reason: String },
+    #[error(
+        "toolkit {name} ended too often: {reason} (`codeinfo mcp start {name}` starts it again)"
+    )]
+    Failing { name: String, reason: String },
+    #[error(
+        "toolkit {name} is not running: {most} processes of toolkits are; stop one of them first"
+    )]
+    TooMany { name: String, most: usize },
+    #[error("toolkit {name} is busy with {most} calls")]
+    Busy { name: String, most: usize },
+    /// The connection broke, so the outcome of the call is unknown.
+    #[error("toolkit {name} ended during the call: {reason}; it may have done it, or not")]
+    Ended { name: String, reason: String },
+    #[error(
+        "tool {tool} of toolkit {name} did not answer within {} s and was cancelled",
+        .after.as_secs_f32()
+    )]
+    TimedOut { name: String, tool: String, after: Duration },
+    #[error("toolkit {name} refused the call of {tool}: {reason}")]
+    Refused { name: String, tool: String, reason: String },
+    #[error("toolkit {name} cannot be used by {tool}: {reason}")]
+    Unsuitable { name: String, tool: String, reason: &'static str },
+    #[error("toolkit {0} was changed or removed, or may no longer be used")]
+    Retired(String),
+    #[error("toolkit {0} is not running: the server stops")]
+    Stopping(String),
+}
+
+impl ToolkitError {
+    /// Returns advice for the model that called the tool.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Ended { .. } | Self::Stopping(_) => "do not rely on it",
+            Self::Busy { .. } => "try again later, or go on without it",
+            Self::TimedOut { .. } => "ask for less, or go on without it",
+            Self::Refused { .. } => "change the call, or go on without it",
+            Self::Disabled(_)
+            | Self::NotRunning { .. }
+            | Self::Failing { .. }
+            | Self::TooMany { .. }
+            | Self::Unsuitable { .. }
+            | Self::Retired(_) => "go on without it",
+        }
     }
 }

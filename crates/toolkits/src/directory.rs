@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{
     ToolkitGateway, ToolkitHandle, ToolkitTurnContext,
-    discover::format_tool_id,
     discovery::{ToolIndexEntry, ToolParameter, parse_parameters},
+    discovery_tools::format_tool_id,
     layers::ToolkitOrigin,
     member::ToolOffers,
     quote,

@@ -5,19 +5,18 @@
 //! belongs on a blocking thread. `benches/README.md` has the costs.
 
 mod entry;
-mod nearest;
-mod parameters;
-mod synonyms;
 mod words;
 
 use codeinfo_core::TermVector;
 use codeinfo_embed::{EmbeddingDocument, StaticModel, lexical};
 use codeinfo_lang::words::STOP_WORDS;
+use strsim::osa_distance;
+
+pub use entry::{
+    LOCAL, ToolIndexEntry, ToolParameter, parse_parameters, quote_text, render_signature,
+};
 
 use self::{entry::first_sentence, words::Bm25Index};
-
-pub use entry::{LOCAL, ToolIndexEntry, ToolParameter, quote_text, render_signature};
-pub use parameters::parse_parameters;
 
 /// Maximum characters of a description to index.
 const MAX_INDEXED_CHARS: usize = 4000;
@@ -90,7 +89,7 @@ pub struct IndexedTool {
 
 /// Returns up to three names spelled most like `name`, best first.
 pub fn nearest_names<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    nearest::first_distinct(nearest::names_by_spelling(name, names).into_iter())
+    first_distinct(names_by_spelling(name, names).into_iter())
 }
 
 impl IndexedTool {
@@ -174,19 +173,19 @@ impl ToolIndex {
 
     /// Returns up to three identifiers near a wrong one, first by spelling, then by meaning.
     pub fn nearest_ids(&self, id: &str) -> Vec<&str> {
-        let by_spelling = nearest::by_spelling(id, self.tools.iter().map(IndexedTool::entry));
-        let ranked = self.search(&nearest::to_search_words(id), None, nearest::MOST);
+        let by_spelling = ids_by_spelling(id, self.tools.iter().map(IndexedTool::entry));
+        let ranked = self.search(&to_search_words(id), None, MAX_SUGGESTIONS);
         let by_meaning = ranked.into_iter().map(|ranked| ranked.entry.id.as_str());
-        nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
+        first_distinct(by_spelling.into_iter().chain(by_meaning))
     }
 
     /// Returns up to three domains near a wrong one, first by spelling, then by meaning.
     pub fn nearest_domains(&self, name: &str) -> Vec<&str> {
         let names = self.domains().map(|domain| domain.name);
-        let by_spelling = nearest::names_by_spelling(name, names);
-        let ranked = self.search(&nearest::to_search_words(name), None, self.len());
+        let by_spelling = names_by_spelling(name, names);
+        let ranked = self.search(&to_search_words(name), None, self.len());
         let by_meaning = ranked.into_iter().map(|ranked| ranked.entry.domain());
-        nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
+        first_distinct(by_spelling.into_iter().chain(by_meaning))
     }
 
     /// Returns the domains, ordered by name.
@@ -249,7 +248,7 @@ struct ScoredTool<'a> {
 impl<'a> ToolQuery<'a> {
     fn new(index: &'a ToolIndex, query: &str) -> Self {
         let weights = &index.weights;
-        let others = synonyms::other_words(query);
+        let others = words::find_synonyms(query);
         let mut terms = lexical::extract_query_terms(query);
         let left = 1.0 - weights.stop_word_discount;
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
@@ -349,6 +348,73 @@ fn truncate_description(description: &str) -> &str {
     let end =
         description.char_indices().nth(MAX_INDEXED_CHARS).map_or(description.len(), |(at, _)| at);
     description.get(..end).unwrap_or_default()
+}
+
+/// Maximum number of suggestions.
+const MAX_SUGGESTIONS: usize = 3;
+/// Minimum similarity of two names of similar spelling.
+const MIN_SIMILARITY: f32 = 0.6;
+/// Maximum characters to compare; of longer names only the start counts.
+const MAX_COMPARED_CHARS: usize = 64;
+
+/// Returns the identifiers spelled most like `id`, best first. The same tool name in another toolkit counts as
+/// near.
+fn ids_by_spelling<'a>(
+    id: &str,
+    entries: impl Iterator<Item = &'a ToolIndexEntry>,
+) -> Vec<&'a str> {
+    let id = fold_name(id);
+    let bare = id.rsplit(':').next().unwrap_or_default();
+    let rated = entries.map(|entry| {
+        let whole = name_similarity(&id, &fold_name(&entry.id));
+        (whole.max(0.95 * name_similarity(bare, &fold_name(&entry.name))), entry.id.as_str())
+    });
+    pick_nearest(rated.collect())
+}
+
+/// Returns the names spelled most like `name`, best first.
+fn names_by_spelling<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let name = fold_name(name);
+    pick_nearest(names.map(|known| (name_similarity(&name, &fold_name(known)), known)).collect())
+}
+
+/// Splits a wrong identifier into words for a search.
+fn to_search_words(id: &str) -> String {
+    let start: String = id.chars().take(4 * MAX_COMPARED_CHARS).collect();
+    start.strip_prefix("mcp:").unwrap_or(&start).replace([':', '_', '-', '.', '/'], " ")
+}
+
+/// Returns the first distinct names, at most [`MAX_SUGGESTIONS`].
+fn first_distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut distinct = Vec::with_capacity(MAX_SUGGESTIONS);
+    for name in names {
+        if distinct.len() == MAX_SUGGESTIONS {
+            break;
+        }
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct
+}
+
+fn pick_nearest(mut rated: Vec<(f32, &str)>) -> Vec<&str> {
+    rated.retain(|(alike, _)| *alike >= MIN_SIMILARITY);
+    rated.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    rated.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
+}
+
+/// Returns the similarity of two names: 1 minus their edit distance relative to the longer one.
+#[expect(clippy::cast_precision_loss, reason = "names are short")]
+fn name_similarity(a: &str, b: &str) -> f32 {
+    let longest = a.chars().count().max(b.chars().count()).max(1);
+    1.0 - osa_distance(a, b) as f32 / longest as f32
+}
+
+fn fold_name(name: &str) -> String {
+    let bare = name.strip_prefix("mcp:").unwrap_or(name);
+    let lower = bare.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase);
+    lower.map(|c| if matches!(c, '-' | '.' | '/' | ' ') { '_' } else { c }).collect()
 }
 
 #[cfg(test)]

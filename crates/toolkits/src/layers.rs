@@ -5,23 +5,20 @@
 //! replaces the stored and the user's toolkits as a whole. If it cannot be parsed, the turn has only the
 //! toolkits of its request, and a warning gives the reason. No fault here fails a turn.
 
-mod find;
-mod merge;
-
 use std::{
+    collections::{HashMap, hash_map},
+    fs, io,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
+use codeinfo_codex::OtherVariables;
+use codeinfo_core::{PathMap, hash::sha256_hex, plain_line};
+use codeinfo_worktree::beneath::{RootDir, read_to_limit};
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use codeinfo_codex::OtherVariables;
-use codeinfo_core::{PathMap, hash::sha256_hex, plain_line};
-pub use find::{REPOSITORY_FILE, RepositoryToolkitFile, find_repository};
-use merge::LayerSection;
 
 use super::allowed::{AllowlistStatus, ToolkitAllowlist};
 use crate::spec::{
@@ -157,7 +154,7 @@ impl ToolkitLayers {
                 sections.extend(stored.into_iter().chain(self.load_user_section(&mut warnings)));
             }
         }
-        let merged = merge::merge_layers(asked.requested, &sections, self.max);
+        let merged = merge_layers(asked.requested, &sections, self.max);
         warnings.extend(merged.warnings);
         ResolvedToolkits { toolkits: merged.toolkits, off: merged.off, warnings, agent }
     }
@@ -243,7 +240,7 @@ impl ToolkitLayers {
     fn load_user_section(&self, warnings: &mut Vec<String>) -> Option<LayerSection> {
         let file = self.user_file.as_deref()?;
         let place = self.display_path(file);
-        let text = match find::read_user_file(file) {
+        let text = match read_user_file(file) {
             Ok(text) => text?,
             Err(error) => {
                 warnings.push(format!("no toolkit of {place} is used: {error}"));
@@ -283,4 +280,211 @@ impl ToolkitLayers {
     fn display_path(&self, path: &Path) -> String {
         plain_line(&self.path_map.to_client_path(path).display().to_string())
     }
+}
+
+/// Toolkit file of a repository, relative to the folder of `.git`.
+pub const REPOSITORY_FILE: &str = ".codeinfo/toolkits.json";
+/// Maximum bytes of a file. A toolkit takes a few hundred bytes.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// Toolkit file of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositoryToolkitFile {
+    /// Canonical path of the folder that contains `.git`.
+    pub root: PathBuf,
+    pub file: PathBuf,
+    pub text: Vec<u8>,
+}
+
+impl RepositoryToolkitFile {
+    /// Returns the SHA-256 of the content as 64 hexadecimal digits.
+    pub fn digest(&self) -> String {
+        sha256_hex(&self.text)
+    }
+}
+
+/// Returns the toolkit file of the repository that contains `folder`: the nearest folder upwards with `.git`.
+/// Returns `None` without a repository or file. Fails, with the path, if the file cannot be read.
+pub fn find_repository(
+    folder: &Path,
+) -> Result<Option<RepositoryToolkitFile>, (PathBuf, io::Error)> {
+    // A missing folder is in no repository.
+    let Ok(folder) = fs::canonicalize(folder) else { return Ok(None) };
+    let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    let Some(root) = folder.ancestors().find(has_git) else { return Ok(None) };
+    let file = root.join(REPOSITORY_FILE);
+    match read_beneath(root, Path::new(REPOSITORY_FILE)) {
+        Ok(text) => {
+            Ok(text.map(|text| RepositoryToolkitFile { root: root.to_owned(), file, text }))
+        }
+        Err(error) => Err((file, error)),
+    }
+}
+
+/// Returns the content of the user's file, or `None` if it is missing. The file may be a link, because people
+/// keep such files elsewhere.
+fn read_user_file(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    let whole = match fs::canonicalize(file) {
+        Ok(whole) => whole,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match (whole.parent(), whole.file_name()) {
+        (Some(folder), Some(name)) => read_beneath(folder, Path::new(name)),
+        _ => Err(io::Error::other("it is no regular file")),
+    }
+}
+
+fn read_beneath(root: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match RootDir::open(root)?.open_file(path) {
+        Ok((file, facts)) if facts.size <= MAX_BYTES => file,
+        Ok(_) => return Err(too_large()),
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let text = read_to_limit(file, MAX_BYTES + 1, || ())?;
+    // The file may have grown since it was opened.
+    if text.len() as u64 > MAX_BYTES { Err(too_large()) } else { Ok(Some(text)) }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+fn too_large() -> io::Error {
+    io::Error::other(format!("it is larger than {} KiB", MAX_BYTES / 1024))
+}
+
+/// Toolkits of one layer.
+#[derive(Debug, Clone)]
+struct LayerSection {
+    origin: ToolkitOrigin,
+    /// Display name of the layer.
+    place: String,
+    toolkits: Vec<(ToolkitName, ToolkitDocumentEntry)>,
+}
+
+struct MergedLayers {
+    toolkits: Vec<SelectedToolkit>,
+    warnings: Vec<String>,
+    /// Toolkits that their configuration switches off.
+    off: Vec<SelectedToolkit>,
+}
+
+/// Decision of the first section that contains a name.
+enum LayerDecision {
+    Is(Box<SelectedToolkit>),
+    /// Switched off, with the reason as a sentence.
+    Off(String),
+    Broken(String),
+}
+
+/// Merges the toolkits of a request with the sections, in order of priority.
+fn merge_layers(
+    requested: Option<&RequestedToolkits>,
+    sections: &[LayerSection],
+    max: usize,
+) -> MergedLayers {
+    let mut said: HashMap<&ToolkitName, LayerDecision> = HashMap::new();
+    let mut order: Vec<&ToolkitName> = Vec::new();
+    let mut warnings = Vec::new();
+    for (name, spec) in requested.into_iter().flat_map(|requested| &requested.specs) {
+        if let hash_map::Entry::Vacant(place) = said.entry(name) {
+            let chosen = SelectedToolkit {
+                name: name.clone(),
+                spec: spec.clone(),
+                origin: ToolkitOrigin::Request,
+            };
+            place.insert(LayerDecision::Is(Box::new(chosen)));
+            order.push(name);
+        }
+    }
+    for section in sections {
+        for (name, entry) in &section.toolkits {
+            if let hash_map::Entry::Vacant(place) = said.entry(name) {
+                place.insert(decide_entry(section, name, entry));
+                order.push(name);
+            }
+        }
+    }
+    let names = requested.and_then(|requested| requested.names.as_deref());
+    if let Some(names) = names {
+        let unknown: Vec<_> = names.iter().filter(|name| !said.contains_key(name)).collect();
+        if !unknown.is_empty() {
+            let is_there =
+                |name: &&&ToolkitName| matches!(said.get(**name), Some(LayerDecision::Is(_)));
+            let there: Vec<_> = order.iter().filter(is_there).copied().collect();
+            warnings.push(unknown_names(&unknown, &there));
+        }
+        order = names.iter().collect();
+    }
+    let off = sections.iter().flat_map(switched_off).collect();
+    let mut toolkits = Vec::new();
+    for name in order {
+        match said.remove(name) {
+            Some(LayerDecision::Is(chosen)) => toolkits.push(*chosen),
+            // A toolkit that is switched off is reported only to a request that names it.
+            Some(LayerDecision::Off(reason)) if names.is_some() => warnings.push(reason),
+            Some(LayerDecision::Broken(reason)) => warnings.push(reason),
+            Some(LayerDecision::Off(_)) | None => {}
+        }
+    }
+    if toolkits.len() > max {
+        let rest: Vec<_> = toolkits.drain(max..).map(|chosen| chosen.name).collect();
+        warnings.push(format!(
+            "a turn has at most {max} toolkits; left out: {}",
+            join_names(&rest.iter().collect::<Vec<_>>())
+        ));
+    }
+    MergedLayers { toolkits, warnings, off }
+}
+
+/// Returns the toolkits of a section that are switched off.
+fn switched_off(section: &LayerSection) -> Vec<SelectedToolkit> {
+    let entries = section.toolkits.iter().filter_map(|(name, entry)| match entry {
+        ToolkitDocumentEntry::Is(spec) if !spec.enabled => Some(SelectedToolkit {
+            name: name.clone(),
+            spec: (**spec).clone(),
+            origin: section.origin,
+        }),
+        ToolkitDocumentEntry::Is(_)
+        | ToolkitDocumentEntry::Off
+        | ToolkitDocumentEntry::Broken(_) => None,
+    });
+    entries.collect()
+}
+
+fn decide_entry(
+    section: &LayerSection,
+    name: &ToolkitName,
+    entry: &ToolkitDocumentEntry,
+) -> LayerDecision {
+    let place = &section.place;
+    let off = || LayerDecision::Off(format!("toolkit `{name}` is switched off in {place}"));
+    match entry {
+        ToolkitDocumentEntry::Is(spec) if spec.enabled => {
+            LayerDecision::Is(Box::new(SelectedToolkit {
+                name: name.clone(),
+                spec: (**spec).clone(),
+                origin: section.origin,
+            }))
+        }
+        ToolkitDocumentEntry::Is(_) | ToolkitDocumentEntry::Off => off(),
+        ToolkitDocumentEntry::Broken(faults) => {
+            let reason = faults.join("; ");
+            LayerDecision::Broken(format!("toolkit `{name}` of {place} is left out: {reason}"))
+        }
+    }
+}
+
+fn unknown_names(unknown: &[&ToolkitName], there: &[&ToolkitName]) -> String {
+    let known = match there {
+        [] => "there is none".to_owned(),
+        there => format!("there are {}", join_names(there)),
+    };
+    format!("unknown toolkits were asked for: {}; {known}", join_names(unknown))
+}
+
+fn join_names(names: &[&ToolkitName]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -7,22 +7,19 @@
 pub mod allowed;
 pub mod connection;
 pub mod discovery;
+pub mod discovery_tools;
 pub mod launch;
 pub mod layers;
-pub mod meta;
 pub mod spec;
 pub mod trusted;
 
-mod cache;
 mod call;
+mod decision_file;
 mod directory;
-mod discover;
 mod grants;
-mod kept;
 mod member;
 mod paths;
 mod quote;
-mod text;
 mod turn;
 
 use std::{
@@ -50,7 +47,7 @@ pub use self::{
     trusted::{PinVerdict, ToolPinStore, ToolPins},
     turn::{ToolkitTurnContext, TurnToolkits},
 };
-use self::{cache::ToolResultCache, grants::GrantRegistry};
+use self::{call::ToolResultCache, grants::GrantRegistry};
 use crate::{
     connection::{ConnectionPool, ToolkitState, ToolkitStatus},
     spec::{RequestedToolkits, SpecReader, ToolkitSettings, ToolkitSpec},
@@ -112,7 +109,7 @@ impl ToolkitGateway {
         let discovery = EndpointInfo {
             title: "Toolkits".to_owned(),
             instructions: DISCOVERY_INSTRUCTIONS.to_owned(),
-            tools: meta::build_discovery_tools()?,
+            tools: discovery_tools::build_discovery_tools()?,
             shared: false,
         };
         Ok(Self(Arc::new(Inner {

@@ -11,7 +11,7 @@ use codeinfo_mcp::{EndpointInfo, Schema, ToolHints};
 use serde_json::{Value, json};
 
 use super::{
-    kept::DecisionFileError,
+    decision_file::DecisionFileError,
     layers::{SelectedToolkit, ToolkitOrigin},
     quote,
     trusted::{self, PinVerdict, ToolPinStore, ToolPins},

@@ -1,20 +1,17 @@
 //! Specification of a toolkit, an external MCP server whose tools answers may use, and settings of all
 //! toolkits.
 
-mod expand;
-mod first;
+mod json_file;
 mod read;
 mod schema;
-mod strict;
-mod write;
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
-pub use first::first_file;
-pub use read::{AgentTools, RequestedToolkits, SpecReader, ToolkitDocument, ToolkitDocumentEntry};
-
 use codeinfo_codex::NetworkAccess;
-use codeinfo_core::Secret;
+use codeinfo_core::{Secret, hash::sha256_hex};
+use serde_json::{Map, Value, json};
+
+pub use read::{AgentTools, RequestedToolkits, SpecReader, ToolkitDocument, ToolkitDocumentEntry};
 
 /// Settings of toolkits.
 #[derive(Debug, Clone)]
@@ -146,5 +143,148 @@ impl std::str::FromStr for ToolkitName {
 impl fmt::Display for ToolkitName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
+    }
+}
+
+/// Returns the text of a first file. Its comments are members, because other programs that know `mcpServers`
+/// read the file as well.
+pub fn first_file() -> &'static str {
+    r#"{
+  "$comment": [
+    "Toolkits: MCP servers whose tools answers may use beside the search of CodeInfo.",
+    "Each has a name of a-z, 0-9, _ and -, and either `command` (a program over stdio) or `url` (Streamable HTTP).",
+    "${NAME} and ${NAME:-default} are read from the environment. Set `enabled` to true to use one.",
+    "In a repository, this file is .codeinfo/toolkits.json, and counts after `codeinfo mcp allow PATH`."
+  ],
+  "mcpServers": {
+    "git": {
+      "$comment": [
+        "The history of a repository. It runs in a sandbox that only reads; `sandbox` may be workspace-write or off.",
+        "`allow` is readonly (tools that say that they only read), all, or a list of tools.",
+        "`timeout` is in seconds, for one call; `cacheSecs` keeps results; `memoryMb` is the most that it may use."
+      ],
+      "enabled": false,
+      "name": "Git history",
+      "description": "Log, blame, diffs and branches of the repository",
+      "command": "uvx",
+      "args": ["mcp-server-git", "--repository", "."],
+      "workingDir": ".",
+      "env": {"GIT_PAGER": "cat"},
+      "allow": ["git_log", "git_show", "git_diff", "git_status"],
+      "timeout": 30
+    },
+    "issues": {
+      "$comment": "An issue tracker over HTTP. Its key stays in the environment, not in this file.",
+      "enabled": false,
+      "name": "Issue tracker",
+      "description": "Issues and what was said of them",
+      "url": "https://issues.example/mcp",
+      "headers": {"Authorization": "Bearer ${ISSUES_TOKEN}"},
+      "cacheSecs": 60,
+      "parallel": true
+    }
+  }
+}
+"#
+}
+
+/// Replacement of a secret value.
+const HIDDEN: &str = "(hidden)";
+
+impl ToolkitSpec {
+    /// Returns the toolkit as its document has it, with all values and without defaults.
+    pub fn to_json(&self) -> Value {
+        self.to_json_with(|secret| secret.expose().to_owned(), str::to_owned)
+    }
+
+    /// Returns the toolkit for lists, without the values of variables and headers and without the query of its
+    /// URL, which may contain a key.
+    pub fn to_redacted_json(&self) -> Value {
+        self.to_json_with(
+            |_| HIDDEN.to_owned(),
+            |url| match url.split_once('?') {
+                Some((place, _)) => format!("{place}?{HIDDEN}"),
+                None => url.to_owned(),
+            },
+        )
+    }
+
+    /// Returns the SHA-256 of the whole toolkit as 64 hexadecimal digits. Equal toolkits have equal digests.
+    pub fn digest(&self) -> String {
+        sha256_hex(self.to_json().to_string().as_bytes())
+    }
+
+    /// Returns the SHA-256 of the program or URL as 64 hexadecimal digits. It does not depend on names, limits
+    /// and the values of variables and headers.
+    pub fn program_digest(&self) -> String {
+        let program = match &self.transport {
+            ToolkitTransport::Stdio { command, args, env: _, working_dir } => {
+                json!(["stdio", command, args, working_dir])
+            }
+            ToolkitTransport::Http { url, headers: _ } => json!(["http", url]),
+        };
+        sha256_hex(program.to_string().as_bytes())
+    }
+
+    fn to_json_with(
+        &self,
+        secret: impl Fn(&Secret) -> String,
+        url: impl Fn(&str) -> String,
+    ) -> Value {
+        let mut members = Map::new();
+        let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
+        let secrets = |secrets: &BTreeMap<String, Secret>| -> Value {
+            secrets.iter().map(|(name, value)| (name.clone(), secret(value))).collect()
+        };
+        match &self.transport {
+            ToolkitTransport::Stdio { command, args, env, working_dir } => {
+                put("command", json!(command));
+                put("args", json!(args));
+                put("env", secrets(env));
+                if let Some(folder) = working_dir {
+                    put("workingDir", json!(folder));
+                }
+            }
+            ToolkitTransport::Http { url: address, headers } => {
+                put("url", json!(url(address)));
+                put("headers", secrets(headers));
+            }
+        }
+        let optional = [
+            ("name", self.name.as_ref().map(|name| json!(name))),
+            ("description", self.description.as_ref().map(|text| json!(text))),
+            ("enabled", (!self.enabled).then(|| json!(false))),
+            ("timeout", (self.timeout != DEFAULT_TIMEOUT).then(|| json!(self.timeout.as_secs()))),
+            ("sandbox", (self.sandbox != ToolkitSandbox::ReadOnly).then(|| json!(self.sandbox))),
+            ("network", network_to_json(self.network)),
+            ("allow", allowed_tools_to_json(&self.allow)),
+            ("cacheSecs", (!self.cache.is_zero()).then(|| json!(self.cache.as_secs()))),
+            ("parallel", self.parallel.then(|| json!(true))),
+            ("memoryMb", self.memory_mb.map(|mib| json!(mib))),
+            ("homeMb", self.home_mb.map(|mib| json!(mib))),
+            ("maxProcesses", self.max_processes.map(|processes| json!(processes))),
+        ];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                put(name, value);
+            }
+        }
+        Value::Object(members)
+    }
+}
+
+fn network_to_json(network: NetworkAccess) -> Option<Value> {
+    match network {
+        NetworkAccess::None => Some(json!(false)),
+        NetworkAccess::Proxied => None,
+        NetworkAccess::Open => Some(json!("open")),
+    }
+}
+
+fn allowed_tools_to_json(allow: &AllowedTools) -> Option<Value> {
+    match allow {
+        AllowedTools::ReadOnly => None,
+        AllowedTools::All => Some(json!("all")),
+        AllowedTools::Named(tools) => Some(json!(tools)),
     }
 }

@@ -13,7 +13,7 @@ use codeinfo_core::{Principal, hash::sha256_hex};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::kept::{DecisionFile, DecisionFileError};
+use super::decision_file::{DecisionFile, DecisionFileError};
 use crate::spec::ToolkitSpec;
 
 /// Maximum stored toolkits.

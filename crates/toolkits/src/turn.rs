@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tracing::{info, warn};
 
 use super::{
-    ToolkitGateway, ToolkitHandle, discover::build_index_entries, grants::GrantGuard,
+    ToolkitGateway, ToolkitHandle, discovery_tools::build_index_entries, grants::GrantGuard,
     layers::ResolvedToolkits, member::ToolOffers, quote,
 };
 use crate::spec::{AgentTools, RequestedToolkits, ToolkitName};

@@ -17,11 +17,9 @@ use tracing::{debug, info, warn};
 
 use super::{
     LaunchRequest, MAX_MESSAGE_BYTES, MAX_PROCESSES, MAX_SHARE, ToolCatalogue, ToolkitError,
-    catalogue,
-    handler::ToolkitClientHandler,
-    http,
+    catalogue, http,
     process::ToolkitProcess,
-    session::{EXPLAINED, ToolkitSession},
+    session::{EXPLAINED, ToolkitClientHandler, ToolkitSession},
     state::{ClientInner, ClientPhase, RestartDecision},
     usage::ResourceLimits,
 };

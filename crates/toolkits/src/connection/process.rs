@@ -5,18 +5,27 @@
 
 use std::{
     process::{ExitStatus, Stdio},
-    sync::Arc,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
+use codeinfo_core::lines::{BoundedLine, BoundedLineReader};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::json;
 use tokio::{
-    io::DuplexStream,
-    process::{Child, Command},
-    time::{sleep, timeout},
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{ToolkitCommand, pipes, timing::StopGrace, usage::ResourceLimits};
+use super::{
+    MAX_MESSAGE_BYTES, StopGrace, ToolkitCommand, messages::FailureLinePicker,
+    usage::ResourceLimits,
+};
 
 /// Bytes of the buffer between a pump and the protocol; the rest of a longer line waits.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -37,7 +46,7 @@ pub(super) struct ToolkitProcess {
     id: Option<u32>,
     /// Cancelling this closes standard input.
     closing: CancellationToken,
-    pub(super) output: Arc<pipes::ToolkitOutput>,
+    pub(super) output: Arc<ToolkitOutput>,
     bounds: ResourceLimits,
     is_over: bool,
 }
@@ -71,13 +80,13 @@ impl ToolkitProcess {
             return Err(failed(std::io::Error::other("a pipe is missing")));
         };
         let closing = CancellationToken::new();
-        let output = Arc::new(pipes::ToolkitOutput::default());
+        let output = Arc::new(ToolkitOutput::default());
         let ours = tokio::io::duplex(BUFFER_BYTES);
         let theirs = tokio::io::duplex(BUFFER_BYTES);
         let tasks = &bounds.tasks;
-        tasks.spawn(pipes::pump_stdin(ours.1, stdin, closing.clone()));
-        tasks.spawn(pipes::pump_stdout(stdout, theirs.1, Arc::clone(&output)));
-        tasks.spawn(pipes::read_words(stderr, Arc::clone(&output)));
+        tasks.spawn(pump_stdin(ours.1, stdin, closing.clone()));
+        tasks.spawn(pump_stdout(stdout, theirs.1, Arc::clone(&output)));
+        tasks.spawn(read_words(stderr, Arc::clone(&output)));
         let process = Self { id: child.id(), child, closing, output, bounds, is_over: false };
         Ok((process, (theirs.0, ours.0)))
     }
@@ -211,5 +220,230 @@ impl Drop for ToolkitProcess {
         }
         self.closing.cancel();
         self.output.over.cancel();
+    }
+}
+
+/// Maximum bytes of a line of standard error; longer lines are cut.
+const MAX_WORDS_BYTES: usize = 16 * 1024;
+/// Maximum lines that are not messages; a server that prints more is disconnected.
+const MAX_MALFORMED_LINES: u64 = 10_000;
+/// Maximum requests and notifications of a server per second; further ones wait. Each occupies a task until it
+/// is answered.
+const MAX_REQUESTS: u32 = 200;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// State of one process's output.
+pub(super) struct ToolkitOutput {
+    /// Lines of standard output that were not messages.
+    malformed_lines: AtomicU64,
+    /// Time of the last answer.
+    heard: Mutex<Instant>,
+    reason: Mutex<FailureLinePicker>,
+    fault: OnceLock<&'static str>,
+    /// Cancelled when standard output is closed.
+    pub(super) closed: CancellationToken,
+    /// Cancelled when standard error is closed.
+    pub(super) said_all: CancellationToken,
+    /// Cancelled when the process is over. Descendants outside of its group may still hold its pipes open.
+    pub(super) over: CancellationToken,
+}
+
+impl Default for ToolkitOutput {
+    fn default() -> Self {
+        Self {
+            malformed_lines: AtomicU64::new(0),
+            heard: Mutex::new(Instant::now()),
+            reason: Mutex::default(),
+            fault: OnceLock::new(),
+            closed: CancellationToken::new(),
+            said_all: CancellationToken::new(),
+            over: CancellationToken::new(),
+        }
+    }
+}
+
+impl ToolkitOutput {
+    pub(super) fn malformed_lines(&self) -> u64 {
+        self.malformed_lines.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn last_response_at(&self) -> Instant {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn fault(&self) -> Option<&'static str> {
+        self.fault.get().copied()
+    }
+
+    /// Returns the line of standard error that explains a failure best.
+    pub(super) fn failure_reason(&self) -> Option<String> {
+        let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        reason.line().map(str::to_owned)
+    }
+
+    fn is_too_malformed(&self) -> bool {
+        self.malformed_lines.fetch_add(1, Ordering::Relaxed) >= MAX_MALFORMED_LINES
+    }
+}
+
+/// Forwards messages of the protocol until they end or `closing` is cancelled.
+pub(super) async fn pump_stdin(
+    mut from: DuplexStream,
+    mut to: ChildStdin,
+    closing: CancellationToken,
+) {
+    tokio::select! {
+        () = closing.cancelled() => {}
+        // A process that no longer reads will soon end or stop answering.
+        _ = tokio::io::copy(&mut from, &mut to) => {}
+    }
+}
+
+/// Forwards messages of standard output until the process is over.
+pub(super) async fn pump_stdout(from: ChildStdout, to: DuplexStream, output: Arc<ToolkitOutput>) {
+    tokio::select! {
+        () = output.over.cancelled() => {}
+        () = read_messages(from, to, &output) => {}
+    }
+    output.closed.cancel();
+}
+
+async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &ToolkitOutput) {
+    let mut lines = BoundedLineReader::new(from, MAX_MESSAGE_BYTES);
+    let mut requests = RequestLimiter { since: Instant::now(), count: 0 };
+    while let Ok(Some(line)) = lines.next_line().await {
+        let message = match line {
+            BoundedLine::Whole(line) => filter_message(line, output, &mut requests).await,
+            BoundedLine::TooLong { start, end } => build_too_long_reply(&start, &end),
+        };
+        match message {
+            Some(message) => match to.write_all(&message).await {
+                Ok(()) => {}
+                Err(_) => break,
+            },
+            None if output.is_too_malformed() => {
+                output.fault.get_or_init(|| "it prints what is no message of MCP without end");
+                break;
+            }
+            None => {}
+        }
+    }
+    output.closed.cancel();
+    drop(to);
+    // A process blocks if nothing reads its output.
+    let mut rest = lines.into_inner();
+    let mut buffer = [0; 4096];
+    while rest.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+}
+
+/// Drains standard error so that the process never blocks on it, and records the reason of a failure.
+pub(super) async fn read_words(stderr: ChildStderr, output: Arc<ToolkitOutput>) {
+    tokio::select! {
+        () = output.over.cancelled() => {}
+        () = note_words(stderr, &output) => {}
+    }
+    output.said_all.cancel();
+}
+
+async fn note_words(stderr: ChildStderr, output: &ToolkitOutput) {
+    let mut lines = BoundedLineReader::new(stderr, MAX_WORDS_BYTES);
+    while let Ok(Some(line)) = lines.next_line().await {
+        let line = match line {
+            BoundedLine::Whole(line) => line,
+            BoundedLine::TooLong { start, .. } => start,
+        };
+        output.reason.lock().unwrap_or_else(PoisonError::into_inner).read_line(&line);
+    }
+}
+
+/// Members that determine the kind of a message.
+#[derive(Deserialize)]
+struct MessageHead {
+    method: Option<IgnoredAny>,
+    id: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+    result: Option<IgnoredAny>,
+}
+
+struct RequestLimiter {
+    since: Instant,
+    count: u32,
+}
+
+/// Returns `line` with a line feed if it is a message.
+async fn filter_message(
+    mut line: Vec<u8>,
+    output: &ToolkitOutput,
+    requests: &mut RequestLimiter,
+) -> Option<Vec<u8>> {
+    if line.trim_ascii().is_empty() {
+        return Some(Vec::new());
+    }
+    let head: MessageHead = serde_json::from_slice(&line).ok()?;
+    if head.method.is_some() {
+        requests.wait_until_allowed().await;
+    } else if head.id.is_some() && (head.result.is_some() || head.error.is_some()) {
+        *output.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    } else {
+        return None;
+    }
+    line.push(b'\n');
+    Some(line)
+}
+
+impl RequestLimiter {
+    /// Waits until another request is within the limit.
+    async fn wait_until_allowed(&mut self) {
+        if self.since.elapsed() >= SECOND {
+            *self = Self { since: Instant::now(), count: 0 };
+        }
+        self.count += 1;
+        if self.count > MAX_REQUESTS {
+            sleep_until(self.since + SECOND).await;
+        }
+    }
+}
+
+/// Returns an error reply in place of an answer that is too long. The request identifier is at the start or the
+/// end of an answer.
+fn build_too_long_reply(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
+    let digits = |text: &str| {
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        text.split_at(end).0.parse::<u64>().ok()
+    };
+    let after = |text: &str| {
+        let (_, number) = text.split_once("\"id\":")?;
+        digits(number.trim_start())
+    };
+    let start_text = String::from_utf8_lossy(start);
+    let end_text = String::from_utf8_lossy(end);
+    let first = start_text.split("\"result\"").next().and_then(after);
+    let last = || {
+        let (_, number) = end_text.rsplit_once("\"id\":")?;
+        number.trim().strip_suffix('}').and_then(|number| number.trim().parse().ok())
+    };
+    let id = first.or_else(last)?;
+    let words = format!("its answer has more than {MAX_MESSAGE_BYTES} bytes");
+    let error =
+        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32000, "message": words } });
+    Some(format!("{error}\n").into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_too_long_is_known_by_its_number_at_either_end() {
+        let id = |start: &str, end: &str| {
+            let line = build_too_long_reply(start.as_bytes(), end.as_bytes())?;
+            let message: serde_json::Value = serde_json::from_slice(&line).unwrap();
+            message["id"].as_u64()
+        };
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"result":{"#, r#"x"}]}}"#), Some(7));
+        assert_eq!(id(r#"{"result":{"content":[{"#, r#"x"}]},"jsonrpc":"2.0","id":12}"#), Some(12));
+        // An identifier inside the result does not count.
+        assert_eq!(id(r#"{"result":{"id":3,"#, r#""id":4}}"#), None);
+        assert_eq!(id("xxxxxxx", "xxxxx"), None);
     }
 }

@@ -6,9 +6,13 @@ use std::sync::{
 };
 
 use rmcp::{
-    RoleClient,
-    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, PingRequest},
-    service::{Peer, PeerRequestOptions, ServiceError},
+    ClientHandler, RoleClient,
+    model::{
+        self, CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities,
+        ClientConfig, ClientRequest, ErrorData, Implementation, ListRootsRequestMethod,
+        PingRequest,
+    },
+    service::{NotificationContext, Peer, PeerRequestOptions, RequestContext, ServiceError},
 };
 use serde_json::{Map, Value};
 use tokio::{
@@ -17,7 +21,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{ConnectionTiming, pipes::ToolkitOutput, words::MessageRedactor};
+use super::{ConnectionTiming, messages::MessageRedactor, process::ToolkitOutput};
 
 /// Maximum wait for the reason of a broken connection.
 pub(super) const EXPLAINED: std::time::Duration = std::time::Duration::from_secs(2);
@@ -182,5 +186,30 @@ impl Drop for ToolkitSessionGuard {
     fn drop(&mut self) {
         *self.0.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.0.users.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Handler that declines sampling and elicitation (by default) and listing roots.
+#[derive(Debug, Clone)]
+pub(super) struct ToolkitClientHandler {
+    pub(super) changed: Arc<Notify>,
+}
+
+impl ClientHandler for ToolkitClientHandler {
+    fn get_info(&self) -> ClientConfig {
+        let ourselves = Implementation::new("codeinfo", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), ourselves)
+    }
+
+    #[expect(deprecated, reason = "servers of today still ask")]
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<model::ListRootsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
     }
 }

@@ -18,10 +18,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ConnectionTiming, OwnerName, PoolState, ToolCatalogue, ToolkitError, ToolkitLauncher,
+    ConnectionTiming, OwnerName, PoolState, StopGrace, ToolCatalogue, ToolkitError,
+    ToolkitLauncher,
+    messages::MessageRedactor,
     session::{ToolkitSession, ToolkitSessionGuard},
-    timing::StopGrace,
-    words::MessageRedactor,
 };
 use crate::spec::{ToolkitName, ToolkitSpec, ToolkitTransport};
 

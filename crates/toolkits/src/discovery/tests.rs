@@ -90,8 +90,8 @@ fn the_toolkit_that_a_query_names_leads() {
 #[test]
 fn other_words_for_the_same_find_a_tool() {
     assert_eq!(first(&catalogue(), "throw the branch away, remove it"), "mcp:github:delete_branch");
-    assert_eq!(synonyms::other_words("Close the TICKETS"), "edit issue update");
-    assert_eq!(synonyms::other_words("geocode"), "");
+    assert_eq!(words::find_synonyms("Close the TICKETS"), "edit issue update");
+    assert_eq!(words::find_synonyms("geocode"), "");
 }
 
 #[test]

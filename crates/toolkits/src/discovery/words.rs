@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use codeinfo_core::{TermVector, inverse_document_frequency};
+use codeinfo_lang::words::{find_identifiers, stem_word};
 
 /// Saturation of repeated occurrences (`K1`), and penalty for longer texts (`B`).
 const K1: f32 = 1.2;
@@ -79,4 +80,77 @@ fn dot_product(text: &TermVector, query: &TermVector) -> f32 {
         Some(text.values.get(place)? * weight)
     };
     terms.filter_map(product).sum()
+}
+
+/// Words of queries in lower case, and the words of tools with the same meaning.
+const SYNONYMS: &[(&[&str], &str)] = &[
+    (&["remove", "erase", "drop", "discard", "purge", "trash"], "delete remove"),
+    (&["delete"], "remove"),
+    (&["new", "make", "add", "start", "open", "file", "write", "insert"], "create add"),
+    (&["create"], "add new"),
+    (&["change", "edit", "modify", "rename", "adjust", "set", "close"], "update edit"),
+    (&["update"], "edit modify"),
+    (&["find", "look", "where"], "search find"),
+    (&["search"], "find query"),
+    (&["show", "view", "see", "display", "read", "what", "which"], "get list"),
+    (&["who", "people", "person", "colleague", "teammate", "everybody", "member"], "user member"),
+    (&["abort", "kill", "end", "halt", "quit"], "stop cancel terminate"),
+    (&["restart", "retry", "rerun"], "reboot rerun restart"),
+    (&["begin", "launch", "execute", "trigger"], "run start"),
+    (&["send", "post", "tell"], "send message"),
+    (&["copy", "duplicate", "clone"], "copy fork"),
+    (&["save", "store", "keep", "remember"], "create write store"),
+    (&["undo", "revert"], "reset restore rollback"),
+    (&["fail", "broken", "crash", "wrong", "error"], "failure error"),
+    (&["fast", "slow", "speed", "latency"], "performance"),
+    (&["mute", "quiet"], "silence"),
+    (&["ticket", "bug"], "issue"),
+    (&["pr"], "pull request"),
+    (&["mr"], "merge request"),
+    (&["repo"], "repository"),
+    (&["ci"], "pipeline build"),
+    (&["k8s", "cluster"], "kubernetes"),
+    (&["db"], "database"),
+    (&["folder"], "directory"),
+    (&["picture", "photo", "icon"], "image screenshot"),
+    (&["screenshot"], "image"),
+    (&["mail", "mailbox"], "email message gmail"),
+    (&["meeting", "appointment"], "event calendar"),
+    (&["todo", "chore", "reminder", "remind"], "task"),
+    (&["vm", "machine", "server"], "instance server"),
+    (&["graph", "diagram"], "chart dashboard"),
+    (&["website", "site", "link"], "page url"),
+    (&["internet", "online"], "web"),
+    (&["wiki"], "page"),
+    (&["toggle", "switch"], "flag"),
+    (&["survey"], "form"),
+    (&["answer", "reply", "respond"], "reply response"),
+    (&["password", "lock"], "protect"),
+    (&["cost", "bill", "price", "expense"], "cost pricing"),
+    (&["access", "right", "allow"], "permission"),
+    (&["phone"], "mobile device"),
+    (&["column"], "field"),
+    (&["row", "entry"], "record item"),
+    (&["revision"], "version"),
+];
+
+/// Returns the distinct synonyms of a query's words.
+pub(super) fn find_synonyms(query: &str) -> String {
+    let asked: Vec<String> = find_identifiers(query)
+        .map(|word| String::from_utf8_lossy(stem_word(word)).to_ascii_lowercase())
+        .collect();
+    let is_asked = |word: &str| {
+        let stem = String::from_utf8_lossy(stem_word(word.as_bytes())).into_owned();
+        asked.contains(&stem)
+    };
+    let mut others: Vec<&str> = Vec::new();
+    for (words, tools) in SYNONYMS {
+        if words.iter().any(|word| is_asked(word)) {
+            others.extend(tools.split(' '));
+        }
+    }
+    others.retain(|word| !is_asked(word));
+    others.sort_unstable();
+    others.dedup();
+    others.join(" ")
 }

@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 
 use super::{
     AllowedTools, NetworkAccess, ToolkitName, ToolkitSandbox, ToolkitSpec, ToolkitTransport,
-    expand::expand_variables, schema, schema::AgentSection, strict,
+    json_file::{self, expand_variables},
+    schema,
+    schema::AgentSection,
 };
 
 /// Parser of documents and requests. Reuse it, because creating one compiles schemas.
@@ -91,7 +93,7 @@ impl SpecReader {
         environment: &OtherVariables,
         folder: Option<&Path>,
     ) -> Result<ToolkitDocument, Vec<String>> {
-        let value = strict::parse_strict_json(text).map_err(|fault| vec![fault])?;
+        let value = json_file::parse_strict_json(text).map_err(|fault| vec![fault])?;
         let fill = |toolkit: &mut Value| {
             // A disabled toolkit is not used, so its variables may be missing.
             if toolkit.get("enabled") == Some(&Value::Bool(false)) {
@@ -104,7 +106,7 @@ impl SpecReader {
 
     /// Parses a file without expanding variables, for people to review. Fails on any fault.
     pub fn as_written(&self, text: &[u8], folder: &Path) -> Result<ToolkitDocument, Vec<String>> {
-        let value = strict::parse_strict_json(text).map_err(|fault| vec![fault])?;
+        let value = json_file::parse_strict_json(text).map_err(|fault| vec![fault])?;
         require_no_faults(self.read_document(&self.file, value, |_| Vec::new(), Some(folder))?)
     }
 

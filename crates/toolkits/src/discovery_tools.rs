@@ -5,11 +5,21 @@
 
 mod render;
 
-use codeinfo_mcp::{McpTool, Schema, SchemaError, ToolHints};
+use std::sync::Arc;
+
+use codeinfo_mcp::{
+    EndpointInfo, McpTool, McpToolResult, Schema, SchemaError, ToolCallError, ToolHints,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::discovery::ToolIndex;
+use super::{
+    Grant, ToolkitGateway, ToolkitHandle,
+    discovery::{ToolIndex, ToolIndexEntry, parse_parameters},
+    member::ToolOffers,
+    quote,
+};
+use crate::{connection::CatalogueTool as Listed, spec::ToolkitName};
 
 /// Maximum and default number of tools of one discovery.
 pub const MAX_LIMIT: usize = 20;
@@ -245,6 +255,112 @@ fn build_object_schema(required: &[&str], properties: &Value) -> Value {
 
 fn text_of(description: &str, most: usize) -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": most, "description": description})
+}
+
+impl ToolkitGateway {
+    /// Indexes tools on a blocking thread; a thousand tools take a tenth of a second.
+    pub(super) async fn build_tool_index(
+        &self,
+        entries: Vec<ToolIndexEntry>,
+    ) -> Option<Arc<ToolIndex>> {
+        let model = self.model();
+        let indexing =
+            self.tasks().spawn_blocking(move || Arc::new(ToolIndex::new(entries, model)));
+        indexing.await.ok()
+    }
+
+    /// Returns the current description of a toolkit's endpoint, with its tools.
+    pub async fn toolkit_endpoint_info(&self, member: &ToolkitHandle) -> EndpointInfo {
+        match member.known_offers().await {
+            Some(offers) => offers.about.clone(),
+            // The toolkit was ready when the turn began; its calls report what happened since.
+            None => quote::build_endpoint_info(member.name()),
+        }
+    }
+
+    /// Returns the description of the discovery endpoint; `None` if the model calls the turn's toolkits
+    /// directly.
+    pub fn about_discovery(&self, grant: &Grant) -> Option<&EndpointInfo> {
+        grant.index().map(|_| &self.0.discovery)
+    }
+
+    /// Handles a call of one of the five discovery tools.
+    pub async fn call_discovery_tool(
+        &self,
+        grant: &Grant,
+        tool: &McpTool,
+        arguments: Value,
+    ) -> Result<McpToolResult, ToolCallError> {
+        let Some(index) = grant.index() else {
+            return Ok(McpToolResult::error(
+                "the toolkits of this turn are called directly".to_owned(),
+            ));
+        };
+        let reply = match parse_call(tool, arguments).map_err(ToolCallError::Arguments)? {
+            DiscoveryCall::Discover { query, domain, limit } => {
+                reply_with_matches(index, &query, domain.as_deref(), limit)
+            }
+            DiscoveryCall::Domains => reply_with_domains(index),
+            DiscoveryCall::Browse { domain, cursor } => {
+                reply_with_page(index, &domain, cursor.as_deref())
+            }
+            DiscoveryCall::Schema { tool } => match find_granted_tool(grant, index, &tool) {
+                Some((member, entry)) => match member.find_listed_tool(&entry.name) {
+                    Some(known) => reply_with_schema(index, &tool, &known.input_schema),
+                    None => unknown_tool(index, &tool),
+                },
+                None => unknown_tool(index, &tool),
+            },
+            DiscoveryCall::Execute { tool, arguments } => {
+                match find_granted_tool(grant, index, &tool) {
+                    Some((member, entry)) => {
+                        return Ok(self
+                            .call_tool(grant, member, &entry.name, Value::Object(arguments))
+                            .await);
+                    }
+                    None => unknown_tool(index, &tool),
+                }
+            }
+        };
+        let DiscoveryReply { text, is_error } = reply;
+        Ok(if is_error { McpToolResult::error(text) } else { McpToolResult::text(text) })
+    }
+}
+
+/// Finds a tool of the turn, with its toolkit.
+fn find_granted_tool<'a>(
+    grant: &'a Grant,
+    index: &'a ToolIndex,
+    id: &str,
+) -> Option<(&'a ToolkitHandle, &'a ToolIndexEntry)> {
+    let entry = index.find_entry(id)?;
+    let toolkit = entry.toolkit.as_ref()?;
+    let member = grant.toolkits().iter().find(|member| member.name() == toolkit)?;
+    Some((member, entry))
+}
+
+/// Returns the index entries of a turn's tools.
+pub(super) fn build_index_entries(
+    ready: &[(ToolkitHandle, Arc<ToolOffers>)],
+) -> Vec<ToolIndexEntry> {
+    let toolkit_entries =
+        |(member, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
+            let entry = |tool: &Listed| ToolIndexEntry {
+                id: format_tool_id(member.name(), &tool.name),
+                toolkit: Some(member.name().clone()),
+                name: tool.name.clone(),
+                title: tool.title.clone(),
+                description: tool.description.clone(),
+                parameters: parse_parameters(&tool.input_schema),
+            };
+            offers.tools.values().map(|offer| entry(&offer.tool)).collect()
+        };
+    ready.iter().flat_map(toolkit_entries).collect()
+}
+
+/// Returns the identifier of a toolkit's tool.
+pub(super) fn format_tool_id(toolkit: &ToolkitName, tool: &str) -> String {
+    format!("mcp:{toolkit}:{tool}")
 }
 
 #[cfg(test)]
