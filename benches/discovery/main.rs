@@ -75,7 +75,7 @@ fn timed(index: &ToolIndex, question: &str) -> std::time::Duration {
 fn modes() -> Vec<(&'static str, ToolRankingWeights)> {
     let shipped = ToolRankingWeights::SHIPPED;
     let alone = ToolRankingWeights {
-        of_toolkit: 0.0,
+        toolkit_bonus: 0.0,
         coverage: 0.0,
         synonyms: 0.0,
         synonyms_dense: 0.0,

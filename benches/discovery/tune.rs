@@ -20,7 +20,7 @@ const STEPS: [(&str, Set, &[f32]); 12] = [
     ("title", |w, v| w.title = v, &[0.0, 0.5, 1.0, 2.0]),
     ("parameter", |w, v| w.parameter = v, &[0.0, 0.1, 0.25, 0.5, 1.0]),
     ("parameter_description", |w, v| w.parameter_description = v, &[0.0, 0.05, 0.1, 0.25, 0.5]),
-    ("of_toolkit", |w, v| w.of_toolkit = v, &[0.0, 0.1, 0.2, 0.3, 0.5]),
+    ("toolkit_bonus", |w, v| w.toolkit_bonus = v, &[0.0, 0.1, 0.2, 0.3, 0.5]),
     ("coverage", |w, v| w.coverage = v, &[0.0, 0.1, 0.2, 0.4, 0.6]),
 ];
 

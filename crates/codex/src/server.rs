@@ -36,7 +36,7 @@ use super::{
     fence::{SandboxContext, SandboxRules},
     files::CodexConfigStamp,
     idle::IdleThreads,
-    inherit, pipes,
+    inherit, process,
     protocol::{self, CodexModel, InitializeResult, RpcError, UserConfig},
     vendor,
 };
@@ -115,14 +115,14 @@ impl CodexServer {
         let base = build_base_permissions(program.as_deref(), settings);
         let variables = inherit::collect_variables(settings).await;
         let names = variables.keys().cloned().collect();
-        let start = pipes::CodexProcessSpec {
+        let start = process::CodexProcessSpec {
             binary: &binary,
             arguments: codex_config::build_arguments(settings, &base),
             variables,
             path: build_search_path(program.as_deref(), settings, tasks).await,
             settings,
         };
-        pipes::start_process(&start, tasks, lines.downgrade(), queue, &shared)?;
+        process::start_process(&start, tasks, lines.downgrade(), queue, &shared)?;
         let mut server = Self {
             lines,
             shared,

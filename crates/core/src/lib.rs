@@ -11,6 +11,7 @@ pub mod lines;
 mod network;
 mod omission;
 pub mod paths;
+pub mod piped_child;
 mod root;
 mod segment;
 pub mod task;

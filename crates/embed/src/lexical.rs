@@ -15,10 +15,14 @@
 mod operators;
 mod terms;
 
-use std::{ffi::OsStr, path::Path};
+use std::{ffi::OsStr, path::Path, sync::LazyLock};
 
 use codeinfo_core::TermVector;
-use codeinfo_lang::{comment::is_description, detect, words::stem_word};
+use codeinfo_lang::{
+    comment::is_description,
+    detect,
+    words::{STOP_WORDS, stem_word},
+};
 
 use self::terms::TermCounts;
 use super::EmbeddingDocument;
@@ -59,8 +63,14 @@ pub fn weigh_document(document: &EmbeddingDocument<&str>) -> TermVector {
 
     #[expect(clippy::cast_precision_loss, reason = "a length only needs to be about right")]
     let relative_length = length as f32 / AVERAGE_LENGTH;
+    terms.into_sparse(saturate_counts(relative_length))
+}
+
+/// Returns the function from the count of a term to its BM25 weight, for a text of this length relative to the
+/// average.
+pub fn saturate_counts(relative_length: f32) -> impl Fn(f32) -> f32 {
     let saturation = K1 * (1.0 - B + B * relative_length);
-    terms.into_sparse(|count| count * (K1 + 1.0) / (count + saturation))
+    move |count| count * (K1 + 1.0) / (count + saturation)
 }
 
 /// Counts the occurrences of each term, weighted by the weight of its text.
@@ -88,6 +98,17 @@ pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>
         terms.add_file(path.rsplit('/').next().unwrap_or(path));
     }
     terms.into_sparse(|_| 1.0)
+}
+
+/// Sets the weight of the stop words among the terms of a query.
+pub fn weigh_stop_words(query: &mut TermVector, stop_word_weight: f32) {
+    static STOP_TERMS: LazyLock<TermVector> =
+        LazyLock::new(|| extract_query_terms(&STOP_WORDS.join(" ")));
+    for (term, weight) in query.indices.iter().zip(&mut query.values) {
+        if STOP_TERMS.indices.binary_search(term).is_ok() {
+            *weight = stop_word_weight;
+        }
+    }
 }
 
 /// Returns the terms that show whether a file of this name exists, or a text with the name without

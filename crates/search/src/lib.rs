@@ -39,7 +39,6 @@ use std::{
 
 use codeinfo_core::{FileSummary, Hit, PathMap, Root, RootId, TermVector};
 use codeinfo_embed::{Embedder, lexical};
-use codeinfo_lang::words::STOP_WORDS;
 use codeinfo_store::{QueryTarget, RememberedRoots, ScoredChunk, Store};
 use codeinfo_worktree::roots::{FolderCheck, find_root};
 use serde::{Deserialize, Serialize};
@@ -346,11 +345,7 @@ impl Search {
         let mut terms = lexical::query_with_files(text, paths);
         let is_sentence = intent.kind == QueryKind::Prose && !intent.words.is_empty();
         if is_sentence {
-            set_term_weights(
-                &mut terms,
-                &STOP_WORDS.join(" "),
-                1.0 - self.weights.stop_word_discount,
-            );
+            lexical::weigh_stop_words(&mut terms, 1.0 - self.weights.stop_word_discount);
         }
         let Some(root) = root else { return Ok(terms) };
         let exponent = self.weights.repository_idf;
@@ -421,16 +416,6 @@ impl Search {
             host: root.host.as_ref().map(|host| host.name.clone()),
             only_in: None,
             parts,
-        }
-    }
-}
-
-/// Sets the weight of those terms that also occur in `words`.
-fn set_term_weights(terms: &mut TermVector, words: &str, new_weight: f32) {
-    let words = lexical::extract_query_terms(words);
-    for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
-        if words.indices.binary_search(term).is_ok() {
-            *weight = new_weight;
         }
     }
 }

@@ -9,7 +9,6 @@ mod words;
 
 use codeinfo_core::TermVector;
 use codeinfo_embed::{EmbeddingDocument, StaticModel, lexical};
-use codeinfo_lang::words::STOP_WORDS;
 use strsim::osa_distance;
 
 pub use entry::{
@@ -36,7 +35,7 @@ pub struct ToolRankingWeights {
     pub parameter: f32,
     pub parameter_description: f32,
     /// Bonus for tools of a toolkit that the query names, in units of the fused score, which is at most 1.
-    pub of_toolkit: f32,
+    pub toolkit_bonus: f32,
     /// Bonus for tools that match all words of the query; a partial match gets a share of it.
     pub coverage: f32,
     /// Share of the name and first sentence in a tool's vector; the rest is the whole text.
@@ -57,7 +56,7 @@ impl ToolRankingWeights {
         title: 1.0,
         parameter: 0.5,
         parameter_description: 0.1,
-        of_toolkit: 0.2,
+        toolkit_bonus: 0.2,
         coverage: 0.3,
         synonyms: 0.35,
         synonyms_dense: 0.5,
@@ -105,7 +104,6 @@ pub struct ToolIndex {
     /// Tools, ordered by domain and name.
     tools: Vec<IndexedTool>,
     words: Bm25Index,
-    stop_words: TermVector,
 }
 
 impl ToolIndex {
@@ -127,8 +125,7 @@ impl ToolIndex {
             .into_iter()
             .map(|entry| IndexedTool::new(entry, &model, weights.gist))
             .collect();
-        let stop_words = lexical::extract_query_terms(&STOP_WORDS.join(" "));
-        Self { model, weights, tools, words: Bm25Index::new(counts), stop_words }
+        Self { model, weights, tools, words: Bm25Index::new(counts) }
     }
 
     pub fn len(&self) -> usize {
@@ -148,20 +145,20 @@ impl ToolIndex {
 
     /// Returns up to `limit` tools of one domain or all, best first.
     pub fn search(&self, query: &str, domain: Option<&str>, limit: usize) -> Vec<RankedTool<'_>> {
-        let asked = ToolQuery::new(self, query);
+        let prepared = ToolQuery::new(self, query);
         let tools = self.tools.iter().enumerate();
         let mut found: Vec<ScoredTool<'_>> = tools
             .filter(|(_, tool)| domain.is_none_or(|domain| tool.entry.domain() == domain))
-            .map(|(place, tool)| asked.score_tool(place, tool))
+            .map(|(place, tool)| prepared.score_tool(place, tool))
             .collect();
-        let dense = ScoreRange::from_scores(found.iter().map(|found| found.dense));
-        let most = found.iter().map(|found| found.lexical).fold(0.0, f32::max);
-        let lexical = ScoreRange { least: 0.0, most };
+        let dense = ScoreRange::from_scores(found.iter().map(|scored| scored.dense));
+        let max = found.iter().map(|scored| scored.lexical).fold(0.0, f32::max);
+        let lexical = ScoreRange { min: 0.0, max };
         let weights = &self.weights;
         for scored in &mut found {
             scored.score = weights.dense * dense.normalize_score(scored.dense)
                 + (1.0 - weights.dense) * lexical.normalize_score(scored.lexical)
-                + scored.extra;
+                + scored.bonus;
         }
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         found.truncate(limit);
@@ -231,7 +228,7 @@ struct ToolQuery<'a> {
     vector: Vec<f32>,
     /// Terms, weighted by their rarity.
     terms: TermVector,
-    other_terms: TermVector,
+    synonym_terms: TermVector,
     total: f32,
 }
 
@@ -240,50 +237,44 @@ struct ScoredTool<'a> {
     tool: &'a IndexedTool,
     dense: f32,
     lexical: f32,
-    /// Sum of the bonuses.
-    extra: f32,
+    bonus: f32,
     score: f32,
 }
 
 impl<'a> ToolQuery<'a> {
     fn new(index: &'a ToolIndex, query: &str) -> Self {
         let weights = &index.weights;
-        let others = words::find_synonyms(query);
+        let synonyms = words::find_synonyms(query);
         let mut terms = lexical::extract_query_terms(query);
-        let left = 1.0 - weights.stop_word_discount;
-        for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
-            if index.stop_words.indices.binary_search(term).is_ok() {
-                *weight *= left;
-            }
-        }
+        lexical::weigh_stop_words(&mut terms, 1.0 - weights.stop_word_discount);
         index.words.weigh_query(&mut terms);
         let total = terms.values.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-        let mut other_terms = lexical::extract_query_terms(&others);
-        for weight in &mut other_terms.values {
+        let mut synonym_terms = lexical::extract_query_terms(&synonyms);
+        for weight in &mut synonym_terms.values {
             *weight *= weights.synonyms;
         }
-        index.words.weigh_query(&mut other_terms);
+        index.words.weigh_query(&mut synonym_terms);
         let mut vector = index.model.embed_query(query);
         if weights.synonyms_dense > 0.0 {
-            let other = index.model.embed_query(&others);
+            let other = index.model.embed_query(&synonyms);
             for (value, other) in vector.iter_mut().zip(other) {
                 *value += weights.synonyms_dense * other;
             }
         }
-        Self { index, vector, terms, other_terms, total }
+        Self { index, vector, terms, synonym_terms, total }
     }
 
     fn score_tool(&self, place: usize, tool: &'a IndexedTool) -> ScoredTool<'a> {
-        let Self { index, vector, terms, other_terms, total } = self;
+        let Self { index, vector, terms, synonym_terms, total } = self;
         let weights = &index.weights;
         let dense = vector.iter().zip(&tool.vector).map(|(a, b)| a * b).sum();
         let lexical =
-            index.words.score_text(place, terms) + index.words.score_text(place, other_terms);
-        let mut extra = weights.coverage * index.words.matched_weight(place, terms) / total;
+            index.words.score_text(place, terms) + index.words.score_text(place, synonym_terms);
+        let mut bonus = weights.coverage * index.words.matched_weight(place, terms) / total;
         if is_within(&tool.toolkit, terms) {
-            extra += weights.of_toolkit;
+            bonus += weights.toolkit_bonus;
         }
-        ScoredTool { tool, dense, lexical, extra, score: 0.0 }
+        ScoredTool { tool, dense, lexical, bonus, score: 0.0 }
     }
 }
 
@@ -295,23 +286,23 @@ fn is_within(name: &TermVector, query: &TermVector) -> bool {
 
 /// Minimum and maximum of scores.
 struct ScoreRange {
-    least: f32,
-    most: f32,
+    min: f32,
+    max: f32,
 }
 
 impl ScoreRange {
     fn from_scores(scores: impl Iterator<Item = f32>) -> Self {
-        let start = Self { least: f32::INFINITY, most: f32::NEG_INFINITY };
-        scores.fold(start, |span, score| Self {
-            least: span.least.min(score),
-            most: span.most.max(score),
+        let empty = Self { min: f32::INFINITY, max: f32::NEG_INFINITY };
+        scores.fold(empty, |range, score| Self {
+            min: range.min.min(score),
+            max: range.max.max(score),
         })
     }
 
     /// Maps the minimum to 0 and the maximum to 1; returns 0 if all scores are equal.
     fn normalize_score(&self, score: f32) -> f32 {
-        let width = self.most - self.least;
-        if width > 0.0 { (score - self.least) / width } else { 0.0 }
+        let width = self.max - self.min;
+        if width > 0.0 { (score - self.min) / width } else { 0.0 }
     }
 }
 
@@ -366,8 +357,11 @@ fn ids_by_spelling<'a>(
     let id = fold_name(id);
     let bare = id.rsplit(':').next().unwrap_or_default();
     let rated = entries.map(|entry| {
-        let whole = name_similarity(&id, &fold_name(&entry.id));
-        (whole.max(0.95 * name_similarity(bare, &fold_name(&entry.name))), entry.id.as_str())
+        let id_similarity = name_similarity(&id, &fold_name(&entry.id));
+        (
+            id_similarity.max(0.95 * name_similarity(bare, &fold_name(&entry.name))),
+            entry.id.as_str(),
+        )
     });
     pick_nearest(rated.collect())
 }
@@ -399,7 +393,7 @@ fn first_distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 fn pick_nearest(mut rated: Vec<(f32, &str)>) -> Vec<&str> {
-    rated.retain(|(alike, _)| *alike >= MIN_SIMILARITY);
+    rated.retain(|(similarity, _)| *similarity >= MIN_SIMILARITY);
     rated.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     rated.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }

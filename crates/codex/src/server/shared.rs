@@ -112,7 +112,7 @@ impl CodexConnection {
 
     /// Records a line of standard error, safe to show, as a possible reason of the end. Ignores warnings, of
     /// which each start has several.
-    pub(crate) fn note_stderr(&self, words: String) {
+    pub(crate) fn record_stderr(&self, words: String) {
         if is_marked(&words, &NOTICES) || GOES_ON.iter().any(|said| words.contains(said)) {
             return;
         }

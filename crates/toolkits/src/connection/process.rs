@@ -4,7 +4,7 @@
 //! the system to kill them would require unsafe code.
 
 use std::{
-    process::{ExitStatus, Stdio},
+    process::ExitStatus,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -12,7 +12,10 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::lines::{BoundedLine, BoundedLineReader};
+use codeinfo_core::{
+    lines::{BoundedLine, BoundedLineReader},
+    piped_child::{PipedChild, STDERR_TIMEOUT, drain_stderr},
+};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::json;
 use tokio::{
@@ -31,11 +34,6 @@ use super::{
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Interval for checking that a group has ended.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Maximum wait for the rest of standard error.
-const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
-/// `CREATE_NEW_PROCESS_GROUP`: keeps Ctrl-C from the process.
-#[cfg(windows)]
-const OWN_GROUP: u32 = 0x200;
 
 /// Our ends of the process's standard output and input.
 pub(super) type ProcessStreams = (DuplexStream, DuplexStream);
@@ -58,27 +56,12 @@ impl ToolkitProcess {
         bounds: ResourceLimits,
     ) -> Result<(Self, ProcessStreams), String> {
         let mut command = Command::new(&launch.program);
-        command
-            .args(&launch.args)
-            .env_clear()
-            .envs(&launch.env)
-            .current_dir(&launch.dir)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        // Keeps Ctrl-C of a terminal from the process, and lets us end it with its children.
-        #[cfg(unix)]
-        command.process_group(0);
-        #[cfg(windows)]
-        command.creation_flags(OWN_GROUP);
-        let shown = launch.program.file_name().unwrap_or_default().to_string_lossy();
-        let failed = |error: std::io::Error| format!("`{shown}` cannot be started: {error}");
-        let mut child = command.spawn().map_err(failed)?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(failed(std::io::Error::other("a pipe is missing")));
-        };
+        command.args(&launch.args).env_clear().envs(&launch.env).current_dir(&launch.dir);
+        let PipedChild { child, stdin, stdout, stderr } =
+            PipedChild::spawn(&mut command).map_err(|error| {
+                let name = launch.program.file_name().unwrap_or_default().to_string_lossy();
+                format!("`{name}` cannot be started: {error}")
+            })?;
         let closing = CancellationToken::new();
         let output = Arc::new(ToolkitOutput::default());
         let ours = tokio::io::duplex(BUFFER_BYTES);
@@ -86,7 +69,7 @@ impl ToolkitProcess {
         let tasks = &bounds.tasks;
         tasks.spawn(pump_stdin(ours.1, stdin, closing.clone()));
         tasks.spawn(pump_stdout(stdout, theirs.1, Arc::clone(&output)));
-        tasks.spawn(read_words(stderr, Arc::clone(&output)));
+        tasks.spawn(pump_stderr(stderr, Arc::clone(&output)));
         let process = Self { id: child.id(), child, closing, output, bounds, is_over: false };
         Ok((process, (theirs.0, ours.0)))
     }
@@ -113,7 +96,7 @@ impl ToolkitProcess {
     }
 
     async fn describe_end(&self, status: Option<ExitStatus>) -> String {
-        drop(timeout(STDERR_TIMEOUT, self.output.said_all.cancelled()).await);
+        drop(timeout(STDERR_TIMEOUT, self.output.stderr_closed.cancelled()).await);
         let how = match status {
             _ if self.output.fault().is_some() => {
                 self.output.fault().unwrap_or_default().to_owned()
@@ -223,8 +206,6 @@ impl Drop for ToolkitProcess {
     }
 }
 
-/// Maximum bytes of a line of standard error; longer lines are cut.
-const MAX_WORDS_BYTES: usize = 16 * 1024;
 /// Maximum lines that are not messages; a server that prints more is disconnected.
 const MAX_MALFORMED_LINES: u64 = 10_000;
 /// Maximum requests and notifications of a server per second; further ones wait. Each occupies a task until it
@@ -237,13 +218,13 @@ pub(super) struct ToolkitOutput {
     /// Lines of standard output that were not messages.
     malformed_lines: AtomicU64,
     /// Time of the last answer.
-    heard: Mutex<Instant>,
+    last_response: Mutex<Instant>,
     reason: Mutex<FailureLinePicker>,
     fault: OnceLock<&'static str>,
     /// Cancelled when standard output is closed.
     pub(super) closed: CancellationToken,
     /// Cancelled when standard error is closed.
-    pub(super) said_all: CancellationToken,
+    pub(super) stderr_closed: CancellationToken,
     /// Cancelled when the process is over. Descendants outside of its group may still hold its pipes open.
     pub(super) over: CancellationToken,
 }
@@ -252,11 +233,11 @@ impl Default for ToolkitOutput {
     fn default() -> Self {
         Self {
             malformed_lines: AtomicU64::new(0),
-            heard: Mutex::new(Instant::now()),
+            last_response: Mutex::new(Instant::now()),
             reason: Mutex::default(),
             fault: OnceLock::new(),
             closed: CancellationToken::new(),
-            said_all: CancellationToken::new(),
+            stderr_closed: CancellationToken::new(),
             over: CancellationToken::new(),
         }
     }
@@ -268,7 +249,7 @@ impl ToolkitOutput {
     }
 
     pub(super) fn last_response_at(&self) -> Instant {
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last_response.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn fault(&self) -> Option<&'static str> {
@@ -287,11 +268,7 @@ impl ToolkitOutput {
 }
 
 /// Forwards messages of the protocol until they end or `closing` is cancelled.
-pub(super) async fn pump_stdin(
-    mut from: DuplexStream,
-    mut to: ChildStdin,
-    closing: CancellationToken,
-) {
+async fn pump_stdin(mut from: DuplexStream, mut to: ChildStdin, closing: CancellationToken) {
     tokio::select! {
         () = closing.cancelled() => {}
         // A process that no longer reads will soon end or stop answering.
@@ -300,7 +277,7 @@ pub(super) async fn pump_stdin(
 }
 
 /// Forwards messages of standard output until the process is over.
-pub(super) async fn pump_stdout(from: ChildStdout, to: DuplexStream, output: Arc<ToolkitOutput>) {
+async fn pump_stdout(from: ChildStdout, to: DuplexStream, output: Arc<ToolkitOutput>) {
     tokio::select! {
         () = output.over.cancelled() => {}
         () = read_messages(from, to, &output) => {}
@@ -336,24 +313,17 @@ async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Toolkit
     while rest.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
 }
 
-/// Drains standard error so that the process never blocks on it, and records the reason of a failure.
-pub(super) async fn read_words(stderr: ChildStderr, output: Arc<ToolkitOutput>) {
+/// Drains standard error until the process is over, and records the reason of a failure.
+async fn pump_stderr(stderr: ChildStderr, output: Arc<ToolkitOutput>) {
+    let draining = drain_stderr(stderr, |line| {
+        let (BoundedLine::Whole(line) | BoundedLine::TooLong { start: line, .. }) = line;
+        output.reason.lock().unwrap_or_else(PoisonError::into_inner).read_line(&line);
+    });
     tokio::select! {
         () = output.over.cancelled() => {}
-        () = note_words(stderr, &output) => {}
+        () = draining => {}
     }
-    output.said_all.cancel();
-}
-
-async fn note_words(stderr: ChildStderr, output: &ToolkitOutput) {
-    let mut lines = BoundedLineReader::new(stderr, MAX_WORDS_BYTES);
-    while let Ok(Some(line)) = lines.next_line().await {
-        let line = match line {
-            BoundedLine::Whole(line) => line,
-            BoundedLine::TooLong { start, .. } => start,
-        };
-        output.reason.lock().unwrap_or_else(PoisonError::into_inner).read_line(&line);
-    }
+    output.stderr_closed.cancel();
 }
 
 /// Members that determine the kind of a message.
@@ -383,7 +353,7 @@ async fn filter_message(
     if head.method.is_some() {
         requests.wait_until_allowed().await;
     } else if head.id.is_some() && (head.result.is_some() || head.error.is_some()) {
-        *output.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *output.last_response.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     } else {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Scores tools by their words, with BM25 over fields.
+//! Scores tools by their words, with BM25 over fields, and finds synonyms of a query's words.
 //!
 //! A catalogue is small and completely known, so its exact frequencies and lengths are used, whereas the store
 //! estimates them. Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
@@ -7,11 +7,8 @@
 use std::collections::HashMap;
 
 use codeinfo_core::{TermVector, inverse_document_frequency};
+use codeinfo_embed::lexical;
 use codeinfo_lang::words::{find_identifiers, stem_word};
-
-/// Saturation of repeated occurrences (`K1`), and penalty for longer texts (`B`).
-const K1: f32 = 1.2;
-const B: f32 = 0.75;
 
 /// Index of texts by their terms.
 pub(super) struct Bm25Index {
@@ -36,15 +33,15 @@ impl Bm25Index {
         }
         let average = (total / texts.len().max(1) as f32).max(f32::MIN_POSITIVE);
         for text in &mut texts {
-            let saturation = K1 * (1.0 - B + B * text_length(text) / average);
+            let saturate = lexical::saturate_counts(text_length(text) / average);
             for count in &mut text.values {
-                *count *= (K1 + 1.0) / (*count + saturation);
+                *count = saturate(*count);
             }
         }
         let count = texts.len();
-        let rare = |(term, with)| (term, inverse_document_frequency(with, count));
+        let rarity = |(term, with)| (term, inverse_document_frequency(with, count));
         let unknown = inverse_document_frequency(0, count);
-        Self { idf: with.into_iter().map(rare).collect(), unknown, texts }
+        Self { idf: with.into_iter().map(rarity).collect(), unknown, texts }
     }
 
     /// Multiplies the weights of a query's terms by their inverse document frequency.
@@ -136,21 +133,21 @@ const SYNONYMS: &[(&[&str], &str)] = &[
 
 /// Returns the distinct synonyms of a query's words.
 pub(super) fn find_synonyms(query: &str) -> String {
-    let asked: Vec<String> = find_identifiers(query)
+    let query_stems: Vec<String> = find_identifiers(query)
         .map(|word| String::from_utf8_lossy(stem_word(word)).to_ascii_lowercase())
         .collect();
-    let is_asked = |word: &str| {
+    let is_in_query = |word: &str| {
         let stem = String::from_utf8_lossy(stem_word(word.as_bytes())).into_owned();
-        asked.contains(&stem)
+        query_stems.contains(&stem)
     };
-    let mut others: Vec<&str> = Vec::new();
+    let mut synonyms: Vec<&str> = Vec::new();
     for (words, tools) in SYNONYMS {
-        if words.iter().any(|word| is_asked(word)) {
-            others.extend(tools.split(' '));
+        if words.iter().any(|word| is_in_query(word)) {
+            synonyms.extend(tools.split(' '));
         }
     }
-    others.retain(|word| !is_asked(word));
-    others.sort_unstable();
-    others.dedup();
-    others.join(" ")
+    synonyms.retain(|word| !is_in_query(word));
+    synonyms.sort_unstable();
+    synonyms.dedup();
+    synonyms.join(" ")
 }

@@ -1,11 +1,10 @@
-//! Serves the three pipes of the Codex process with one task each, and waits for its end.
+//! Starts the Codex process, serves its three pipes with one task each, and waits for its end.
 
-use std::{
-    collections::BTreeMap, ffi::OsString, path::Path, process::Stdio, sync::Arc, time::Duration,
-};
+use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc, time::Duration};
 
 use codeinfo_core::{
     lines::{BoundedLine, BoundedLineReader},
+    piped_child::{PipedChild, STDERR_TIMEOUT, drain_stderr},
     task::Tasks,
 };
 use codeinfo_secrets::redact_message;
@@ -23,15 +22,8 @@ use super::{error::CodexError, server::CodexConnection};
 /// Maximum bytes of a line of standard output. Codex cuts a tool's result at 1 MiB, and JSON may need six bytes
 /// for each one.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// Maximum bytes of a line of standard error; longer lines are dropped.
-const MAX_WORDS_BYTES: usize = 16 * 1024;
 /// Maximum wait for the process to end after its input is closed; it takes 0.1 s.
 const GRACE: Duration = Duration::from_secs(3);
-/// Maximum wait for the rest of standard error.
-const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
-/// `CREATE_NEW_PROCESS_GROUP`: keeps Ctrl-C from the process.
-#[cfg(windows)]
-const OWN_GROUP: u32 = 0x200;
 
 /// Program, arguments and environment of the process.
 pub(super) struct CodexProcessSpec<'a> {
@@ -59,16 +51,7 @@ pub(super) fn start_process(
         .env_clear()
         .envs(&start.variables)
         .env("PATH", &start.path)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    // Ctrl-C in a terminal must reach this process only: it interrupts turns first, then closes the input.
-    #[cfg(unix)]
-    command.process_group(0);
-    #[cfg(windows)]
-    command.creation_flags(OWN_GROUP);
+        .env("NO_COLOR", "1");
     if let Some(home) = &settings.home {
         command.env("CODEX_HOME", home);
     }
@@ -77,15 +60,13 @@ pub(super) fn start_process(
         command.env(name, &settings.no_proxy);
     }
     let failed = |source| CodexError::Start { path: (*binary).to_owned(), source };
-    let mut child = command.spawn().map_err(failed)?;
-    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-        return Err(failed(std::io::Error::other("a pipe is missing")));
-    };
+    // Ctrl-C must reach only this process, which interrupts turns first and then closes the input.
+    let PipedChild { child, stdin, stdout, stderr } =
+        PipedChild::spawn(&mut command).map_err(failed)?;
     debug!(process.id = child.id(), "Codex started");
     tasks.spawn(write_lines(stdin, queue, Arc::clone(shared)));
-    let words = tasks.spawn_handle(read_words(stderr, Arc::clone(shared)));
-    tasks.spawn(read_output(child, stdout, words, replies, Arc::clone(shared)));
+    let stderr_reading = tasks.spawn_handle(record_stderr(stderr, Arc::clone(shared)));
+    tasks.spawn(read_output(child, stdout, stderr_reading, replies, Arc::clone(shared)));
     Ok(())
 }
 
@@ -121,7 +102,7 @@ async fn write_lines(
 async fn read_output(
     mut child: Child,
     stdout: ChildStdout,
-    words: JoinHandle<()>,
+    stderr_reading: JoinHandle<()>,
     replies: mpsc::WeakSender<Vec<u8>>,
     shared: Arc<CodexConnection>,
 ) {
@@ -148,8 +129,8 @@ async fn read_output(
             None
         }
     };
-    // The last words may still be in the pipe, which a child process may hold open.
-    drop(timeout(STDERR_TIMEOUT, words).await);
+    // The last lines may still be in the pipe.
+    drop(timeout(STDERR_TIMEOUT, stderr_reading).await);
     shared.mark_ended(status);
     shared.gone.cancel();
 }
@@ -177,15 +158,15 @@ async fn read_lines(
     }
 }
 
-/// Drains standard error so that the process never blocks on it, and records the relevant lines.
-async fn read_words(stderr: ChildStderr, shared: Arc<CodexConnection>) {
-    let mut lines = BoundedLineReader::new(stderr, MAX_WORDS_BYTES);
-    while let Ok(Some(line)) = lines.next_line().await {
-        let BoundedLine::Whole(line) = line else { continue };
-        let words = redact_message(&String::from_utf8_lossy(&line));
-        if !words.is_empty() {
-            debug!(codex.stderr = words, "Codex says");
-            shared.note_stderr(words);
+/// Drains standard error and records its redacted lines. Lines that are too long are dropped.
+async fn record_stderr(stderr: ChildStderr, shared: Arc<CodexConnection>) {
+    drain_stderr(stderr, |line| {
+        let BoundedLine::Whole(line) = line else { return };
+        let message = redact_message(&String::from_utf8_lossy(&line));
+        if !message.is_empty() {
+            debug!(codex.stderr = message, "Codex says");
+            shared.record_stderr(message);
         }
-    }
+    })
+    .await;
 }
