@@ -3,7 +3,7 @@
 //! The last line is often a stack frame, a version or a hint, and lines of normal operation explain nothing.
 
 use codeinfo_core::{Secret, plain_line};
-use codeinfo_secrets::foreign::redact_message;
+use codeinfo_secrets::redact_message;
 use rmcp::{service::ServiceError, transport::DynamicTransportError};
 use url::Url;
 
