@@ -17,7 +17,6 @@ mod open;
 mod print;
 mod repos;
 mod search;
-mod serve;
 mod token;
 mod toolkits;
 
@@ -31,16 +30,14 @@ pub use docs::print_docs;
 pub use doctor::{print_check, print_remark};
 pub use error::CliError;
 pub use explain::explain_paths;
-pub use ingest::{ingest_for_search, reembed_all};
+pub use ingest::{ingest_for_search, ingest_served_folders, reembed_all};
 pub use open::open_page;
-pub use print::{print_note, replace_control_characters, resolve_reference};
-pub use serve::{print_banner, print_damage, print_stopping, taking_over};
+pub use print::{print_line, print_note, replace_control_characters, resolve_reference};
 pub use toolkits::create_toolkits_file;
 
-/// Runs one command against the server at `client`. For `serve`, only indexes its folders.
+/// Runs one command against the server at `client`.
 pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError> {
     match command {
-        CliCommand::Serve { paths, .. } => ingest::ingest_served_folders(client, &paths).await,
         CliCommand::Ingest { paths, name, description, .. } => {
             ingest::ingest_named_folders(client, &paths, name, description).await?;
             print::next_step(
@@ -67,6 +64,7 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
         | CliCommand::Hook(_)
         | CliCommand::Install(_)
         | CliCommand::Open { .. }
+        | CliCommand::Serve { .. }
         | CliCommand::Service(_)
         | CliCommand::Stdio(_)
         | CliCommand::Uninstall(_) => Ok(()),

@@ -1,31 +1,32 @@
 //! Runs one command, against the server that holds the data folder or one of its own.
 
-mod elect;
-mod machine;
-mod offer;
-mod read_only;
-mod remind;
-mod takeover;
+mod doctor;
+mod folder_hints;
+mod serve;
+mod stdio;
 
 use std::{
     error::Error,
-    net::Ipv4Addr,
-    path::PathBuf,
-    time::{Duration, Instant},
+    fs::{self, File},
+    io::{
+        self,
+        ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem},
+    },
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
-use codeinfo_core::{Secret, error::format_error_chain, task::Tasks, telemetry};
-use codeinfo_server::mcp_http::RelayHandshake;
-use codeinfo_server::relay::run_relay;
-use codeinfo_store::{LockHolder, OnMismatch, StoreError};
-use codeinfo_worktree::git::find_repository;
+use codeinfo_core::{Secret, atomic, error::format_error_chain};
+use codeinfo_store::{LockHolder, OnMismatch, StoreError, find_lock_holder};
+use tempfile::TempDir;
 use tracing::warn;
 
-pub use self::remind::find_reminder;
-use self::{offer::offer_to_index, read_only::copy_unwritable_index};
+pub use self::folder_hints::find_reminder;
+use self::folder_hints::offer_to_index;
 use crate::{
     app::{Server, ServerVisibility, StartError, private_places},
-    cli::{self, ApiClient, CliCommand, CliError, StdioCommand, ToolkitsCommand},
+    cli::{self, ApiClient, CliCommand, CliError, ToolkitsCommand},
     config::{self, Config},
     install, service,
 };
@@ -47,23 +48,17 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
     #[cfg(unix)]
     survive_large_files()?;
     if let CliCommand::Stdio(asked) = &command {
-        return Ok(run_stdio_relay(asked, &config).await?);
+        return Ok(stdio::run_stdio_relay(asked, &config).await?);
     }
-    if let CliCommand::Serve { reembed, watch, no_repair, until_idle, .. } = command {
-        let mut config = if watch { config.with_watch() } else { config };
-        config.store.repairs = !no_repair;
-        config.relays.until_idle = until_idle;
-        if until_idle {
-            free_ports(&mut config).await;
-        }
-        return Box::pin(run_server(command, &config, reembed)).await;
+    if let CliCommand::Serve { .. } = command {
+        return Box::pin(serve::run_server(command, config)).await;
     }
     if let CliCommand::Mcp(ToolkitsCommand::Init { path }) = &command {
         // `Init` needs no server.
         return Ok(cli::create_toolkits_file(path)?);
     }
     if let CliCommand::Open { print } = command {
-        let holder = codeinfo_store::find_lock_holder(&config.data_dir)?;
+        let holder = find_lock_holder(&config.data_dir)?;
         let url = holder.and_then(|holder| holder.main_url).ok_or(CliError::NoServer)?;
         return Ok(cli::open_page(&build_client(&url, &config)?, print).await?);
     }
@@ -85,12 +80,12 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
         command => command,
     };
     if matches!(command, CliCommand::Doctor) {
-        return run_doctor(&config).await;
+        return doctor::run_doctor(&config).await;
     }
     // Other commands would answer from an index that is still being repaired.
     let repairs = matches!(command, CliCommand::Ingest { .. });
     let reads_only = matches!(command, CliCommand::Search(_) | CliCommand::Repos { .. });
-    let copy = if reads_only && codeinfo_store::find_lock_holder(&config.data_dir)?.is_none() {
+    let copy = if reads_only && find_lock_holder(&config.data_dir)?.is_none() {
         copy_unwritable_index(&config.data_dir)
             .map_err(|error| StoreError::folder(&config.data_dir, &error))?
     } else {
@@ -110,25 +105,6 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
             run_with_own_server(command, *server, &config, copy.is_none()).await
         }
     }
-}
-
-/// Checks the machine and every part of a server. A failed part does not prevent the other checks.
-async fn run_doctor(config: &Config) -> Result<(), CommandError> {
-    let ports_are_well = check_ports(config).await?;
-    machine::check_machine(config).await?;
-    match find_or_start_server(config, ServerVisibility::Examined, false).await {
-        Ok(ServerProcess::Running(url)) => {
-            cli::run(CliCommand::Doctor, &build_client(&url, config)?).await?;
-        }
-        Ok(ServerProcess::Own(server)) => {
-            run_with_own_server(CliCommand::Doctor, *server, config, false).await?;
-        }
-        Err(error) => {
-            cli::print_check("server", false, "", &format_error_chain(error.as_ref()))?;
-            return Err(CliError::Checks.into());
-        }
-    }
-    if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
 }
 
 /// Creates a client of the server of the data folder, as its owner.
@@ -167,9 +143,7 @@ async fn find_or_start_server(
     own.store.repairs = repairs;
     let mut waits = 0;
     loop {
-        if let Some(LockHolder { main_url: Some(url), .. }) =
-            codeinfo_store::find_lock_holder(&config.data_dir)?
-        {
+        if let Some(LockHolder { main_url: Some(url), .. }) = find_lock_holder(&config.data_dir)? {
             return Ok(ServerProcess::Running(url));
         }
         match Server::start(&own, OnMismatch::Refuse, visibility).await {
@@ -181,151 +155,19 @@ async fn find_or_start_server(
     }
 }
 
-async fn run_server(
-    command: CliCommand,
-    config: &Config,
-    reembed: bool,
-) -> Result<(), CommandError> {
-    let on_mismatch = if reembed { OnMismatch::Discard } else { OnMismatch::Refuse };
-    // Before there is work that a signal could interrupt.
-    let mut signals = StopSignals::listen()?;
-    let Some(server) = start_or_take_over(config, on_mismatch, &mut signals).await? else {
-        return Ok(());
-    };
-    let client = build_client(&server.main_url(), config)?;
-    let mcp_url = server.mcp_url();
-    let working = async {
-        if reembed {
-            cli::reembed_all(&client).await?;
-            if config.store.repairs {
-                server.repair_roots();
-            }
-        }
-        cli::run(command, &client).await?;
-        if config.relays.until_idle {
-            server.wait_until_unused(config.relays.idle_exit).await;
-            return Ok(());
-        }
-        let log_file = telemetry::log_file(&config.log, &config.data_dir);
-        cli::print_banner(&client, &mcp_url, config.watch, log_file.as_deref()).await?;
-        std::future::pending::<Result<(), CommandError>>().await
-    };
-    let ended = tokio::select! {
-        ended = working => ended,
-        signalled = signals.next() => {
-            let (turns, runs) = server.count_running();
-            // Without a terminal, the message has no reader; the server stops in any case.
-            drop(cli::print_stopping(turns, runs, config.shutdown_grace));
-            Ok(signalled?)
-        }
-    };
-    stop_server(server, &mut signals).await.and(ended)
+/// Returns the settings of both ports with the addresses to bind.
+fn list_listeners(config: &Config) -> [(&'static str, SocketAddr); 2] {
+    [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
 }
 
-/// Relays standard streams to the server of the data folder.
-async fn run_stdio_relay(asked: &StdioCommand, config: &Config) -> std::io::Result<()> {
-    let working_dir = std::env::current_dir().ok();
-    let home = home_folder();
-    let folder = working_dir.and_then(|folder| find_repository(&folder, home.as_deref()));
-    let auto_index = asked.auto_index || config.relays.auto_index;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let own = RelayHandshake { version, folder, auto_index, ..RelayHandshake::default() };
-    let tasks = Tasks::default();
-    let servers = elect::ElectedServer { config, search: asked.search, tasks: tasks.clone() };
-    run_relay(&servers, own, home.as_deref(), config.http.max_body_bytes, &tasks).await
+/// Returns whether a process listens on a port of this machine.
+fn listens_on(holder: &LockHolder, port: u16) -> bool {
+    let mut urls = holder.main_url.iter().chain(&holder.mcp_url);
+    urls.any(|url| url.ends_with(&format!(":{port}")))
 }
 
 fn home_folder() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
-}
-
-/// Selects free ports if the configured ones are taken; relays find the server by the data folder.
-async fn free_ports(config: &mut Config) {
-    if tokio::net::TcpListener::bind(config.main_address()).await.is_err() {
-        config.port = 0;
-    }
-    if tokio::net::TcpListener::bind(config.mcp_address()).await.is_err() {
-        config.mcp_port = 0;
-    }
-}
-
-/// Maximum time that a folder may remain locked after its server has ended.
-const HELD_ON: Duration = Duration::from_secs(10);
-const HELD_STEP: Duration = Duration::from_millis(100);
-
-/// Starts the server, and replaces one that relays started.
-async fn start_or_take_over(
-    config: &Config,
-    on_mismatch: OnMismatch,
-    signals: &mut StopSignals,
-) -> Result<Option<Server>, CommandError> {
-    let started = start_server(config, on_mismatch, signals).await;
-    let is_held = |error: &CommandError| {
-        matches!(error.downcast_ref(), Some(StartError::Store(StoreError::Held { .. })))
-    };
-    if config.relays.until_idle || !started.as_ref().is_err_and(is_held) {
-        return started;
-    }
-    let holder = codeinfo_store::find_lock_holder(&config.data_dir)?;
-    if holder.is_some_and(|holder| holder.main_url.is_some() && !holder.until_idle) {
-        // Another server, which does not give way.
-        return started;
-    }
-    let right = tokio::select! {
-        right = takeover::take_over(config) => right?,
-        signalled = signals.next() => return Ok(signalled.map(|()| None)?),
-    };
-    // A running merge or a command may hold the folder for a moment longer.
-    let began = Instant::now();
-    let mut started = start_server(config, on_mismatch, signals).await;
-    while started.as_ref().is_err_and(is_held) && began.elapsed() < HELD_ON {
-        tokio::time::sleep(HELD_STEP).await;
-        started = start_server(config, on_mismatch, signals).await;
-    }
-    // From here on, relays may start another server.
-    drop(right);
-    started
-}
-
-/// Starts the server. If asked to stop meanwhile, it completes the start, to leave nothing half
-/// done, then stops and returns `None`.
-async fn start_server(
-    config: &Config,
-    on_mismatch: OnMismatch,
-    signals: &mut StopSignals,
-) -> Result<Option<Server>, CommandError> {
-    let mut starting = Box::pin(Server::start(config, on_mismatch, ServerVisibility::Announced));
-    tokio::select! {
-        started = starting.as_mut() => return Ok(Some(started?)),
-        signalled = signals.next() => signalled?,
-    }
-    let grace = config.shutdown_grace;
-    drop(cli::print_stopping(0, 0, grace));
-    tokio::select! {
-        started = tokio::time::timeout(grace, starting) => {
-            if let Ok(started) = started {
-                stop_server(started?, signals).await?;
-            } else {
-                warn!("stopped before the server was up; the next start completes it");
-            }
-        }
-        signalled = signals.next() => {
-            signalled?;
-            return Err(ForcedExit.into());
-        }
-    }
-    Ok(None)
-}
-
-/// Stops the server; a further signal ends it at once.
-async fn stop_server(server: Server, signals: &mut StopSignals) -> Result<(), CommandError> {
-    tokio::select! {
-        _ = server.stop() => Ok(()),
-        signalled = signals.next() => {
-            signalled?;
-            Err(ForcedExit.into())
-        }
-    }
 }
 
 /// Runs a command on its own server. `keeps_index` is true if the index outlives the command.
@@ -345,90 +187,63 @@ async fn run_with_own_server(
     let ended = working.await;
     if server.describe_damage().is_some() {
         // Without a terminal, the message has no reader.
-        drop(cli::print_damage());
+        drop(cli::print_note(
+            "codeinfo: the index is damaged, results may be missing; \"codeinfo serve\" repairs it",
+        ));
     }
     server.stop().await;
     Ok(ended?)
 }
 
-/// Prints whether the configured ports are free, or used by the server of this data folder. Returns
-/// whether all are well.
-async fn check_ports(config: &Config) -> Result<bool, CommandError> {
-    let held = codeinfo_store::find_lock_holder(&config.data_dir)?;
-    let mut well = true;
-    for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
-    {
-        let port = format!(":{}", address.port());
-        let holder = held.as_ref().filter(|holder| {
-            let mut urls = holder.main_url.iter().chain(&holder.mcp_url);
-            urls.any(|url| url.ends_with(&port))
-        });
-        let ours = holder.map(|holder| format!("this server, process {}", holder.pid));
-        let free = tokio::net::TcpListener::bind(address).await;
-        let (ok, detail) = match (&ours, &free) {
-            (Some(ours), _) => (true, ours.clone()),
-            (None, Ok(_)) => (true, "free".to_owned()),
-            (None, Err(error)) if error.kind() == std::io::ErrorKind::AddrInUse => {
-                (false, "in use by another program".to_owned())
-            }
-            (None, Err(error)) => (false, error.to_string()),
-        };
-        let problem = format!("{detail}; set `{variable}` to another port, or stop its user");
-        well &= cli::print_check(&format!("{variable} {address}"), ok, &detail, &problem)?;
-    }
-    Ok(well)
-}
-
 /// Lets a write beyond the file size limit fail instead of ending the process.
 #[cfg(unix)]
-fn survive_large_files() -> std::io::Result<()> {
+fn survive_large_files() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     // The handler stays installed.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
-/// Signals that ask a process to end: Ctrl-C and SIGTERM; on Windows also Ctrl-Break, the only one
-/// that reaches a separate group, and the closing of the window.
-struct StopSignals {
-    #[cfg(unix)]
-    terminated: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    interrupted: tokio::signal::unix::Signal,
-    #[cfg(windows)]
-    interrupted: tokio::signal::windows::CtrlC,
-    #[cfg(windows)]
-    broken: tokio::signal::windows::CtrlBreak,
-    #[cfg(windows)]
-    closed: tokio::signal::windows::CtrlClose,
+/// Parts of the data folder that form the index.
+const PARTS: [&str; 2] = ["store", "roots.json"];
+
+/// Copies the index of an existing data folder that cannot be written; returns `None` for any other
+/// one.
+///
+/// The copy is a data folder for this account only, in the folder for temporary files, and is
+/// removed when dropped.
+pub(super) fn copy_unwritable_index(data_dir: &Path) -> io::Result<Option<TempDir>> {
+    let lock = data_dir.join("lock");
+    let opened =
+        atomic::open_regular_file(&lock, File::options().write(true).create(true).truncate(false));
+    let is_unwritable =
+        opened.is_err_and(|error| matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem));
+    if !is_unwritable || !data_dir.try_exists()? {
+        return Ok(None);
+    }
+    let copy = TempDir::with_prefix("codeinfo-")?;
+    for part in PARTS {
+        copy_tree(&data_dir.join(part), &copy.path().join(part))?;
+    }
+    Ok(Some(copy))
 }
 
-impl StopSignals {
-    /// Installs the handlers. From then on, signals do not end the process.
-    fn listen() -> std::io::Result<Self> {
-        #[cfg(unix)]
-        {
-            use tokio::signal::unix::{SignalKind, signal};
-            let terminated = signal(SignalKind::terminate())?;
-            Ok(Self { terminated, interrupted: signal(SignalKind::interrupt())? })
-        }
-        #[cfg(windows)]
-        {
-            use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
-            Ok(Self { interrupted: ctrl_c()?, broken: ctrl_break()?, closed: ctrl_close()? })
-        }
-    }
-
-    async fn next(&mut self) -> std::io::Result<()> {
-        #[cfg(unix)]
-        tokio::select! {
-            _ = self.terminated.recv() => Ok(()),
-            _ = self.interrupted.recv() => Ok(()),
-        }
-        #[cfg(windows)]
-        tokio::select! {
-            _ = self.interrupted.recv() => Ok(()),
-            _ = self.broken.recv() => Ok(()),
-            _ = self.closed.recv() => Ok(()),
+/// Copies a file or folder, if it exists. Skips links.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    let kind = match from.symlink_metadata() {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if error.kind() == NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if kind.is_file() {
+        // `fs::copy` would preserve the missing write permission.
+        let mut file = atomic::open_regular_file(from, File::options().read(true))?;
+        io::copy(&mut file, &mut File::create_new(to)?)?;
+    } else if kind.is_dir() {
+        fs::create_dir(to)?;
+        for entry in fs::read_dir(from)? {
+            let name = entry?.file_name();
+            copy_tree(&from.join(&name), &to.join(&name))?;
         }
     }
+    Ok(())
 }

@@ -27,10 +27,7 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// Indexes folders one after the other. Reports a failed or cancelled run, or an unavailable store,
 /// without ending the server, which still serves the earlier index.
-pub(super) async fn ingest_served_folders(
-    client: &ApiClient,
-    paths: &[PathBuf],
-) -> Result<(), CliError> {
+pub async fn ingest_served_folders(client: &ApiClient, paths: &[PathBuf]) -> Result<(), CliError> {
     for path in paths {
         match ingest_folder(client, path, None, None).await {
             Err(error @ CliError::Run { .. }) => print::print_note(&error.to_string())?,

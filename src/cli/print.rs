@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{ApiClient, CliError};
 pub(super) use codeinfo_core::count_things;
 
-pub(super) fn print_line(text: &str) -> Result<(), CliError> {
+pub fn print_line(text: &str) -> Result<(), CliError> {
     Ok(writeln!(std::io::stdout().lock(), "{}", replace_control_characters(text))?)
 }
 

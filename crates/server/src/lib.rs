@@ -6,4 +6,5 @@ pub mod mcp;
 pub mod mcp_http;
 pub mod relay;
 pub mod replies;
+pub mod takeover;
 pub mod wrong_bearers;

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use crate::mcp_http::RelayHandshake;
+use crate::{mcp_http::RelayHandshake, takeover::replaces_connection};
 use codeinfo_core::{Secret, task::Tasks};
 use codeinfo_worktree::git::find_repository;
 use futures_util::future::{self, BoxFuture};
@@ -50,7 +50,7 @@ pub trait ServerLocator: Send + Sync {
 /// Asks a server started by a relay to stop for one started by a person or a service. Returns its
 /// refusal or the connection failure, either of which may mean that it is ending; `None` if it
 /// continues to serve.
-pub async fn take_over(from: &ReachableServer) -> Option<String> {
+pub async fn request_takeover(from: &ReachableServer) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let asked = RelayHandshake { version, takes_over: true, ..RelayHandshake::default() };
     let tasks = Tasks::default();
@@ -203,7 +203,7 @@ impl RelayForwarder<'_> {
 
     /// Leaves a connection that knows another folder, once no request waits for an answer over it.
     fn leave_outdated_link(&mut self) {
-        if self.has_moved && self.waiting.is_empty() {
+        if replaces_connection(self.has_moved, self.waiting.len()) {
             self.has_moved = false;
             self.link = None;
         }

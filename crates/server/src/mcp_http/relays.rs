@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
 
+use crate::takeover;
+
 /// Path for relays on both listeners.
 pub const PATH: &str = "/mcp/relay";
 /// Header with the [`RelayHandshake`], as JSON in ASCII.
@@ -91,19 +93,19 @@ impl RelayServices {
     ) -> Result<(String, bool, Option<Arc<ClientFolder>>), HttpError> {
         let header = request.header(HEADER);
         let read = header.as_deref().and_then(|header| serde_json::from_str(header).ok());
-        let RelayHandshake { version, folder, auto_index, is_greeted, client, takes_over } =
-            read.unwrap_or_default();
+        let handshake: RelayHandshake = read.unwrap_or_default();
         // Any client can send the header; the relay of the owner has a key.
         let is_owner = request.principal().is_some_and(Principal::is_owner);
         let is_idle = self.chat.active_turns() == 0 && self.ingest.active_run_count() == 0;
         if let Some(gives_way) = &self.gives_way
-            && is_owner
-            && (takes_over || is_idle && is_newer(&version, env!("CARGO_PKG_VERSION")))
+            && takeover::gives_way(&handshake, is_owner, is_idle)
         {
+            let RelayHandshake { version, takes_over, .. } = handshake;
             info!(relay.version = %version, takes_over, "making room for another server");
             gives_way.cancel();
             return Err(HttpError::Stopping);
         }
+        let RelayHandshake { folder, auto_index, is_greeted, client, .. } = handshake;
         let place = folder.map(|folder| {
             Arc::new(ClientFolder {
                 auto_index: auto_index && is_owner,
@@ -222,20 +224,11 @@ pub fn name_ingest_command(shown: &str) -> String {
     }
 }
 
-/// Returns whether a version such as `1.10.0` is higher than another. An invalid version is not.
-fn is_newer(version: &str, than: &str) -> bool {
-    let numbers = |version: &str| {
-        let parts = version.split('.').map(|part| part.parse().ok());
-        parts.collect::<Option<Vec<u64>>>()
-    };
-    numbers(version).zip(numbers(than)).is_some_and(|(version, than)| version > than)
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::{is_newer, name_ingest_command, quote_path};
+    use super::{name_ingest_command, quote_path};
 
     #[test]
     fn the_name_of_a_folder_gives_no_orders() {
@@ -246,19 +239,5 @@ mod tests {
             name_ingest_command(&quote_path(Path::new("/src/my-app"))),
             "`codeinfo ingest /src/my-app`"
         );
-    }
-
-    #[test]
-    fn versions_are_compared_by_number() {
-        for (version, than, wanted) in [
-            ("0.2.0", "0.1.9", true),
-            ("0.10.0", "0.9.0", true),
-            ("0.1.0", "0.1.0", false),
-            ("0.1.0", "0.2.0", false),
-            ("", "0.1.0", false),
-            ("1.0.0-rc1", "0.1.0", false),
-        ] {
-            assert_eq!(is_newer(version, than), wanted, "{version} {than}");
-        }
     }
 }

@@ -1,5 +1,5 @@
-//! Finds the server of the data folder for a relay, or starts one; of several relays, one starts
-//! it.
+//! `codeinfo stdio`: relays standard streams to the server of the data folder, and starts one if none
+//! runs.
 
 use std::{
     env,
@@ -11,8 +11,13 @@ use std::{
 };
 
 use codeinfo_core::{error::format_error_chain, task::Tasks};
-use codeinfo_server::relay::{ReachableServer, ServerLocator};
-use codeinfo_store::LockHolder;
+use codeinfo_server::{
+    mcp_http::RelayHandshake,
+    relay::{ReachableServer, ServerLocator, run_relay},
+    takeover::{RelayPlan, START_TIMEOUT, plan_relay},
+};
+use codeinfo_store::{LockHolder, find_lock_holder};
+use codeinfo_worktree::git::find_repository;
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
     process::{Child, Command},
@@ -20,69 +25,79 @@ use tokio::{
 };
 use tracing::warn;
 
+use super::{home_folder, owner_key};
 use crate::{
     app::make_private,
+    cli::StdioCommand,
     config::{Config, HANDOVER},
 };
 
-/// Lock file of the relay that starts a server, held until the server announces its address.
+/// Lock file of the process that starts a server, held until the server announces its address.
 const STARTING: &str = "lock.starting";
 /// Output of a server that a relay started; [`FORMER_LOG`] has that of the start before.
 const LOG: &str = "server.log";
 const FORMER_LOG: &str = "server.log.1";
 /// Bytes at the end of the log in which the reason of a failed start is looked for.
 const REASON_BYTES: usize = 2000;
-/// Maximum time until a server announces its address. Opening a large index takes seconds.
-pub(super) const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum time that another command uses the data folder, or a server stops, before the relay
-/// reports it.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) const WAIT: Duration = Duration::from_millis(5);
 
-/// The one server of a data folder.
-pub(super) struct ElectedServer<'a> {
-    pub(super) config: &'a Config,
-    /// True for raw search instead of the question server.
-    pub(super) search: bool,
-    /// Owner of the task that notices the end of a server.
-    pub(super) tasks: Tasks,
+/// Relays standard streams to the server of the data folder.
+pub(super) async fn run_stdio_relay(asked: &StdioCommand, config: &Config) -> io::Result<()> {
+    let working_dir = env::current_dir().ok();
+    let home = home_folder();
+    let folder = working_dir.and_then(|folder| find_repository(&folder, home.as_deref()));
+    let auto_index = asked.auto_index || config.relays.auto_index;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let own = RelayHandshake { version, folder, auto_index, ..RelayHandshake::default() };
+    let tasks = Tasks::default();
+    let servers = DataDirServer { config, search: asked.search, tasks: tasks.clone() };
+    run_relay(&servers, own, home.as_deref(), config.http.max_body_bytes, &tasks).await
 }
 
-impl ServerLocator for ElectedServer<'_> {
+/// The one server of a data folder.
+struct DataDirServer<'a> {
+    config: &'a Config,
+    /// True for raw search instead of the question server.
+    search: bool,
+    /// Owner of the task that notices the end of a server.
+    tasks: Tasks,
+}
+
+impl ServerLocator for DataDirServer<'_> {
     fn reach_server(&self) -> BoxFuture<'_, Result<ReachableServer, String>> {
         self.reach_or_start().boxed()
     }
 }
 
-impl ElectedServer<'_> {
+impl DataDirServer<'_> {
     async fn reach_or_start(&self) -> Result<ReachableServer, String> {
         let folder = &self.config.data_dir;
         make_private(folder).await.map_err(|error| describe_unusable_path(folder, &error))?;
         let began = Instant::now();
         loop {
-            let holder = codeinfo_store::find_lock_holder(folder)
-                .map_err(|error| format_error_chain(&error))?;
-            if let Some(reached) = holder.as_ref().and_then(|holder| self.check_holder(holder)) {
-                return Ok(reached);
-            }
-            match (holder, began.elapsed()) {
-                (None, _) => {
-                    if let Some(starting) = try_lock_start(folder)? {
+            let holder = find_holder(folder)?;
+            match plan_relay(holder.as_ref(), self.search, began.elapsed()) {
+                RelayPlan::Connect(url) => {
+                    warn_of_other_version(url, holder.as_ref());
+                    return Ok(ReachableServer {
+                        url: url.to_owned(),
+                        key: owner_key(self.config),
+                    });
+                }
+                RelayPlan::Start => {
+                    if let Some(start_lock) = try_lock_start(folder)? {
                         self.start_server().await?;
-                        drop(starting);
+                        drop(start_lock);
                         continue;
                     }
                 }
-                // While another relay starts a server, only `START_TIMEOUT` applies.
-                (Some(LockHolder { pid, .. }), waited)
-                    if waited >= BUSY_TIMEOUT && try_lock_start(folder)?.is_some() =>
-                {
+                RelayPlan::FailBusy(pid) if try_lock_start(folder)?.is_some() => {
                     return Err(format!(
                         "another command (process {pid}) uses `{}`; try again when it has ended",
                         folder.display()
                     ));
                 }
-                (Some(_), _) => {}
+                RelayPlan::FailBusy(_) | RelayPlan::Wait => {}
             }
             if began.elapsed() >= START_TIMEOUT {
                 return Err("another process starts a server and does not get ready".to_owned());
@@ -91,39 +106,18 @@ impl ElectedServer<'_> {
         }
     }
 
-    /// Returns the address of a server, once it is announced.
-    fn check_holder(&self, holder: &LockHolder) -> Option<ReachableServer> {
-        let announced = if self.search { &holder.main_url } else { &holder.mcp_url };
-        let url = announced.clone()?;
-        let own = env!("CARGO_PKG_VERSION");
-        let announced_version = holder.version.as_deref();
-        if announced_version != Some(own) {
-            let version = announced_version.unwrap_or("an older version");
-            warn!(
-                "the server at {url} is {version} and this is {own}; stop it (process {}) to use this one",
-                holder.pid
-            );
-        }
-        Some(ReachableServer { url, key: super::owner_key(self.config) })
-    }
-
     /// Starts a server and waits until it announces its address.
     async fn start_server(&self) -> Result<(), String> {
         let folder = &self.config.data_dir;
         // Another relay may have started one before this one got the lock.
-        if codeinfo_store::find_lock_holder(folder)
-            .map_err(|error| format_error_chain(&error))?
-            .is_some()
-        {
+        if find_holder(folder)?.is_some() {
             return Ok(());
         }
         let mut child =
             self.spawn_server().map_err(|error| format!("cannot start a server: {error}"))?;
         let began = Instant::now();
         while began.elapsed() < START_TIMEOUT {
-            let holder = codeinfo_store::find_lock_holder(folder)
-                .map_err(|error| format_error_chain(&error))?;
-            if holder.is_some_and(|holder| holder.main_url.is_some()) {
+            if find_holder(folder)?.is_some_and(|holder| holder.main_url.is_some()) {
                 // The server outlives this process; until then, a task notices its end.
                 self.tasks.spawn(async move { drop(child.wait().await) });
                 return Ok(());
@@ -132,8 +126,7 @@ impl ElectedServer<'_> {
                 Ok(None) => sleep(WAIT).await,
                 Ok(Some(status)) => {
                     // Another process started a server first.
-                    if codeinfo_store::find_lock_holder(folder).is_ok_and(|holder| holder.is_some())
-                    {
+                    if find_holder(folder).is_ok_and(|holder| holder.is_some()) {
                         return Ok(());
                     }
                     return Err(format!(
@@ -209,7 +202,7 @@ fn detach_process(command: &mut Command) {
 #[cfg(not(any(unix, windows)))]
 fn detach_process(_: &mut Command) {}
 
-/// Acquires the right to start a server, unless another process has it.
+/// Acquires the lock of starting a server, unless another process has it.
 pub(super) fn try_lock_start(folder: &Path) -> Result<Option<File>, String> {
     let path = folder.join(STARTING);
     let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
@@ -218,6 +211,21 @@ pub(super) fn try_lock_start(folder: &Path) -> Result<Option<File>, String> {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(describe_unusable_path(&path, &error)),
+    }
+}
+
+fn find_holder(folder: &Path) -> Result<Option<LockHolder>, String> {
+    find_lock_holder(folder).map_err(|error| format_error_chain(&error))
+}
+
+fn warn_of_other_version(url: &str, holder: Option<&LockHolder>) {
+    let own = env!("CARGO_PKG_VERSION");
+    let Some(LockHolder { pid, version, .. }) = holder else { return };
+    if version.as_deref() != Some(own) {
+        let version = version.as_deref().unwrap_or("an older version");
+        warn!(
+            "the server at {url} is {version} and this is {own}; stop it (process {pid}) to use this one"
+        );
     }
 }
 
