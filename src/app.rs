@@ -1,7 +1,6 @@
 //! Puts the parts together, starts both listeners, and stops everything in order.
 
-mod open;
-mod toolkits;
+mod services;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -14,19 +13,16 @@ use codeinfo_chat::{
     Chat,
     archive::{ArchiveError, ConversationArchive, ConversationOwners},
 };
-use codeinfo_codex::Codex;
-use codeinfo_core::{atomic, task::Tasks, telemetry::ServerMetrics};
+use codeinfo_core::{atomic, task::Tasks};
 use codeinfo_credentials::{CredentialError, CredentialStore, ProcessKey};
-use codeinfo_embed::{EmbedError, Embedder, StaticModel};
+use codeinfo_embed::EmbedError;
 use codeinfo_http::{Listener, ServerActivity};
 use codeinfo_ingest::Ingest;
 use codeinfo_mcp::SchemaError;
-use codeinfo_search::{Search, evidence::Evidence};
 use codeinfo_server::{
     api::{self, Api, TurnRegistry},
     gate::{self, GateCredentials},
     mcp::McpApi,
-    mcp_http::RelayServices,
 };
 use codeinfo_store::{DataDirLock, LockHolder, OnMismatch, Store, StoreError};
 use codeinfo_worktree::private_places::PrivatePlaces;
@@ -34,7 +30,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use self::open::open_store_and_embedder;
+use self::services::{build_services, open_store_and_embedder};
 use crate::{config::Config, documents::find_document};
 
 /// Visibility of the server to other processes, through the data folder.
@@ -262,8 +258,6 @@ impl Server {
     }
 }
 
-type StoreAndEmbedder = (Store, Arc<dyn Embedder>);
-
 /// Starts repairs of damaged roots and the watching of files, if the settings ask for them.
 fn start_index_upkeep(config: &Config, on_mismatch: OnMismatch, ingest: &Ingest) {
     // `--reembed` indexes discarded roots itself and repairs the roots that it could not reach.
@@ -273,68 +267,6 @@ fn start_index_upkeep(config: &Config, on_mismatch: OnMismatch, ingest: &Ingest)
     if config.watch {
         ingest.keep_current();
     }
-}
-
-fn build_services(
-    config: &Config,
-    opened: &StoreAndEmbedder,
-    vault: &CredentialStore,
-    turns: TurnRegistry,
-    main_url: &str,
-    mcp_port: u16,
-    groups: &TaskGroups,
-) -> Result<api::ApiServices, StartError> {
-    let (store, embedder) = opened;
-    let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
-    let search_url = format!("{main_url}/mcp");
-    let work = groups.services.clone();
-    let metrics = ServerMetrics::default();
-    let model = StaticModel::load()?;
-    let below =
-        toolkits::ToolkitDependencies { codex: &codex, store, vault, model, metrics: &metrics };
-    let gateway = toolkits::build_gateway(
-        config,
-        below,
-        main_url.to_owned(),
-        work.clone(),
-        groups.adapters.clone(),
-    )?;
-    let chat = Chat::new(codex.clone(), &config.codex, search_url, store.clone(), work.clone())
-        .with_path_map(config.path_map.clone())
-        .with_turn_metrics(metrics.turns.clone())
-        .with_toolkits(gateway.clone());
-    let ingest = Ingest::new(store.clone(), Arc::clone(embedder), config.ingest, work.clone())
-        .shown_as(config.path_map.clone())
-        .with_private_places(private_places(config))
-        .choosing_in(config.page.folder_roots.clone())
-        .with_joining_worktrees(config.relays.auto_index);
-    let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
-    Ok(api::ApiServices {
-        relays: RelayServices::new(
-            chat.clone(),
-            ingest.clone(),
-            config.path_map.clone(),
-            work,
-            gives_way,
-        ),
-        chat,
-        turns,
-        failures: ingest.failures(),
-        ingest,
-        search: Search::new(store.clone(), Arc::clone(embedder), config.path_map.clone()),
-        evidence: Evidence::new(store.clone(), config.path_map.clone()),
-        store: store.clone(),
-        embedder: Arc::clone(embedder),
-        codex,
-        path_map: config.path_map.clone(),
-        page: config.page.clone(),
-        settings: config.settings.clone(),
-        mcp_port,
-        metrics,
-        vault: vault.clone(),
-        gateway,
-        find_document,
-    })
 }
 
 /// Returns the places that no run may index. An unset folder of Codex has its default.

@@ -4,36 +4,80 @@
 //! command, so that everything works in the same way. `doctor` also starts one with a store that
 //! cannot be opened, to check the remaining parts.
 
+mod access;
 mod answer;
 mod args;
-mod citations;
+mod check;
 mod client;
-mod docs;
 mod doctor;
-mod error;
-mod explain;
 mod ingest;
-mod open;
 mod print;
 mod repos;
 mod search;
-mod token;
 mod toolkits;
 
+use codeinfo_citations::DocumentError;
+use codeinfo_ingest::RunState;
+
+pub use crate::documents::print_docs;
+pub use access::open_page;
 pub use args::{
     CheckCommand, CliArguments, CliCommand, HookCommand, SearchCommand, StdioCommand,
     SwitchArgument, ToolkitsCommand, generate_completions,
 };
-pub use citations::{CheckOutcome, check_citations};
+pub use check::{CheckOutcome, check_citations};
 pub use client::ApiClient;
-pub use docs::print_docs;
 pub use doctor::{print_check, print_remark};
-pub use error::CliError;
-pub use explain::explain_paths;
-pub use ingest::{ingest_for_search, ingest_served_folders, reembed_all};
-pub use open::open_page;
+pub use ingest::{explain_paths, ingest_for_search, ingest_served_folders, reembed_all};
+pub(crate) use print::{align_columns, single_line};
 pub use print::{print_line, print_note, replace_control_characters, resolve_reference};
 pub use toolkits::create_toolkits_file;
+
+/// Failure of a command, in words for the person who typed it.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The server could not be reached or closed the connection.
+    #[error("cannot talk to the server at {url}: {reason}")]
+    Unreachable { url: String, reason: String },
+    #[error("{message}")]
+    Refused { code: String, message: String },
+    #[error("cannot use the path `{path}`: {source}")]
+    Path {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    /// A name or description was given for several folders.
+    #[error("`--name` and `--description` need a single folder")]
+    SeveralFolders,
+    /// An ingest run did not complete.
+    #[error("indexing `{path}` ended as {state}: {reason}")]
+    Run { path: String, state: RunState, reason: String },
+    #[error("no answer ({code}): {message}")]
+    Unanswered { code: String, message: String },
+    /// The person pressed Ctrl-C.
+    #[error("the question was stopped")]
+    Interrupted,
+    /// No server runs whose page could be opened.
+    #[error("no server runs on this DATA_DIR; start it with `codeinfo serve`")]
+    NoServer,
+    /// A check failed; the details are already printed.
+    #[error("some checks failed")]
+    Checks,
+    #[error("cannot check `{path}`: {reason}")]
+    Unreadable { path: String, reason: String },
+    /// The arguments are invalid.
+    #[error("{0}")]
+    Usage(String),
+    /// A reply has an unexpected form.
+    #[error("the server replied something else than expected: {0}")]
+    Reply(#[from] serde_json::Error),
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// The terminal cannot be written.
+    #[error("cannot write to the terminal: {0}")]
+    Terminal(#[from] std::io::Error),
+}
 
 /// Runs one command against the server at `client`.
 pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError> {
@@ -53,9 +97,9 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
             answer::ask_question(client, &body, json).await
         }
         CliCommand::Repos { json } => repos::list_repos(client, json).await,
-        CliCommand::Remove { name } => print::remove_repository(client, &name).await,
+        CliCommand::Remove { name } => repos::remove_repository(client, &name).await,
         CliCommand::Mcp(asked) => toolkits::run_toolkits_command(client, asked).await,
-        CliCommand::Token(asked) => token::run_token_command(client, asked).await,
+        CliCommand::Token(asked) => access::run_token_command(client, asked).await,
         CliCommand::Doctor => doctor::check_server(client).await,
         // These commands ran before, because they need no server.
         CliCommand::Check(_)

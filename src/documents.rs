@@ -1,4 +1,8 @@
-//! Documents for users, which are built into the program.
+//! Documents for users, which are built into the program, and `codeinfo docs`, which prints them.
+
+use std::path::Path;
+
+use crate::cli::{CliError, align_columns, print_line, single_line};
 
 /// Includes pages of `docs/` by name.
 macro_rules! pages {
@@ -8,7 +12,7 @@ macro_rules! pages {
 }
 
 /// The pages for users by name.
-pub(crate) const PAGES: [(&str, &str); 18] = pages! {
+const PAGES: [(&str, &str); 18] = pages! {
     "capacity", "check", "clients", "codex", "containers", "embedding", "failures", "http-api",
     "indexing", "install", "mcp", "packages", "page", "page-api", "qdrant", "settings", "stdio",
     "toolkits"
@@ -18,15 +22,36 @@ pub(crate) fn find_document(name: &str) -> Option<&'static str> {
     PAGES.iter().find(|(page, _)| *page == name).map(|(_, text)| *text)
 }
 
-pub(crate) fn find_title(text: &str) -> &str {
+fn find_title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+}
+
+/// Prints a page as Markdown, or the names and titles of all pages.
+///
+/// # Errors
+///
+/// The name is unknown, or standard output cannot be written.
+pub fn print_docs(name: Option<&str>) -> Result<(), CliError> {
+    let Some(name) = name else {
+        let rows = PAGES.map(|(name, text)| [name.to_owned(), find_title(text).to_owned()]);
+        return align_columns(&rows).iter().try_for_each(|row| print_line(row));
+    };
+    // Also accepts the name of the file, as in links between pages.
+    let stem = Path::new(name).file_stem().unwrap_or_default();
+    match stem.to_str().and_then(find_document) {
+        Some(text) => print_line(text.trim_end()),
+        None => Err(CliError::Usage(format!(
+            "there is no page `{}`; `codeinfo docs` lists the pages",
+            single_line(name)
+        ))),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use std::fs;
 
-    use super::{PAGES, find_title};
+    use super::*;
 
     /// Pages for contributors, which the program does not print; folders below `docs/` are for them as well.
     const FOR_BUILDERS: [&str; 2] = ["development", "glossary"];

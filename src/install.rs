@@ -5,21 +5,13 @@
 
 mod args;
 mod change;
-mod choices;
 mod client_file;
 mod clients;
 mod content;
 mod edit;
-mod entry;
-mod error;
-mod file;
-mod instructions;
-mod launch;
+mod messages;
 mod places;
 mod record;
-mod state;
-mod sub_agent;
-mod talk;
 
 use std::{
     ffi::OsStr,
@@ -29,20 +21,19 @@ use std::{
 
 pub use args::{InstallCommand, UninstallCommand};
 pub use clients::SupportedClient;
-pub use error::InstallError;
+pub use messages::{InstallError, ask_person};
 pub use places::{HostPlatform, UserFolders, find_program};
-pub use talk::ask_person;
 
 use self::{
+    args::{InstallChoices, has_hook},
     change::ChangePlan,
-    choices::InstallChoices,
-    client_file::{ClientFile, FileReaders},
+    client_file::{ClientFile, FileReaders, contains_server},
     clients::{CLIENTS, EntryConnection, LaunchContext},
-    content::FileContent,
-    entry::EntryMembers,
-    launch::ProgramLaunch,
-    state::InstallState,
-    talk::print_line,
+    content::{FileContent, find_documents},
+    edit::EntryMembers,
+    messages::print_line,
+    places::{ProgramLaunch, find_launch, shell_line},
+    record::InstallState,
 };
 use crate::config::Config;
 
@@ -65,9 +56,8 @@ pub fn install_clients(
         let names: Vec<&str> = clients.iter().map(|client| client.name).collect();
         print_line(&format!("found: {}", names.join(", ")))?;
     }
-    let launch =
-        launch::find_launch(&exe, &config.codex.path, LaunchContext::Terminal, places.platform);
-    let can_hook = launch::shell_line(&launch, "hook", places.platform).is_some();
+    let launch = find_launch(&exe, &config.codex.path, LaunchContext::Terminal, places.platform);
+    let can_hook = shell_line(&launch, "hook", places.platform).is_some();
     let state = InstallState::load(&config.data_dir);
     let choices = InstallChoices::ask_open_choices(asked, &clients, &places, can_hook, state)?;
     let installer = ClientInstaller { asked, config, places, exe, choices };
@@ -116,11 +106,7 @@ pub fn list_found_clients(config: &Config) -> Result<Vec<(&'static str, bool)>, 
 
 /// Returns whether a file of a client contains CodeInfo as a server.
 fn is_set_up(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
-    client.server_files(places).iter().any(|path| {
-        let text = file::read_file(path).ok().and_then(|found| found.text).unwrap_or_default();
-        let without = edit::remove_server(client.syntax, client.section, &text);
-        without.is_ok_and(|without| without != text)
-    })
+    client.server_files(places).iter().any(|path| contains_server(client, path))
 }
 
 /// Returns the settings of this shell that select the index or Codex.
@@ -190,7 +176,7 @@ fn plan_instructions(
     plan: &mut ChangePlan<'_>,
     plan_document: impl Fn(&mut ChangePlan<'_>, &str, &Path) -> Result<(), InstallError>,
 ) -> Result<(), InstallError> {
-    let (root, documents) = instructions::find_documents(Path::new("."))?;
+    let (root, documents) = find_documents(Path::new("."))?;
     for path in documents {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // The author of the repository controls where its links lead.
@@ -316,12 +302,11 @@ impl ClientInstaller<'_> {
 
     /// Returns the command of the hook, if a person agreed to it now or earlier.
     fn hook_command(&self, client: &SupportedClient) -> Result<Option<String>, InstallError> {
-        let is_wanted =
-            self.choices.hook.unwrap_or_else(|| choices::has_hook(client, &self.places));
+        let is_wanted = self.choices.hook.unwrap_or_else(|| has_hook(client, &self.places));
         if !is_wanted || client.settings_file(&self.places).is_none() {
             return Ok(None);
         }
-        let line = launch::shell_line(&self.build_launch(client), "hook", self.places.platform);
+        let line = shell_line(&self.build_launch(client), "hook", self.places.platform);
         if line.is_none() {
             print_line(&format!(
                 "{}: no reminder with each prompt: a runner such as npx or uvx takes seconds to start CodeInfo",
@@ -333,7 +318,7 @@ impl ClientInstaller<'_> {
 
     fn build_launch(&self, client: &SupportedClient) -> ProgramLaunch {
         let path = &self.config.codex.path;
-        launch::find_launch(&self.exe, path, client.started_from, self.places.platform)
+        find_launch(&self.exe, path, client.started_from, self.places.platform)
     }
 
     fn build_entry(&self, client: &SupportedClient) -> Result<EntryMembers, InstallError> {

@@ -1,7 +1,6 @@
 //! `codeinfo service`: starts the server with a person's sessions, by systemd or launchd.
 
-mod launchd;
-mod systemd;
+mod managers;
 
 use std::{
     io::{self, Write},
@@ -131,8 +130,8 @@ pub async fn run_service_command(
     let environment = &config.codex.environment;
     let places = UserFolders::new(HostPlatform::HERE, environment).ok_or(InstallError::Homeless)?;
     let manager = match HostPlatform::HERE {
-        HostPlatform::Linux => systemd::build_manager(&places),
-        HostPlatform::MacOs => launchd::build_manager(&places),
+        HostPlatform::Linux => managers::build_systemd(&places),
+        HostPlatform::MacOs => managers::build_launchd(&places),
         HostPlatform::Windows => {
             let hint = "have the Task Scheduler run `codeinfo serve` at log on";
             return Err(ServiceCommandError::NoManager { manager: "systemd or launchd", hint });

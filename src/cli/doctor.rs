@@ -7,7 +7,7 @@ use codeinfo_server::replies::{ExcludedRepo, HealthReply, IngestedRepos, Sandbox
 use codeinfo_toolkits::{ToolDirectory, connection::ToolkitState};
 use serde_json::Value;
 
-use super::{ApiClient, CliError, print};
+use super::{ApiClient, CliError, print, repos::explain_gone};
 
 /// Maximum time for parts to answer: a service loads its model at the first request.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -70,7 +70,7 @@ async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
         let name = print::single_line(&repo.name);
         let path = print::single_line(&repo.path.to_string_lossy());
         if repo.folder_gone {
-            print_remark(&format!("{name} ({path})"), &print::explain_gone(&repo))?;
+            print_remark(&format!("{name} ({path})"), &explain_gone(&repo))?;
             continue;
         }
         let files = print::count_things(repo.counts.files, "file");

@@ -6,11 +6,10 @@ use std::{
 };
 
 use codeinfo_core::plain_name;
-use codeinfo_server::replies::IngestedRepo;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{ApiClient, CliError};
+use super::CliError;
 pub(super) use codeinfo_core::count_things;
 
 pub fn print_line(text: &str) -> Result<(), CliError> {
@@ -88,7 +87,7 @@ pub(super) fn print_json(value: &Value) -> Result<(), CliError> {
 }
 
 /// Aligns rows of cells as lines with columns.
-pub(super) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
+pub(crate) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
     };
@@ -114,7 +113,7 @@ pub(super) fn shorten_text(text: &str, max_chars: usize) -> String {
 }
 
 /// Returns an untrusted name or path as one line.
-pub(super) fn single_line(name: &str) -> String {
+pub(crate) fn single_line(name: &str) -> String {
     plain_name(name, usize::MAX)
 }
 
@@ -126,19 +125,6 @@ pub(super) fn scope_parameter(repository: Option<String>) -> Option<(String, Str
     };
     let named = repository.map(|name| ("repository".to_owned(), name));
     named.or_else(here)
-}
-
-/// Returns advice for a repository whose folder is gone.
-pub(super) fn explain_gone(repo: &IngestedRepo) -> String {
-    format!(
-        "the folder is gone: if it was moved, `codeinfo ingest` where it is now, then `codeinfo remove {}`",
-        single_line(&repo.name)
-    )
-}
-
-pub(super) async fn remove_repository(client: &ApiClient, name: &str) -> Result<(), CliError> {
-    client.post::<Value>(&["ingest", "remove", &resolve_reference(name)], &json!({})).await?;
-    print_line(&format!("removed {name} from the index"))
 }
 
 /// Resolves a repository typed by a person to the name or path that the server knows. Names contain

@@ -1,14 +1,15 @@
-//! Lists the indexed repositories in columns, one a line.
+//! Lists the indexed repositories in columns, one a line, and removes them.
 
 use std::{collections::HashMap, io::IsTerminal};
 
 use codeinfo_server::replies::{IngestedRepo, IngestedRepos, RepoAdditions};
+use serde_json::{Value, json};
 
 use super::{
     ApiClient, CliError,
     print::{
-        align_columns, count_things, explain_gone, format_time, print_json, print_line, print_note,
-        single_line,
+        align_columns, count_things, format_time, print_json, print_line, print_note,
+        resolve_reference, single_line,
     },
 };
 
@@ -75,4 +76,17 @@ fn describe_repo(repo: &IngestedRepo) -> RepoCells {
         indexed.unwrap_or_else(|| "never completed".to_owned()),
         host.unwrap_or_default() + &single_line(&repo.path.to_string_lossy()),
     ]
+}
+
+pub(super) async fn remove_repository(client: &ApiClient, name: &str) -> Result<(), CliError> {
+    client.post::<Value>(&["ingest", "remove", &resolve_reference(name)], &json!({})).await?;
+    print_line(&format!("removed {name} from the index"))
+}
+
+/// Returns advice for a repository whose folder is gone.
+pub(super) fn explain_gone(repo: &IngestedRepo) -> String {
+    format!(
+        "the folder is gone: if it was moved, `codeinfo ingest` where it is now, then `codeinfo remove {}`",
+        single_line(&repo.name)
+    )
 }

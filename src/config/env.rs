@@ -1,12 +1,10 @@
 //! Reads the environment; no other module does.
 
-mod embedding;
+mod codex;
 mod handover;
-mod listed;
-mod page;
-mod qdrant;
-mod raw;
-mod toolkits;
+mod listeners;
+mod services;
+mod settings;
 
 use std::{
     ffi::OsString,
@@ -15,20 +13,18 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_codex::{
-    ApprovalPolicy, CodexSettings, EFFORTS, OtherVariables, SandboxMode, WebSearchMode,
-};
+use codeinfo_codex::OtherVariables;
 use codeinfo_core::{
     PathMap, Secret,
     telemetry::{LogFormat, LogSettings},
 };
-use codeinfo_http::{AllowedNames, HttpSettings};
+use codeinfo_http::AllowedNames;
 use codeinfo_ingest::IngestSettings;
 use codeinfo_store::EmbeddedStoreSettings;
 use serde::{Deserialize, de::IntoDeserializer};
 
 pub use self::handover::{VARIABLE as HANDOVER, hide_keys};
-use self::raw::RawSettings;
+use self::settings::RawSettings;
 use super::{Config, RelaySettings};
 
 /// Invalid setting, in one line that names the variable.
@@ -43,8 +39,6 @@ pub enum ConfigError {
 
 /// Maximum time in seconds, a year. Much longer times could not be added to the current time.
 const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
-/// Maximum silence in a long reply in milliseconds, an hour.
-const MAX_KEEP_ALIVE_MS: u64 = 60 * 60 * 1000;
 /// Maximum count; a higher one exceeds the capacity of semaphores.
 const MAX_BOUND: usize = u32::MAX as usize;
 
@@ -87,7 +81,7 @@ pub fn from_pairs(
     let set: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
     let environment = OtherVariables::new(set.iter().cloned());
     let mut config = build_config(envy::from_iter(set.iter().cloned())?, path)?;
-    config.settings = listed::list_settings(&set, &config);
+    config.settings = settings::list_settings(&set, &config);
     config.codex.environment = environment;
     Ok(config)
 }
@@ -113,51 +107,35 @@ fn build_config(raw: RawSettings, path: OsString) -> Result<Config, ConfigError>
             .map(|(server, client)| PathMap::new(server, client))
             .unwrap_or_default(),
         guard: AllowedNames {
-            hosts: list_allowed_hosts(&raw.allowed_hosts, host),
-            origins: to_lowercase_names(&raw.allowed_origins),
+            hosts: listeners::list_allowed_hosts(&raw.allowed_hosts, host),
+            origins: listeners::to_lowercase_names(&raw.allowed_origins),
         },
-        http: parse_http_settings(&raw)?,
+        http: listeners::parse_http_settings(&raw)?,
         ingest: parse_ingest_settings(&raw)?,
-        watch: parse_choice("WATCH", raw.watch.as_ref(), SwitchSetting::Off)? == SwitchSetting::On,
-        conversations_kept: page::conversations_kept(raw.conversations_kept)?,
-        page: page::parse_page_settings(&raw)?,
+        watch: is_on("WATCH", raw.watch.as_ref(), false)?,
+        conversations_kept: listeners::conversations_kept(raw.conversations_kept)?,
+        page: listeners::parse_page_settings(&raw)?,
         relays: RelaySettings {
-            auto_index: parse_choice("AUTO_INDEX", raw.auto_index.as_ref(), SwitchSetting::Off)?
-                == SwitchSetting::On,
+            auto_index: is_on("AUTO_INDEX", raw.auto_index.as_ref(), false)?,
             idle_exit: parse_seconds("IDLE_EXIT_SECS", raw.idle_exit_secs, 600)?,
             until_idle: false,
         },
         handed: Vec::new(),
         settings: Vec::new(),
         store: EmbeddedStoreSettings { seal_chunks: 4096, background_merge: true, repairs: true },
-        qdrant: qdrant::parse_qdrant_settings(&raw)?,
-        embedding: embedding::parse_embedding_settings(&raw)?,
+        qdrant: services::parse_qdrant_settings(&raw)?,
+        embedding: services::parse_embedding_settings(&raw)?,
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
         log: LogSettings {
             level: raw.log_level.clone().unwrap_or_else(|| "info".to_owned()),
             chosen: raw.log_level.is_some(),
             format: parse_choice("LOG_FORMAT", raw.log_format.as_ref(), LogFormat::Text)?,
         },
-        toolkits: toolkits::parse_toolkit_settings(&raw)?,
-        auth_required: toolkits::auth_required(&raw, host)?,
-        secret_key: toolkits::secret_key(&raw)?,
-        codex: parse_codex_settings(raw, path, &data_dir)?,
+        toolkits: codex::parse_toolkit_settings(&raw)?,
+        auth_required: listeners::auth_required(&raw, host)?,
+        secret_key: codex::secret_key(&raw)?,
+        codex: codex::parse_codex_settings(raw, path, &data_dir)?,
         data_dir,
-    })
-}
-
-fn parse_http_settings(raw: &RawSettings) -> Result<HttpSettings, ConfigError> {
-    Ok(HttpSettings {
-        max_body_bytes: parse_positive("MAX_BODY_BYTES", raw.max_body_bytes, 1024 * 1024)?,
-        max_connections: parse_positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
-        max_batch: parse_positive("MAX_BATCH", raw.max_batch, 64)?,
-        max_result_bytes: parse_positive("MCP_RESULT_BYTES", raw.mcp_result_bytes, 16_000)?,
-        lists_away: parse_choice("MCP_LIST_AWAY", raw.mcp_list_away.as_ref(), SwitchSetting::Off)?
-            == SwitchSetting::On,
-        first_byte_timeout: Duration::from_secs(10),
-        read_timeout: parse_seconds("READ_TIMEOUT_SECS", raw.read_timeout_secs, 120)?,
-        write_timeout: parse_seconds("WRITE_TIMEOUT_SECS", raw.write_timeout_secs, 30)?,
-        keep_alive: keep_alive(raw.keep_alive_ms.unwrap_or(10_000))?,
     })
 }
 
@@ -170,76 +148,6 @@ fn parse_ingest_settings(raw: &RawSettings) -> Result<IngestSettings, ConfigErro
     })
 }
 
-fn parse_codex_settings(
-    raw: RawSettings,
-    path: OsString,
-    data_dir: &std::path::Path,
-) -> Result<CodexSettings, ConfigError> {
-    let network = parse_choice("CODEX_NETWORK", raw.codex_network.as_ref(), SwitchSetting::On)?;
-    let shell = parse_choice("CODEX_SHELL", raw.codex_shell.as_ref(), SwitchSetting::On)?
-        == SwitchSetting::On;
-    let web_search =
-        parse_choice("CODEX_WEB_SEARCH", raw.codex_web_search.as_ref(), WebSearchMode::Live)?;
-    let private = parse_choice("CODEX_PRIVATE", raw.codex_private.as_ref(), SwitchSetting::Off)?
-        == SwitchSetting::On;
-    let sandbox =
-        parse_choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), SandboxMode::WorkspaceWrite)?;
-    if private && sandbox == SandboxMode::DangerFullAccess {
-        return Err(invalid_setting(
-            "CODEX_PRIVATE",
-            "needs a sandbox: with `CODEX_SANDBOX=danger-full-access` nothing keeps the model's shell \
-             from the network",
-        ));
-    }
-    Ok(CodexSettings {
-        no_proxy: [raw.no_proxy.as_deref(), Some("127.0.0.1,localhost,::1")]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(","),
-        bin: raw.codex_bin.map(bare_or_absolute).transpose()?,
-        path,
-        environment: OtherVariables::default(),
-        data_dir: data_dir.to_owned(),
-        home: raw.codex_home.map(|home| require_absolute("CODEX_HOME", home)).transpose()?,
-        workdir: match raw.codex_workdir {
-            Some(folder) => require_absolute("CODEX_WORKDIR", folder)?,
-            None => data_dir.join("codex-workdir"),
-        },
-        model: raw.codex_model,
-        effort: parse_effort(raw.codex_effort)?,
-        claim_check: parse_choice("CLAIM_CHECK", raw.claim_check.as_ref(), SwitchSetting::On)?
-            == SwitchSetting::On,
-        sandbox,
-        approval: parse_choice(
-            "CODEX_APPROVAL",
-            raw.codex_approval.as_ref(),
-            ApprovalPolicy::OnFailure,
-        )?,
-        shell,
-        network: network == SwitchSetting::On && !private,
-        web_search: if private { WebSearchMode::Disabled } else { web_search },
-        turn_timeout: parse_seconds("CODEX_TURN_TIMEOUT_SECS", raw.codex_turn_timeout_secs, 1800)?,
-        request_timeout: parse_seconds(
-            "CODEX_REQUEST_TIMEOUT_SECS",
-            raw.codex_request_timeout_secs,
-            60,
-        )?,
-        presence_ttl: parse_seconds("CODEX_PRESENCE_SECS", raw.codex_presence_secs, 30)?,
-        max_turns: parse_positive("CODEX_MAX_TURNS", raw.codex_max_turns, 16)?,
-        max_waiting: parse_positive("CODEX_MAX_WAITING", raw.codex_max_waiting, 64)?,
-    })
-}
-
-fn parse_effort(value: Option<String>) -> Result<String, ConfigError> {
-    let effort = value.map_or_else(|| "high".to_owned(), |text| text.trim().to_owned());
-    if EFFORTS.contains(&effort.as_str()) {
-        return Ok(effort);
-    }
-    let known = EFFORTS.join("`, `");
-    Err(invalid_setting("CODEX_EFFORT", &format!("is `{effort}`: expected one of `{known}`")))
-}
-
 fn platform_data_dir() -> Result<PathBuf, ConfigError> {
     directories::ProjectDirs::from("", "", "codeinfo")
         .map(|folders| folders.data_dir().to_owned())
@@ -248,14 +156,6 @@ fn platform_data_dir() -> Result<PathBuf, ConfigError> {
 
 pub fn current_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
-}
-
-/// Makes a path absolute. Keeps a bare name, which is searched on `PATH`.
-fn bare_or_absolute(bin: PathBuf) -> Result<PathBuf, ConfigError> {
-    if bin.components().count() == 1 && bin.is_relative() && !bin.starts_with(".") {
-        return Ok(bin);
-    }
-    to_absolute("CODEX_BIN", bin)
 }
 
 fn to_absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigError> {
@@ -279,20 +179,6 @@ fn require_absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, 
     Err(invalid_setting(variable, &reason))
 }
 
-fn to_lowercase_names(names: &[String]) -> Vec<String> {
-    names.iter().map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect()
-}
-
-/// Returns the host names for the listeners: the configured ones, and the bound address if it is
-/// specific. DNS rebinding cannot forge an address.
-fn list_allowed_hosts(names: &[String], bound: IpAddr) -> Vec<String> {
-    let mut hosts = to_lowercase_names(names);
-    if !bound.is_loopback() && !bound.is_unspecified() {
-        hosts.push(bound.to_string());
-    }
-    hosts
-}
-
 /// Parses a value of a closed set, with an error that names the variable, unlike that of `envy`.
 fn parse_choice<T: serde::de::DeserializeOwned>(
     variable: &'static str,
@@ -303,6 +189,16 @@ fn parse_choice<T: serde::de::DeserializeOwned>(
     let trimmed = text.trim();
     let read: Result<T, serde::de::value::Error> = T::deserialize(trimmed.into_deserializer());
     read.map_err(|error| invalid_setting(variable, &format!("is `{trimmed}`: {error}")))
+}
+
+/// Parses a switch.
+fn is_on(
+    variable: &'static str,
+    value: Option<&String>,
+    default: bool,
+) -> Result<bool, ConfigError> {
+    let default = if default { SwitchSetting::On } else { SwitchSetting::Off };
+    Ok(parse_choice(variable, value, default)? == SwitchSetting::On)
 }
 
 fn parse_positive(
@@ -326,14 +222,6 @@ fn parse_seconds(
         0 => Err(invalid_setting(variable, "must be at least 1 second")),
         MAX_SECONDS.. => Err(invalid_setting(variable, "must be less than a year")),
         value => Ok(Duration::from_secs(value)),
-    }
-}
-
-fn keep_alive(milliseconds: u64) -> Result<Duration, ConfigError> {
-    match milliseconds {
-        0 => Err(invalid_setting("KEEP_ALIVE_MS", "must be at least 1 millisecond")),
-        MAX_KEEP_ALIVE_MS.. => Err(invalid_setting("KEEP_ALIVE_MS", "must be less than an hour")),
-        value => Ok(Duration::from_millis(value)),
     }
 }
 

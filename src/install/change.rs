@@ -5,12 +5,10 @@ use std::path::Path;
 use codeinfo_core::error::format_error_chain;
 
 use super::{
+    client_file::{EditableFile, read_file, refuse_large, resolve_links},
     content::FileContent,
-    error::InstallError,
-    file::{self, EditableFile},
-    record::{ChangeRecord, OriginalContent, RecordFile},
-    state::InstallState,
-    talk::{ask_person, print_diff, print_line},
+    messages::{InstallError, ask_person, print_diff, print_line},
+    record::{ChangeRecord, InstallState, OriginalContent, RecordFile},
 };
 
 #[derive(Debug)]
@@ -144,7 +142,7 @@ impl<'a> ChangePlan<'a> {
 
     /// Returns whether an earlier command changed a file.
     pub(super) fn is_remembered(&self, path: &Path) -> bool {
-        let real_path = file::resolve_links(path).ok();
+        let real_path = resolve_links(path).ok();
         real_path.is_some_and(|path| RecordFile::new(self.data_dir, &path).load_record().is_some())
     }
 
@@ -160,7 +158,7 @@ impl<'a> ChangePlan<'a> {
         let old = known.text();
         let added = content.add_to(old).map_err(refused)?;
         let text = content.revoke_from(&added, known.is_permitted()).map_err(refused)?;
-        file::refuse_large(path, text.len() as u64)?;
+        refuse_large(path, text.len() as u64)?;
         let is_foreign = known.before.is_none() && !old.is_empty();
         if content.is_whole_file() && is_foreign && old != text {
             let shown = path.display();
@@ -213,7 +211,7 @@ impl<'a> ChangePlan<'a> {
 
     /// Reads a file as it will be after the changes planned before.
     fn inspect_file(&self, path: &Path) -> Result<KnownFile, InstallError> {
-        let mut found = file::read_file(path)?;
+        let mut found = read_file(path)?;
         let place = RecordFile::new(self.data_dir, &found.real_path);
         let record = place.load_record();
         let is_same = |change: &&PlannedChange| change.found.real_path == found.real_path;

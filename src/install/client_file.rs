@@ -1,10 +1,21 @@
-//! Files of a client, and those that several clients share by links.
+//! Files of a client, some of which several clients share by links. They are read within bounds, and
+//! replaced atomically with their mode and link preserved.
 
-use std::{mem::discriminant, path::PathBuf};
+use std::{
+    io,
+    mem::discriminant,
+    path::{Path, PathBuf},
+};
+
+use codeinfo_core::atomic::{self, FileAccess};
 
 use super::{
-    InstallError, SupportedClient, UserFolders, clients::CLIENTS, content::FileContent, edit,
-    entry::EntryMembers, file, state::InstallState, talk::print_line,
+    SupportedClient, UserFolders,
+    clients::CLIENTS,
+    content::FileContent,
+    edit::{self, EntryMembers},
+    messages::{InstallError, print_line},
+    record::InstallState,
 };
 
 /// File of a client with its content from CodeInfo.
@@ -114,10 +125,10 @@ impl FileReaders<'_> {
         client: &SupportedClient,
         file: &ClientFile,
     ) -> Option<&'static SupportedClient> {
-        let real_path = file::resolve_links(&file.path).ok()?;
+        let real_path = resolve_links(&file.path).ok()?;
         let is_same = |other: &ClientFile| {
             discriminant(&other.content) == discriminant(&file.content)
-                && file::resolve_links(&other.path).is_ok_and(|path| path == real_path)
+                && resolve_links(&other.path).is_ok_and(|path| path == real_path)
         };
         let mut others =
             CLIENTS.iter().filter(|other| other.id != client.id && self.reads_instructions(other));
@@ -128,13 +139,102 @@ impl FileReaders<'_> {
     /// Returns whether a client has lines and a sub-agent after the command.
     fn reads_instructions(&self, client: &SupportedClient) -> bool {
         let is_named = self.named.iter().any(|named| named.id == client.id);
-        let is_set_up = if is_named { self.is_install } else { has_server(client, self.places) };
+        let is_set_up = if is_named {
+            self.is_install
+        } else {
+            contains_server(client, &client.server_file(self.places))
+        };
         is_set_up && !self.state.without_instructions.contains(client.id)
     }
 }
 
-fn has_server(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
-    let found = file::read_file(&client.server_file(places)).ok();
-    let text = found.and_then(|found| found.text).unwrap_or_default();
+/// Returns whether a file of a client contains CodeInfo as a server.
+pub(super) fn contains_server(client: &SupportedClient, path: &Path) -> bool {
+    let text = read_file(path).ok().and_then(|found| found.text).unwrap_or_default();
     edit::remove_server(client.syntax, client.section, &text).is_ok_and(|without| without != text)
+}
+
+/// Maximum bytes of an edited file. Claude Code stores its history in the file of its servers.
+const MAX_BYTES: u64 = 8 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EditableFile {
+    /// Path of the client's file, or the target of a link in its place.
+    pub(super) path: PathBuf,
+    /// Path without links.
+    pub(super) real_path: PathBuf,
+    pub(super) is_linked: bool,
+    /// Text of the file; `None` if it does not exist.
+    pub(super) text: Option<String>,
+}
+
+/// Reads a file. Fails if the file could not be written afterwards.
+pub(super) fn read_file(path: &Path) -> Result<EditableFile, InstallError> {
+    let failed = |source| InstallError::for_file(path, source);
+    let real_path = resolve_links(path)?;
+    let is_linked = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(EditableFile {
+                path: path.to_owned(),
+                real_path,
+                is_linked: false,
+                text: None,
+            });
+        }
+        found => found.map_err(failed)?.is_symlink(),
+    };
+    let path = if is_linked { real_path.clone() } else { path.to_owned() };
+    let about = path.symlink_metadata().map_err(failed)?;
+    if about.is_file() {
+        refuse_large(&path, about.len())?;
+    }
+    if about.is_file() && about.permissions().readonly() {
+        return Err(InstallError::unfit_file(path, "is read-only"));
+    }
+    let bytes = atomic::read_if_exists(&path, FileAccess::AsUsual).map_err(failed)?;
+    let decoded = bytes.map(String::from_utf8).transpose();
+    let text = decoded.map_err(|_| InstallError::unfit_file(&path, "is not UTF-8"))?;
+    Ok(EditableFile { path, real_path, is_linked, text })
+}
+
+/// Refuses a file that is too large to be read again.
+pub(super) fn refuse_large(path: &Path, bytes: u64) -> Result<(), InstallError> {
+    if bytes <= MAX_BYTES {
+        return Ok(());
+    }
+    Err(InstallError::unfit_file(path, format!("is larger than {} MiB", MAX_BYTES >> 20)))
+}
+
+/// Returns the path of an existing or new file without links.
+pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, InstallError> {
+    let absolute =
+        std::path::absolute(path).map_err(|source| InstallError::for_file(path, source))?;
+    let is_there = |part: &&Path| part.symlink_metadata().is_ok();
+    let present = absolute.ancestors().find(is_there).unwrap_or(&absolute);
+    let mut real_path = present.canonicalize().map_err(|error| {
+        InstallError::unfit_file(present, format!("is a link to what cannot be opened: {error}"))
+    })?;
+    real_path.extend(absolute.strip_prefix(present).into_iter().flatten());
+    Ok(real_path)
+}
+
+impl EditableFile {
+    /// Writes `text` to the file, or removes the file, unless another program changed it meanwhile.
+    pub(super) fn replace_text(&self, text: Option<&str>) -> Result<(), InstallError> {
+        let failed = |source| InstallError::for_file(&self.path, source);
+        if read_file(&self.path)?.text != self.text {
+            let reason = "was changed by another program meanwhile; nothing was written to it";
+            return Err(InstallError::unfit_file(&self.path, reason));
+        }
+        let Some(text) = text else { return atomic::remove_file(&self.path).map_err(failed) };
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        atomic::create_folders(folder, FileAccess::AsUsual).map_err(failed)?;
+        atomic::replace_user_file(&self.path, text.as_bytes()).map_err(failed)
+    }
+
+    /// Returns the folders that must be created for the file.
+    pub(super) fn missing_folders(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = self.real_path.ancestors().skip(1);
+        folders.take_while(|folder| folder.symlink_metadata().is_err()).map(Path::to_owned)
+    }
 }

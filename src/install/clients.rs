@@ -7,13 +7,13 @@ use std::{
 };
 
 use super::{
-    entry::{
+    content::{CLAUDE_SUB_AGENT, GEMINI_SUB_AGENT, OPEN_CODE_SUB_AGENT, SUB_AGENT_FILE},
+    edit::{
         EntryMembers,
         EntryValue::{self, List, Number, Text, Yes},
         FileSyntax, TRUST,
     },
     places::{HostPlatform, UserFolders, find_program},
-    sub_agent,
 };
 
 /// Time that clients wait for an answer, if it can be set: the maximum duration of a turn.
@@ -86,162 +86,150 @@ pub(super) enum EntryConnection {
     Url(String),
 }
 
+/// What most clients have.
+const TYPICAL_CLIENT: SupportedClient = SupportedClient {
+    id: "",
+    name: "",
+    syntax: FileSyntax::Json,
+    section: "mcpServers",
+    started_from: LaunchContext::Terminal,
+    form: EntryForm::Plain,
+    folder: |places| places.in_home(""),
+    servers: &[],
+    instructions: None,
+    sub_agent: None,
+    programs: &[],
+};
+
 pub(super) static CLIENTS: [SupportedClient; 12] = [
     SupportedClient {
         id: "codex",
         name: "Codex",
         syntax: FileSyntax::Toml,
         section: "mcp_servers",
-        started_from: LaunchContext::Terminal,
         form: EntryForm::Codex,
         folder: |places| places.variable_or_home("CODEX_HOME", ".codex"),
         servers: &["config.toml"],
         instructions: Some("AGENTS.md"),
-        sub_agent: None,
         programs: &["codex"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "claude-code",
         name: "Claude Code",
-        syntax: FileSyntax::Json,
-        section: "mcpServers",
-        started_from: LaunchContext::Terminal,
         form: EntryForm::Claude,
         folder: |places| places.variable_or_home("CLAUDE_CONFIG_DIR", ".claude"),
         servers: &[".claude.json"],
         instructions: Some("CLAUDE.md"),
-        sub_agent: Some(sub_agent::CLAUDE),
+        sub_agent: Some(CLAUDE_SUB_AGENT),
         programs: &["claude"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "cursor",
         name: "Cursor",
-        syntax: FileSyntax::Json,
-        section: "mcpServers",
         started_from: LaunchContext::Desktop,
         form: EntryForm::Plain,
         folder: |places| places.in_home(".cursor"),
         servers: &["mcp.json"],
-        instructions: None,
-        sub_agent: None,
         programs: &["cursor", "cursor-agent"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "gemini",
         name: "Gemini CLI",
-        syntax: FileSyntax::Json,
-        section: "mcpServers",
-        started_from: LaunchContext::Terminal,
         form: EntryForm::Gemini,
         folder: |places| places.variable_or_home("GEMINI_CLI_HOME", "").join(".gemini"),
         servers: &["settings.json"],
         instructions: Some("GEMINI.md"),
-        sub_agent: Some(sub_agent::GEMINI),
+        sub_agent: Some(GEMINI_SUB_AGENT),
         programs: &["gemini"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "vscode",
         name: "VS Code",
-        syntax: FileSyntax::Json,
         section: "servers",
         started_from: LaunchContext::Desktop,
         form: EntryForm::Typed,
         folder: |places| places.application_folder("Code"),
         servers: &["User/mcp.json"],
-        instructions: None,
-        sub_agent: None,
         programs: &["code"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "opencode",
         name: "OpenCode",
-        syntax: FileSyntax::Json,
         section: "mcp",
-        started_from: LaunchContext::Terminal,
         form: EntryForm::OpenCode,
         folder: |places| places.dot_config().join("opencode"),
         servers: &["opencode.json", "opencode.jsonc"],
         instructions: Some("AGENTS.md"),
-        sub_agent: Some(sub_agent::OPEN_CODE),
+        sub_agent: Some(OPEN_CODE_SUB_AGENT),
         programs: &["opencode"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "windsurf",
         name: "Windsurf",
-        syntax: FileSyntax::Json,
-        section: "mcpServers",
         started_from: LaunchContext::Desktop,
         form: EntryForm::Windsurf,
         folder: |places| places.in_home(".codeium/windsurf"),
         servers: &["mcp_config.json"],
-        instructions: None,
-        sub_agent: None,
         programs: &["windsurf"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "zed",
         name: "Zed",
-        syntax: FileSyntax::Json,
         section: "context_servers",
         started_from: LaunchContext::Desktop,
         form: EntryForm::Zed,
         folder: zed_folder,
         servers: &["settings.json"],
-        instructions: None,
-        sub_agent: None,
         programs: &["zed", "zeditor"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "claude-desktop",
         name: "Claude Desktop",
-        syntax: FileSyntax::Json,
-        section: "mcpServers",
         started_from: LaunchContext::Desktop,
         form: EntryForm::Local,
         folder: |places| places.application_folder("Claude"),
         servers: &["claude_desktop_config.json"],
-        instructions: None,
-        sub_agent: None,
         programs: &["claude-desktop"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "qwen",
         name: "Qwen Code",
-        syntax: FileSyntax::Json,
-        section: "mcpServers",
-        started_from: LaunchContext::Terminal,
         form: EntryForm::Qwen,
         folder: |places| places.variable_or_home("QWEN_HOME", ".qwen"),
         servers: &["settings.json"],
         instructions: Some("QWEN.md"),
-        sub_agent: Some(sub_agent::CLAUDE),
+        sub_agent: Some(CLAUDE_SUB_AGENT),
         programs: &["qwen"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "copilot",
         name: "Copilot CLI",
-        syntax: FileSyntax::Json,
-        section: "mcpServers",
-        started_from: LaunchContext::Terminal,
         form: EntryForm::Copilot,
         folder: |places| places.variable_or_home("COPILOT_HOME", ".copilot"),
         servers: &["mcp-config.json"],
         instructions: Some("copilot-instructions.md"),
-        sub_agent: None,
         programs: &["copilot"],
+        ..TYPICAL_CLIENT
     },
     SupportedClient {
         id: "cline",
         name: "Cline",
-        syntax: FileSyntax::Json,
-        section: "mcpServers",
-        started_from: LaunchContext::Terminal,
         form: EntryForm::Cline,
         folder: |places| places.variable_or_home("CLINE_DIR", ".cline"),
         servers: &["data/settings/cline_mcp_settings.json"],
         instructions: Some("rules/codeinfo.md"),
-        sub_agent: None,
         programs: &["cline"],
+        ..TYPICAL_CLIENT
     },
 ];
 
@@ -315,7 +303,7 @@ impl SupportedClient {
         &self,
         places: &UserFolders<'_>,
     ) -> Option<(PathBuf, &'static str)> {
-        let file = (self.folder)(places).join("agents").join(sub_agent::FILE);
+        let file = (self.folder)(places).join("agents").join(SUB_AGENT_FILE);
         self.sub_agent.map(|members| (file, members))
     }
 

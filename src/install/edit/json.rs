@@ -1,19 +1,20 @@
-//! Edits one server in JSON with comments and trailing commas. Inserts, removes or replaces bytes
+//! Edits one server, or an element of a list of settings, in JSON with comments and trailing commas.
+//! Inserts, removes or replaces bytes
 //! at the positions that the parser reports, and keeps all others.
 
-pub(super) mod lists;
 mod splice;
 
 use jsonc_parser::{
     ParseOptions,
-    ast::{Object, ObjectProp, Value as Node},
+    ast::{Array, Object, ObjectProp, Value as Node},
     parse_to_ast,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use self::splice::{JsonContainer, JsonStyle, bytes_of, insert_member, remove_member};
-use super::{EditRefusal, NAME};
-use crate::install::entry::{EntryMembers, EntryValue, TRANSPORT};
+use self::splice::{
+    JsonContainer, JsonStyle, bytes_of, insert_member, remove_member, replace_range,
+};
+use super::{EditRefusal, EntryMembers, EntryValue, NAME, TRANSPORT};
 
 /// Clients accept comments and trailing commas in JSON.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -57,7 +58,7 @@ pub(super) fn add_server(
             Node::Object(_) => update_server(text, section, entry),
             other => {
                 let indent = splice::indent_at(text, old.range.start);
-                Ok(splice::replace_range(text, bytes_of(other), &whole(indent)))
+                Ok(replace_range(text, bytes_of(other), &whole(indent)))
             }
         },
     }
@@ -70,14 +71,10 @@ pub(super) fn remove_server(text: &str, section: &str) -> Result<String, EditRef
 }
 
 /// Returns the value of member `name` of the server.
-pub(super) fn find_member_value(
-    text: &str,
-    section: &str,
-    name: &str,
-) -> Option<serde_json::Value> {
+pub(super) fn find_member_value(text: &str, section: &str, name: &str) -> Option<Value> {
     let root = parse_document(text).ok()??;
     let (_, server) = find_server(&root, section).ok()??;
-    serde_json::Value::from(server.value.clone()).get(name).cloned()
+    Value::from(server.value.clone()).get(name).cloned()
 }
 
 /// Returns `text` without member `name` of the server.
@@ -89,10 +86,10 @@ pub(super) fn without_member(text: &str, section: &str, name: &str) -> Result<St
 }
 
 pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
-    fn is_empty(value: &serde_json::Value) -> bool {
+    fn is_empty(value: &Value) -> bool {
         match value {
-            serde_json::Value::Object(members) => members.values().all(is_empty),
-            serde_json::Value::Array(elements) => elements.is_empty(),
+            Value::Object(members) => members.values().all(is_empty),
+            Value::Array(elements) => elements.is_empty(),
             _ => false,
         }
     }
@@ -127,8 +124,8 @@ fn update_server(old: &str, section: &str, entry: &EntryMembers) -> Result<Strin
                     format_member(name, &wanted)
                 })));
             };
-            let is_same = serde_json::Value::from(old.value.clone()) == to_json(value);
-            let new = || splice::replace_range(&text, bytes_of(&old.value), &wanted);
+            let is_same = Value::from(old.value.clone()) == to_json(value);
+            let new = || replace_range(&text, bytes_of(&old.value), &wanted);
             Ok((!is_same).then(new))
         })?;
     }
@@ -217,11 +214,114 @@ fn render_value(value: &EntryValue) -> String {
     }
 }
 
-fn to_json(value: &EntryValue) -> serde_json::Value {
+fn to_json(value: &EntryValue) -> Value {
     match value {
         EntryValue::Text(text) => json!(text),
         EntryValue::Number(number) => json!(number),
         EntryValue::Yes => json!(true),
         EntryValue::List(texts) => json!(texts),
+    }
+}
+
+/// Element of a list, which is a member of an object, which is a member of the whole.
+#[derive(Debug)]
+pub(in crate::install) struct ListElement {
+    pub(in crate::install) path: [&'static str; 2],
+    pub(in crate::install) value: Value,
+    /// Returns whether an existing element is equivalent.
+    pub(in crate::install) is_same: fn(&Value) -> bool,
+}
+
+impl ListElement {
+    /// Returns `text` with the element at the end of its list. Updates only the command of an
+    /// equivalent one.
+    pub(super) fn add_to(&self, text: &str) -> Result<String, EditRefusal> {
+        let [outer, inner] = self.path;
+        let Some(root) = parse_document(text)? else { return self.add_to(&empty_object(text)) };
+        let top = expect_object(&root, "the whole")?;
+        let top_style = JsonStyle::detect_style(text, &top.into());
+        let Some(found) = find_member(top, outer)? else {
+            let whole = json!({ inner: [self.value] });
+            return Ok(add_member(text, top, &top_style, outer, &whole));
+        };
+        let settings = expect_object(&found.value, outer)?;
+        let settings_style = top_style.for_container(text, &settings.into());
+        let Some(list) = find_list(settings, inner)? else {
+            return Ok(add_member(text, settings, &settings_style, inner, &json!([self.value])));
+        };
+        if let Some(element) = self.find_element(list) {
+            let old = command_of(element).map(|old| (old, Value::from(old.clone())));
+            let new = self.value.pointer("/hooks/0/command");
+            return Ok(match (old, new) {
+                (Some((node, old)), Some(new)) if old != *new => {
+                    replace_range(text, bytes_of(node), &new.to_string())
+                }
+                _ => text.to_owned(),
+            });
+        }
+        let container = JsonContainer::from(list);
+        let style = settings_style.for_container(text, &container);
+        let element = |indent: &str| style.render_value(indent, &self.value);
+        Ok(insert_member(text, &container, &style, &element))
+    }
+
+    /// Returns `text` without equivalent elements.
+    pub(super) fn remove_from(&self, text: &str) -> Result<String, EditRefusal> {
+        let [outer, inner] = self.path;
+        let root = parse_document(text)?;
+        let top = root.as_ref().and_then(Node::as_object);
+        let member = top.map(|top| find_member(top, outer)).transpose()?.flatten();
+        let settings = member.and_then(|found| found.value.as_object());
+        let list = settings.map(|settings| find_list(settings, inner)).transpose()?.flatten();
+        let Some(list) = list else { return Ok(text.to_owned()) };
+        let container = JsonContainer::from(list);
+        let mut shorter = text.to_owned();
+        // Last first, because each removal moves what follows it.
+        for element in list.elements.iter().rev().filter(|element| self.matches(element)) {
+            shorter = remove_member(&shorter, &container, bytes_of(element));
+        }
+        Ok(shorter)
+    }
+
+    fn matches(&self, element: &Node<'_>) -> bool {
+        (self.is_same)(&Value::from(element.clone()))
+    }
+
+    fn find_element<'a, 'b>(&self, list: &'b Array<'a>) -> Option<&'b Node<'a>> {
+        list.elements.iter().find(|element| self.matches(element))
+    }
+}
+
+fn command_of<'a, 'b>(element: &'b Node<'a>) -> Option<&'b Node<'a>> {
+    let hooks = expect_object(element, "a hook")
+        .ok()
+        .and_then(|element| find_list(element, "hooks").ok()?);
+    let hook = expect_object(hooks?.elements.first()?, "a hook").ok()?;
+    Some(&find_member(hook, "command").ok()??.value)
+}
+
+fn add_member(
+    text: &str,
+    object: &Object<'_>,
+    style: &JsonStyle,
+    name: &str,
+    value: &Value,
+) -> String {
+    let container = JsonContainer::from(object);
+    insert_member(text, &container, style, &|indent| {
+        format_member(name, &style.render_value(indent, value))
+    })
+}
+
+fn find_list<'a, 'b>(
+    object: &'b Object<'a>,
+    name: &str,
+) -> Result<Option<&'b Array<'a>>, EditRefusal> {
+    match find_member(object, name)?.map(|found| &found.value) {
+        None => Ok(None),
+        Some(Node::Array(list)) => Ok(Some(list)),
+        Some(_) => {
+            Err(EditRefusal::new(format!("is of another form than expected: {name} is no list")))
+        }
     }
 }

@@ -4,8 +4,7 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
-use super::{EditRefusal, NAME};
-use crate::install::entry::{EntryMembers, EntryValue, TRANSPORT};
+use super::{EditRefusal, EntryMembers, EntryValue, NAME, TRANSPORT};
 
 pub(super) fn add_server(
     text: &str,

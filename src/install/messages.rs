@@ -1,13 +1,63 @@
-//! Messages and questions of `install` and `uninstall`, and the display of changes.
+//! What `install` and `uninstall` say: errors, lines, questions and the changes of files.
 
 use std::{
     io::{self, BufRead, IsTerminal, Write},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
-use super::error::InstallError;
+use super::edit::EditRefusal;
+use crate::cli::replace_control_characters;
+
+/// Failure of `install` or `uninstall`, in words for the person who typed it.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    #[error("`{}` cannot be read or written: {source}", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// A file is not suitable for editing.
+    #[error("`{}` {reason}", path.display())]
+    Unfit { path: PathBuf, reason: String },
+    #[error("no home folder is known: set `HOME` (or `USERPROFILE` on Windows)")]
+    Homeless,
+    #[error("the path of this program, `{}`, is not UTF-8, so that no file can name it", .0.display())]
+    Program(PathBuf),
+    #[error("nobody can be asked without a terminal: `--yes` writes what is shown above")]
+    Unasked,
+    #[error("nothing was written")]
+    Declined,
+    #[error("no client was found; looked for:\n{0}\nName one, or use --all or --print-config")]
+    NoClient(String),
+    #[error(
+        "`{0}` concerns clients, and `--instructions` alone this repository: name clients, or use `--all`"
+    )]
+    ClientSwitch(&'static str),
+    #[error("some clients could not be changed")]
+    Some,
+    #[error("this folder is in no repository: no `.git` from here upwards")]
+    NoRepository,
+    #[error("cannot write to the terminal: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+impl InstallError {
+    pub(super) fn for_file(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File { path: path.into(), source }
+    }
+
+    pub(super) fn unfit_file(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
+        Self::Unfit { path: path.into(), reason: reason.into() }
+    }
+
+    pub(super) fn refused_edit(path: impl Into<PathBuf>, refusal: &EditRefusal) -> Self {
+        Self::unfit_file(path, refusal.to_string())
+    }
+}
 
 /// Number of lines around a change.
 const CONTEXT: usize = 2;
@@ -83,10 +133,4 @@ fn print_diff_lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallErr
         print_line(format!("  {sign} {shown}").trim_end())?;
     }
     Ok(())
-}
-
-/// Replaces characters that control a terminal.
-fn replace_control_characters(text: &str) -> String {
-    let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    text.replace(is_driving, "\u{fffd}")
 }

@@ -1,16 +1,32 @@
-//! Opens the store and the embedder that the settings name.
+//! Builds the services of a server from its settings: store, embedder, chat, indexing, toolkits.
 
 use std::{sync::Arc, time::Duration};
 
-use codeinfo_core::task::Tasks;
-use codeinfo_embed::{BuiltinEmbedder, Embedder, EmbeddingService};
+use codeinfo_chat::Chat;
+use codeinfo_codex::Codex;
+use codeinfo_core::{task::Tasks, telemetry::ServerMetrics};
+use codeinfo_credentials::CredentialStore;
+use codeinfo_embed::{BuiltinEmbedder, Embedder, EmbeddingService, StaticModel};
+use codeinfo_ingest::Ingest;
+use codeinfo_mcp::SchemaError;
+use codeinfo_search::{Search, evidence::Evidence};
+use codeinfo_server::{
+    api::{ApiServices, TurnRegistry},
+    mcp_http::RelayServices,
+};
 use codeinfo_store::{
     EmbeddedEngine, IndexError, OnMismatch, Store, StoreError, StoreLocation, StoreMode,
 };
+use codeinfo_toolkits::{
+    GatewayParts, ToolkitAllowlist, ToolkitGateway, connection::ConnectionPool,
+    launch::SandboxLauncher, layers::ToolkitLayers, spec::SpecReader, trusted::ToolPinStore,
+};
 use futures_util::FutureExt;
 
-use super::{ServerVisibility, StartError, StoreAndEmbedder, TaskGroups};
-use crate::config::Config;
+use super::{ServerVisibility, StartError, TaskGroups, private_places};
+use crate::{config::Config, documents::find_document};
+
+type StoreAndEmbedder = (Store, Arc<dyn Embedder>);
 
 /// Maximum time that the start waits for an embedding service whose dimensions are unknown.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -123,4 +139,107 @@ async fn read_recorded_model(
         Err(StoreError::Index(IndexError::Damaged { .. })) if config.store.repairs => Ok(None),
         recorded => recorded,
     }
+}
+
+pub(super) fn build_services(
+    config: &Config,
+    opened: &StoreAndEmbedder,
+    vault: &CredentialStore,
+    turns: TurnRegistry,
+    main_url: &str,
+    mcp_port: u16,
+    groups: &TaskGroups,
+) -> Result<ApiServices, StartError> {
+    let (store, embedder) = opened;
+    let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
+    let search_url = format!("{main_url}/mcp");
+    let work = groups.services.clone();
+    let metrics = ServerMetrics::default();
+    let model = StaticModel::load()?;
+    let below = ToolkitDependencies { codex: &codex, store, vault, model, metrics: &metrics };
+    let gateway =
+        build_gateway(config, below, main_url.to_owned(), work.clone(), groups.adapters.clone())?;
+    let chat = Chat::new(codex.clone(), &config.codex, search_url, store.clone(), work.clone())
+        .with_path_map(config.path_map.clone())
+        .with_turn_metrics(metrics.turns.clone())
+        .with_toolkits(gateway.clone());
+    let ingest = Ingest::new(store.clone(), Arc::clone(embedder), config.ingest, work.clone())
+        .shown_as(config.path_map.clone())
+        .with_private_places(private_places(config))
+        .choosing_in(config.page.folder_roots.clone())
+        .with_joining_worktrees(config.relays.auto_index);
+    let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
+    Ok(ApiServices {
+        relays: RelayServices::new(
+            chat.clone(),
+            ingest.clone(),
+            config.path_map.clone(),
+            work,
+            gives_way,
+        ),
+        chat,
+        turns,
+        failures: ingest.failures(),
+        ingest,
+        search: Search::new(store.clone(), Arc::clone(embedder), config.path_map.clone()),
+        evidence: Evidence::new(store.clone(), config.path_map.clone()),
+        store: store.clone(),
+        embedder: Arc::clone(embedder),
+        codex,
+        path_map: config.path_map.clone(),
+        page: config.page.clone(),
+        settings: config.settings.clone(),
+        mcp_port,
+        metrics,
+        vault: vault.clone(),
+        gateway,
+        find_document,
+    })
+}
+
+/// Services on which toolkits depend.
+struct ToolkitDependencies<'a> {
+    codex: &'a Codex,
+    store: &'a Store,
+    vault: &'a CredentialStore,
+    model: StaticModel,
+    metrics: &'a ServerMetrics,
+}
+
+/// Builds the gateway. `base_url` is the address of the main listener for Codex; `services` owns
+/// the gateway's work, and `adapters` owns the processes of toolkits, which end after the turns.
+fn build_gateway(
+    config: &Config,
+    below: ToolkitDependencies<'_>,
+    base_url: String,
+    services: Tasks,
+    adapters: Tasks,
+) -> Result<ToolkitGateway, SchemaError> {
+    let ToolkitDependencies { codex, store, vault, model, metrics } = below;
+    let reader = Arc::new(SpecReader::new()?);
+    let allowed = Arc::new(ToolkitAllowlist::new(&config.data_dir));
+    let sandboxes =
+        SandboxLauncher::new(codex.clone(), config.codex.clone(), store.clone(), adapters.clone());
+    let environment = config.codex.environment.clone();
+    let layers = ToolkitLayers::new(
+        Arc::clone(&reader),
+        Arc::clone(&allowed),
+        &config.toolkits,
+        environment,
+        config.path_map.clone(),
+    );
+    let parts = GatewayParts {
+        settings: config.toolkits.clone(),
+        layers: Arc::new(layers),
+        allowed,
+        reader,
+        trusted: Arc::new(ToolPinStore::new(&config.data_dir)),
+        pool: ConnectionPool::new(Arc::new(sandboxes), adapters),
+        vault: vault.clone(),
+        store: store.clone(),
+        base_url,
+        metrics: metrics.clone(),
+        tasks: services,
+    };
+    ToolkitGateway::new(parts, model)
 }

@@ -1,11 +1,17 @@
-//! Reads the settings of the page.
+//! Reads the settings of the listeners: their bounds, who may use them, and the page.
 
-use std::path::PathBuf;
+use std::{net::IpAddr, path::PathBuf, time::Duration};
 
+use codeinfo_http::HttpSettings;
 use codeinfo_server::api::{EditorLink, PageSettings};
+use serde::Deserialize;
 
-use super::{ConfigError, RawSettings, invalid_setting};
+use super::{
+    ConfigError, RawSettings, invalid_setting, is_on, parse_choice, parse_positive, parse_seconds,
+};
 
+/// Maximum silence in a long reply in milliseconds, an hour.
+const MAX_KEEP_ALIVE_MS: u64 = 60 * 60 * 1000;
 /// Number of kept conversations by default; [`MAX_CONVERSATIONS_KEPT`] bounds it because each is a
 /// file.
 const CONVERSATIONS_KEPT: usize = 200;
@@ -41,6 +47,69 @@ const OPENED_BY_BROWSERS: [&str; 13] = [
 ];
 const PATH: &str = "{path}";
 const LINE: &str = "{line}";
+
+/// Access to the listeners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum AuthSetting {
+    /// Everyone who reaches the listeners; over loopback on Linux, only the server's account and
+    /// root.
+    Optional,
+    /// Only callers with a token.
+    Required,
+}
+
+pub(super) fn parse_http_settings(raw: &RawSettings) -> Result<HttpSettings, ConfigError> {
+    Ok(HttpSettings {
+        max_body_bytes: parse_positive("MAX_BODY_BYTES", raw.max_body_bytes, 1024 * 1024)?,
+        max_connections: parse_positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
+        max_batch: parse_positive("MAX_BATCH", raw.max_batch, 64)?,
+        max_result_bytes: parse_positive("MCP_RESULT_BYTES", raw.mcp_result_bytes, 16_000)?,
+        lists_away: is_on("MCP_LIST_AWAY", raw.mcp_list_away.as_ref(), false)?,
+        first_byte_timeout: Duration::from_secs(10),
+        read_timeout: parse_seconds("READ_TIMEOUT_SECS", raw.read_timeout_secs, 120)?,
+        write_timeout: parse_seconds("WRITE_TIMEOUT_SECS", raw.write_timeout_secs, 30)?,
+        keep_alive: keep_alive(raw.keep_alive_ms.unwrap_or(10_000))?,
+    })
+}
+
+fn keep_alive(milliseconds: u64) -> Result<Duration, ConfigError> {
+    match milliseconds {
+        0 => Err(invalid_setting("KEEP_ALIVE_MS", "must be at least 1 millisecond")),
+        MAX_KEEP_ALIVE_MS.. => Err(invalid_setting("KEEP_ALIVE_MS", "must be less than an hour")),
+        value => Ok(Duration::from_millis(value)),
+    }
+}
+
+pub(super) fn to_lowercase_names(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect()
+}
+
+/// Returns the host names for the listeners: the configured ones, and the bound address if it is
+/// specific. DNS rebinding cannot forge an address.
+pub(super) fn list_allowed_hosts(names: &[String], bound: IpAddr) -> Vec<String> {
+    let mut hosts = to_lowercase_names(names);
+    if !bound.is_loopback() && !bound.is_unspecified() {
+        hosts.push(bound.to_string());
+    }
+    hosts
+}
+
+/// Returns whether a token is needed. A reachable address requires an explicit `AUTH`; loopback
+/// defaults to required on systems that cannot identify the account of a connection.
+pub(super) fn auth_required(raw: &RawSettings, host: IpAddr) -> Result<bool, ConfigError> {
+    match raw.auth.as_ref() {
+        Some(_) => Ok(parse_choice("AUTH", raw.auth.as_ref(), AuthSetting::Optional)?
+            == AuthSetting::Required),
+        None if host.is_loopback() => Ok(cfg!(not(target_os = "linux"))),
+        None => Err(invalid_setting(
+            "AUTH",
+            "must be set where `HOST` is not loopback: `required`, so that only who has a token \
+             (`codeinfo token create NAME`) is answered, or `optional` where something else keeps \
+             others out",
+        )),
+    }
+}
 
 pub(super) fn parse_page_settings(raw: &RawSettings) -> Result<PageSettings, ConfigError> {
     Ok(PageSettings {
