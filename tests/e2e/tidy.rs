@@ -79,7 +79,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["javascript", "json", "module"],
         "what attributes of tags say",
     ),
-    ("crates/chunk/src/section/heading.rs", &["--"], "an option of `FROM`"),
+    ("crates/chunk/src/section.rs", &["--"], "an option of `FROM`"),
     ("crates/chunk/src/statement.rs", &["--", "/*", "*/", ";"], "the reader of one language, SQL"),
     ("crates/chunk/src/strip_bodies/braces.rs", &["#", "const", "fn"], "rules of one lexis each"),
     (
@@ -207,7 +207,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/run/serve.rs", "signals"),
     ("src/run/stdio.rs", "a server is a process group of its own, and has no files of others"),
     ("src/service/managers.rs", "agents of launchd are a user's by number"),
-    ("crates/index/src/folder_lock.rs", "numbers of files, or when they were made"),
+    ("crates/index/src/folder.rs", "numbers of files, or when they were made"),
     ("crates/index/src/source.rs", "reading at a place"),
     ("crates/core/src/error.rs", "error numbers that the standard library has no kind for"),
     ("crates/index/src/writer.rs", "free room on disks"),

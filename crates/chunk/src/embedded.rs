@@ -98,9 +98,8 @@ fn parse_opening_tag(text: &str) -> Option<(usize, Option<&'static Language>)> {
 /// Maximum lines at the end of a notebook that are searched for its language.
 const MAX_METADATA_LINES: usize = 200;
 
-/// Returns the language of a notebook's code and the code itself, with all other lines blank.
-///
-/// A notebook is JSON in which each line of a cell is a string on its own line, as notebook programs
+/// Returns the language of a notebook's code and the code itself, with all other lines blank. A
+/// notebook is JSON in which each line of a cell is a string on its own line, as notebook programs
 /// write it.
 pub(super) fn read_notebook_code(lines: &LineIndex<'_>) -> (&'static Language, String) {
     let mut code = String::new();

@@ -16,7 +16,10 @@ use codeinfo_lang::{
     layout::{CONTROL, LayoutRules},
 };
 
-use crate::{lines::LineIndex, parser};
+use crate::{
+    lines::{LineIndex, quoted_length},
+    parser,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HighlightClass {
@@ -160,7 +163,11 @@ fn read_token(
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let is_apostrophe = || first == '\'' && before.is_some_and(char::is_alphanumeric);
     if matches!(first, '"' | '\'') && language.kind != LanguageKind::Page && !is_apostrophe() {
-        return read_quoted(rest, first);
+        // The rest of a line without a closing quote is left out, so that no line is read repeatedly.
+        return match quoted_length(rest.as_bytes()) {
+            Some(bytes) => (bytes, Some(HighlightClass::String)),
+            None => (rest.find('\n').unwrap_or(rest.len()), None),
+        };
     }
     if !is_word(first) {
         return (first.len_utf8(), None);
@@ -177,20 +184,4 @@ fn read_token(
             || layout.words.iter().any(|keyword| keyword.text == word)
     });
     (bytes, is_keyword.then_some(HighlightClass::Keyword))
-}
-
-/// Reads a string in quotes. Without a closing quote on the line, returns the rest of the line
-/// without a class, so that no line is read repeatedly.
-fn read_quoted(rest: &str, quote: char) -> (usize, Option<HighlightClass>) {
-    let mut is_escaped = false;
-    for (at, c) in rest.char_indices().skip(1) {
-        match c {
-            '\n' => return (at, None),
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            _ if c == quote => return (at + c.len_utf8(), Some(HighlightClass::String)),
-            _ => {}
-        }
-    }
-    (rest.len(), None)
 }

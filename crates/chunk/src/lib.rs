@@ -74,10 +74,9 @@ pub struct Chunk<'a> {
     pub kind: ChunkKind,
     /// Qualified symbols of all definitions whose first line is in the chunk, in order.
     pub defines: Vec<String>,
-    /// Base types of the definitions in this chunk, or of the types that they are members of.
-    ///
-    /// The names are those in the type heads, without qualifiers, followed by the bases of these
-    /// types in the same file. Only parsed languages have any.
+    /// Base types of the definitions in this chunk, or of the types that they are members of. The
+    /// names are those in the type heads, without qualifiers, followed by the bases of these types
+    /// in the same file. Only parsed languages have any.
     pub bases: Vec<String>,
     /// First line of the definition, if the definition starts above this chunk: the signature of a
     /// cut function, or the first row of a table.

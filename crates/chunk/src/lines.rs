@@ -85,3 +85,20 @@ impl<'a> LineIndex<'a> {
         self.starts.get(line).copied().unwrap_or(self.text.len())
     }
 }
+
+/// Returns the length in bytes of the string in one line at the start of a text, with `\` as escape; `None` without a
+/// closing quote.
+pub(super) fn quoted_length(text: &[u8]) -> Option<usize> {
+    let quote = text.first()?;
+    let mut is_escaped = false;
+    for (at, byte) in text.iter().enumerate().skip(1) {
+        match byte {
+            b'\n' => return None,
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            byte if byte == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}

@@ -73,7 +73,9 @@ fn build_structure(
                 continue;
             }
             NodeReading::Open(opened) => {
-                push_unit(&mut units, build_unit(node, UnitRole::Glue, opened.symbol));
+                let (first, last) = line_span(node);
+                let unit = TextUnit { first, last, part: UnitRole::Glue, symbol: opened.symbol };
+                push_unit(&mut units, unit);
             }
         }
         while !cursor.goto_next_sibling() {
@@ -111,40 +113,32 @@ fn read_node(
     let rule = parser::find_rule(grammar, node);
     let max_size = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
     let fits = lines.fits_within(&(first..last + 1), max_size);
+    let unit = |part| NodeReading::Unit(TextUnit { first, last, part, symbol: enclosing.cloned() });
+    let open = |is_body| NodeReading::Open(OpenNode { symbol: enclosing.cloned(), is_body });
     let Some(rule) = rule else {
         if first < last && (!fits || field == Some("body")) {
-            return NodeReading::Open(OpenNode {
-                symbol: enclosing.cloned(),
-                is_body: is_body(node),
-            });
+            // Named children are content. This includes pieces of a signature that are too large to
+            // stay whole.
+            return open(node.is_named());
         }
-        let part = match classify_token(node) {
-            UnitRole::Glue if !inside.is_body => UnitRole::Opening,
-            part => part,
+        return match classify_token(node) {
+            UnitRole::Glue if !inside.is_body => unit(UnitRole::Opening),
+            part => unit(part),
         };
-        return NodeReading::Unit(build_unit(node, part, enclosing.cloned()));
     };
     let named =
         || symbol::read_qualified_name(grammar, rule, node, text, enclosing.map(AsRef::as_ref));
     match rule.construct {
-        ConstructKind::Lead => {
-            NodeReading::Unit(build_unit(node, UnitRole::Lead, enclosing.cloned()))
-        }
-        ConstructKind::Transparent if first < last => {
-            NodeReading::Open(OpenNode { symbol: enclosing.cloned(), is_body: true })
-        }
+        ConstructKind::Lead => unit(UnitRole::Lead),
+        ConstructKind::Transparent if first < last => open(true),
         ConstructKind::Scope if first < last => {
             NodeReading::Open(open_definition(rule, named(), enclosing))
         }
-        ConstructKind::Label if !fits && first < last => {
-            NodeReading::Open(OpenNode { symbol: enclosing.cloned(), is_body: false })
-        }
+        ConstructKind::Label if !fits && first < last => open(false),
         ConstructKind::Transparent | ConstructKind::Scope | ConstructKind::Label => {
-            NodeReading::Unit(build_unit(node, UnitRole::Glue, enclosing.cloned()))
+            unit(UnitRole::Glue)
         }
-        ConstructKind::Value if last - first + 1 < NAMED_VALUE_LINES => {
-            NodeReading::Unit(build_unit(node, UnitRole::Glue, enclosing.cloned()))
-        }
+        ConstructKind::Value if last - first + 1 < NAMED_VALUE_LINES => unit(UnitRole::Glue),
         ConstructKind::Definition
         | ConstructKind::Container
         | ConstructKind::Value
@@ -152,8 +146,11 @@ fn read_node(
             name if !fits && first < last => {
                 NodeReading::Open(open_definition(rule, name, enclosing))
             }
-            Some(name) => NodeReading::Unit(build_unit(node, UnitRole::Definition, Some(name))),
-            None => NodeReading::Unit(build_unit(node, UnitRole::Glue, enclosing.cloned())),
+            name @ Some(_) => {
+                let part = UnitRole::Definition;
+                NodeReading::Unit(TextUnit { first, last, part, symbol: name })
+            }
+            None => unit(UnitRole::Glue),
         },
     }
 }
@@ -181,12 +178,6 @@ fn open_definition(
     OpenNode { symbol, is_body: rule.name == NameSource::Heading }
 }
 
-/// Returns true if the children of a node without a rule are content. This includes pieces of a
-/// signature that are too large to stay whole.
-fn is_body(node: Node<'_>) -> bool {
-    node.is_named()
-}
-
 fn classify_token(node: Node<'_>) -> UnitRole {
     if node.is_named() {
         return UnitRole::Glue;
@@ -198,11 +189,6 @@ fn classify_token(node: Node<'_>) -> UnitRole {
         }
         _ => UnitRole::Glue,
     }
-}
-
-fn build_unit(node: Node<'_>, part: UnitRole, symbol: Option<Rc<str>>) -> TextUnit {
-    let (first, last) = line_span(node);
-    TextUnit { first, last, part, symbol }
 }
 
 /// Adds a unit. A unit that starts on the last line of the one before is merged into it.
@@ -259,7 +245,7 @@ mod tests {
             };
             let lines = LineIndex::new(&text);
             let readable = blank_unparsable_text(grammar, &text);
-            let whole = build_structure(
+            let unblanked = build_structure(
                 grammar,
                 &lines,
                 &readable,
@@ -267,7 +253,7 @@ mod tests {
             );
             let stripped = parse_structure(grammar, &lines, &text).unwrap();
             let units = |structure: &TextStructure| format!("{:#?}", structure.units);
-            assert_eq!(units(&stripped), units(&whole), "{file}");
+            assert_eq!(units(&stripped), units(&unblanked), "{file}");
             let without = strip_bodies::strip_function_bodies(grammar, &text);
             count += usize::from(without.is_some_and(|without| without.len() < text.len()));
         }

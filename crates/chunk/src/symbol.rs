@@ -37,10 +37,8 @@ pub(super) fn read_qualified_name(
     Some(join_symbol(grammar.separator, enclosing, &name))
 }
 
-/// Returns the qualified name that `node` defines.
-///
-/// Unlike [`read_qualified_name`], this includes top-level variables of one line and leaves out
-/// nodes that only declare something or add to it.
+/// Returns the qualified name that `node` defines. Unlike [`read_qualified_name`], this includes
+/// top-level variables of one line and leaves out nodes that only declare something or add to it.
 pub(super) fn read_defined_name(
     grammar: &GrammarRules,
     rule: &NodeRule,

@@ -14,7 +14,9 @@ use codeinfo_lang::{
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{
-    Definition, list_definitions,
+    Definition,
+    lines::{LineIndex, quoted_length},
+    list_definitions,
     outline::blank_unparsable_text,
     parser,
     symbol::{self, NodeScope},
@@ -64,9 +66,9 @@ pub fn classify_words_quickly(
     let heads = if is_parsed { Vec::new() } else { list_definitions(language, text) };
     let mut places: Vec<SyntaxContext> =
         words.iter().map(|word| marks.classify_word(word)).collect();
-    let starts = find_line_starts(text);
+    let lines = LineIndex::new(text);
     for head in heads {
-        if let Some(at) = find_defined_word(&head, text, &starts, words, &places)
+        if let Some(at) = find_defined_word(&head, text, &lines, words, &places)
             && let Some(place) = places.get_mut(at)
         {
             *place = SyntaxContext::Definition;
@@ -185,22 +187,17 @@ fn is_aside(node: Node<'_>) -> bool {
         || kind.ends_with("_text")
 }
 
-fn find_line_starts(text: &str) -> Vec<usize> {
-    let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-    iter::once(0).chain(ends).collect()
-}
-
 fn find_defined_word(
     head: &Definition,
     text: &str,
-    starts: &[usize],
+    lines: &LineIndex<'_>,
     words: &[Range<usize>],
     places: &[SyntaxContext],
 ) -> Option<usize> {
     let first = usize::try_from(head.first).ok()?.checked_sub(1)?;
     let last = usize::try_from(head.last).ok()?.min(first + MAX_HEAD_LINES);
-    let from = *starts.get(first)?;
-    let to = starts.get(last).copied().unwrap_or(text.len());
+    let from = lines.line_start(first);
+    let to = lines.line_start(last);
     let next = words.partition_point(|word| word.start < from);
     let near = words.iter().enumerate().skip(next).take_while(|(_, word)| word.end <= to);
     let mut fits = near.filter(|(at, word)| {
@@ -299,32 +296,16 @@ impl<'a> CommentScanner<'a> {
         let bytes = rest.as_bytes();
         match bytes.first() {
             Some(b'"') if self.has_strings && self.unquoted_to <= self.at => {
-                let length = quoted_length(bytes, b'"');
+                let length = quoted_length(bytes);
                 if length.is_none() {
                     self.unquoted_to = self.at + line();
                 }
                 length
             }
             Some(b'\'') if self.has_strings && !is_part => {
-                quoted_length(bytes.get(..MAX_QUOTED).unwrap_or(bytes), b'\'')
+                quoted_length(bytes.get(..MAX_QUOTED).unwrap_or(bytes))
             }
             _ => None,
         }
     }
-}
-
-/// Returns the length in bytes of a string in one line, with `\` as escape; `None` without a
-/// closing quote.
-fn quoted_length(text: &[u8], quote: u8) -> Option<usize> {
-    let mut is_escaped = false;
-    for (at, byte) in text.iter().enumerate().skip(1) {
-        match byte {
-            b'\n' => return None,
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            byte if *byte == quote => return Some(at + 1),
-            _ => {}
-        }
-    }
-    None
 }

@@ -84,9 +84,8 @@ pub fn create_folders(path: &Path, readers: FileAccess) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file that root created at `path` to the account and group of its folder.
-///
-/// With `sudo` and another account's home, that account could not change the file otherwise.
+/// Gives a file that root created at `path` to the account and group of its folder. With `sudo`
+/// and another account's home, that account could not change the file otherwise.
 #[cfg(unix)]
 fn give_to_folder_owner(made: &File, path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -146,9 +145,8 @@ fn folder_builder(_: FileAccess) -> fs::DirBuilder {
 }
 
 /// Removes the rights of other accounts from a folder of the process. Returns the previous mode if
-/// others had rights.
-///
-/// Fails if the folder belongs to another account, which could put its own files there.
+/// others had rights. Fails if the folder belongs to another account, which could put its own
+/// files there.
 #[cfg(unix)]
 pub fn restrict_folder(folder: &Path) -> io::Result<Option<u32>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -185,9 +183,8 @@ fn restrict_access(options: &mut OpenOptions, readers: FileAccess) {
 fn restrict_access(_: &mut OpenOptions, _: FileAccess) {}
 
 /// Replaces or creates a user's file through a temporary file beside it, whose name cannot be one
-/// of the user's.
-///
-/// Keeps the mode and the owner of the old file. The data is on disk when this returns.
+/// of the user's. Keeps the mode and the owner of the old file. The data is on disk when this
+/// returns.
 pub fn replace_user_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_path(path);
     // Removes the leftover of an earlier process.
@@ -240,10 +237,8 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     ignore_not_found(fs::remove_dir_all(path))
 }
 
-/// Reads a file; returns `None` if it does not exist.
-///
-/// Fails if the path is not a regular file, if the file is larger than [`MAX_BYTES`], or if
-/// accounts outside `readers` may read it.
+/// Reads a file; returns `None` if it does not exist. Fails if the path is not a regular file, if
+/// the file is larger than [`MAX_BYTES`], or if accounts outside `readers` may read it.
 pub fn read_if_exists(path: &Path, readers: FileAccess) -> io::Result<Option<Vec<u8>>> {
     match read_file(path, readers) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -268,10 +263,9 @@ fn read_file(path: &Path, readers: FileAccess) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a regular file. On Unix, a file that this creates is accessible only to its user.
-///
-/// Fails without blocking, with [`io::ErrorKind::InvalidData`], if the path is a link, a pipe, a
-/// device or a folder.
+/// Opens a regular file. On Unix, a file that this creates is accessible only to its user. Fails
+/// without blocking, with [`io::ErrorKind::InvalidData`], if the path is a link, a pipe, a device
+/// or a folder.
 pub fn open_regular_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let no_file = || {
         let reason = "it is not a regular file; move it away";
@@ -316,7 +310,7 @@ fn refuse_others(path: &Path, file: &File) -> io::Result<()> {
     if found.permissions().mode() & OTHERS == 0 {
         return Ok(());
     }
-    let reason = "others than its user may read or change it; `chmod 600` it";
+    let reason = "other accounts may read or change it; run `chmod 600` on it";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
 }
 

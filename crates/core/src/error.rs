@@ -125,10 +125,10 @@ pub fn system_advice(error: &io::Error) -> Option<&'static str> {
     use io::ErrorKind;
     let advice = match error.kind() {
         ErrorKind::OutOfMemory | ErrorKind::WouldBlock => {
-            "nothing is damaged: let the process have more memory and threads and start it again"
+            "nothing is damaged: give the process more memory and threads and start it again"
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "nothing is damaged: see that its user may read and write the folder and all it holds"
+            "nothing is damaged: give its user read and write access to the folder and everything in it"
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
             "nothing is damaged: make room on its disk, or raise the limit of file sizes, and start again"
@@ -142,7 +142,7 @@ pub fn system_advice(error: &io::Error) -> Option<&'static str> {
     Some(advice)
 }
 
-const DISK_AWAY: &str = "nothing is damaged: see whether its disk is there, and start again";
+const DISK_AWAY: &str = "nothing is damaged: check that its disk is mounted, and start again";
 
 /// Returns advice about errors for which the standard library has no kind.
 #[cfg(unix)]
@@ -150,11 +150,9 @@ fn advice_by_errno(error: &io::Error) -> Option<&'static str> {
     use rustix::io::Errno;
     match Errno::from_io_error(error)? {
         Errno::MFILE | Errno::NFILE => Some(
-            "nothing is damaged: let the process open more files (`ulimit -n 4096`) and start it again",
+            "nothing is damaged: allow the process to open more files (`ulimit -n 4096`) and start it again",
         ),
-        Errno::IO => {
-            Some("the disk does not answer as it should: see the system's log before anything else")
-        }
+        Errno::IO => Some("the disk reports errors: check the system's log before anything else"),
         Errno::NOLCK => Some(DISK_AWAY),
         _ => None,
     }

@@ -42,9 +42,8 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
         self.reader.into_inner()
     }
 
-    /// Returns the next line, or `None` at the end of the input.
-    ///
-    /// A last line without a line end is dropped, because its writer died while writing it.
+    /// Returns the next line, or `None` at the end of the input. A last line without a line end is
+    /// dropped, because its writer died while writing it.
     pub async fn next_line(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             let available = self.reader.fill_buf().await?;

@@ -298,16 +298,15 @@ impl OmittedPaths {
     /// folder.
     pub fn find_omission(&self, path: &str) -> Option<(OmissionRule, &str)> {
         let above = path.match_indices('/').filter_map(|(at, _)| path.get(..=at));
-        let whole = format!("{path}/");
-        let wanted: Vec<&str> = above.chain([path, whole.as_str()]).collect();
+        let folder = format!("{path}/");
+        let wanted: Vec<&str> = above.chain([path, folder.as_str()]).collect();
         wanted.into_iter().find_map(|wanted| {
             self.groups().find_map(|(rule, group)| Some((rule, group.paths.get(wanted)?.as_str())))
         })
     }
 
-    /// Adds the omissions of `before` that this run did not cover.
-    ///
-    /// If a rule omitted more paths than are stored, its counts stay until a run covers everything.
+    /// Adds the omissions of `before` that this run did not cover. If a rule omitted more paths
+    /// than are stored, its counts stay until a run covers everything.
     #[must_use]
     pub fn with_uncovered(mut self, before: &Self, is_covered: impl Fn(&str) -> bool) -> Self {
         for (rule, group) in &before.groups {
@@ -344,9 +343,8 @@ pub fn explain_omission(rule: OmissionRule, path: &str) -> String {
     format!("`{path}` was left out of the index ({}){hint}", rule.as_str())
 }
 
-/// Lists omissions in one short line: for each rule the count and one example path.
-///
-/// The example is a path with one of `names`, if there is one.
+/// Lists omissions in one short line: for each rule the count and one example path. The example is
+/// a path with one of `names`, if there is one.
 pub fn list_omissions<'a>(
     groups: impl Iterator<Item = (OmissionRule, &'a OmittedGroup)>,
     names: &[&str],

@@ -227,7 +227,6 @@ pub enum LastRun {
         resumes: bool,
     },
     /// The run began and has not ended: it was killed, or a process is still working on it.
-    ///
     /// Records of former versions without a state are read as this.
     #[default]
     Interrupted,

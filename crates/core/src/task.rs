@@ -64,9 +64,8 @@ const BESIDE_WORKERS: usize = 8;
 /// Stack size in bytes, enough for a thread that does nothing.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// Starts as many threads as a command needs at the same time, and ends them.
-///
-/// Fails if one cannot be started. Libraries would panic or block forever later.
+/// Starts as many threads as a command needs at the same time, and ends them. Fails if one cannot
+/// be started. Libraries would panic or block forever later.
 pub fn can_start_threads() -> io::Result<()> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let gate = Mutex::new(());

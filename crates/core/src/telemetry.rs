@@ -129,10 +129,9 @@ impl<'a> MakeWriter<'a> for TerminalLog {
     }
 }
 
-/// Installs a panic hook that reports each panic as one line.
-///
-/// A panic of the main thread ends the program and is printed to standard error. Any other panic
-/// fails one piece of work and is logged.
+/// Installs a panic hook that reports each panic as one line. A panic of the main thread ends the
+/// program and is printed to standard error. Any other panic fails one piece of work and is
+/// logged.
 pub fn report_panics() {
     panic::set_hook(Box::new(|panic| {
         let line = format_panic_line(panic);
@@ -151,7 +150,7 @@ pub fn report_panics() {
 }
 
 fn format_panic_line(panic: &PanicHookInfo) -> String {
-    let payload = panic.payload_as_str().unwrap_or("no reason is known");
+    let payload = panic.payload_as_str().unwrap_or("no reason was given");
     let reason = payload.lines().next().unwrap_or_default();
     // Matches EAGAIN in the text of the standard library, because libraries do not pass the error
     // on.

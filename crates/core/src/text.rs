@@ -42,9 +42,8 @@ pub fn plain_name(name: &str, max_chars: usize) -> String {
     plain
 }
 
-/// Returns a third party's identifier as one word of at most `max_chars` characters.
-///
-/// Characters other than letters, digits and `_ - . : /` become `_`.
+/// Returns a third party's identifier as one word of at most `max_chars` characters. Characters
+/// other than letters, digits and `_ - . : /` become `_`.
 pub fn plain_word(word: &str, max_chars: usize) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
     word.chars().take(max_chars).map(|c| if is_plain(c) { c } else { '_' }).collect()

@@ -55,10 +55,9 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Returns when a file last changed, in nanoseconds since the Unix epoch, or 0 if unknown.
-///
-/// On Unix this is the later of the times of content and of metadata, because copying and unpacking
-/// may preserve the former.
+/// Returns when a file last changed, in nanoseconds since the Unix epoch, or 0 if unknown. On Unix
+/// this is the later of the times of content and of metadata, because copying and unpacking may
+/// preserve the former.
 pub fn modified_ns(metadata: &Metadata) -> u64 {
     let content = metadata.modified().map_or(0, nanoseconds_since_epoch);
     #[cfg(unix)]
@@ -84,14 +83,14 @@ mod tests {
 
     #[test]
     fn times_are_displayed_in_utc_and_serialized_as_milliseconds() {
-        let shown = |ms: u64| {
+        let display = |ms: u64| {
             let time: Timestamp = serde_json::from_value(ms.into()).unwrap();
             assert_eq!(Timestamp::from(time.to_system_time()).as_milliseconds(), ms);
             time.to_string()
         };
-        assert_eq!(shown(0), "1970-01-01T00:00:00.000Z");
-        assert_eq!(shown(951_782_400_000), "2000-02-29T00:00:00.000Z");
-        assert_eq!(shown(1_795_161_909_120), "2026-11-20T08:05:09.120Z");
+        assert_eq!(display(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(display(951_782_400_000), "2000-02-29T00:00:00.000Z");
+        assert_eq!(display(1_795_161_909_120), "2026-11-20T08:05:09.120Z");
     }
 
     #[test]

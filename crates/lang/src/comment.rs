@@ -89,9 +89,8 @@ pub fn is_lead(line: &str) -> bool {
     starts_with_any(line, COMMENTS) || starts_with_any(line, ATTRIBUTES)
 }
 
-/// Returns whether a line begins like a description of code: a comment, documentation or a heading.
-///
-/// Unlike [`is_comment`], it never matches code.
+/// Returns whether a line begins like a description of code: a comment, documentation or a
+/// heading. Unlike [`is_comment`], it never matches code.
 pub fn is_description(line: &str) -> bool {
     starts_with_any(line, DESCRIPTIONS)
 }

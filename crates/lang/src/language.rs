@@ -155,9 +155,8 @@ impl Language {
             .position(|(line, next)| line == mark && next.starts_with(start) && next.ends_with('{'))
     }
 
-    /// Returns whether a line starts or continues a comment of the language.
-    ///
-    /// Pages and prose may contain any language, so every form of comment counts there.
+    /// Returns whether a line starts or continues a comment of the language. Pages and prose may
+    /// contain any language, so every form of comment counts there.
     pub fn is_comment(&self, line: &str) -> bool {
         let is_mixed =
             matches!(self.reader, StructureReader::Page { .. }) || self.kind == LanguageKind::Prose;

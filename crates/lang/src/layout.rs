@@ -126,7 +126,7 @@ pub(crate) const fn line_named_container(text: &'static str) -> DefinitionKeywor
 }
 
 impl DefinitionKeyword {
-    pub(crate) const fn as_extension(self) -> Self {
+    pub(crate) const fn into_extension(self) -> Self {
         Self { defines: false, ..self }
     }
 }

@@ -96,10 +96,8 @@ pub fn strip_plural(part: &[u8]) -> &[u8] {
 }
 
 /// Returns the start that the forms of a word share: `pars` for `parse`, `parses`, `parsed` and
-/// `parsing`, `quer` for `query` and `queries`.
-///
-/// Cuts a few endings, so that names in code that only begin alike stay apart. A wider stemmer (also `-er`,
-/// `-or`, `-ion`) does no better here.
+/// `parsing`, `quer` for `query` and `queries`. Cuts a few endings, so that names in code that
+/// only begin alike stay apart. A wider stemmer (also `-er`, `-or`, `-ion`) does no better here.
 pub fn stem_word(word: &[u8]) -> &[u8] {
     let singular = strip_plural(word);
     let verb = [b"ing".as_slice(), b"ed"].iter().find_map(|end| strip_ending(singular, end));
@@ -241,7 +239,7 @@ mod tests {
 
     #[test]
     fn forms_of_a_word_have_one_stem() {
-        for (stem_of_all, forms) in [
+        for (stem, forms) in [
             ("pars", ["parse", "parses", "parsed", "parsing"]),
             ("quer", ["query", "queries", "queried", "querying"]),
             ("stop", ["stop", "stops", "stopped", "stopping"]),
@@ -250,7 +248,7 @@ mod tests {
             ("PARS", ["PARSE", "PARSES", "PARSED", "PARSING"]),
         ] {
             for form in forms {
-                assert_eq!(stem_word(form.as_bytes()), stem_of_all.as_bytes(), "{form}");
+                assert_eq!(stem_word(form.as_bytes()), stem.as_bytes(), "{form}");
             }
         }
     }

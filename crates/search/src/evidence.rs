@@ -84,7 +84,7 @@ impl Evidence {
             return Err(EvidenceError::IngestRequired);
         }
         let roots = within.select_roots(&roots);
-        let outlived = self.folders.find_outlived(&roots).await;
+        let outlived = self.folders.find_missing_unless_all(&roots).await;
         let (gone, present): (Vec<Root>, Vec<Root>) =
             roots.into_iter().partition(|root| outlived.contains(&root.id));
         Ok((present, gone.into_iter().map(|root| root.name).collect()))

@@ -235,7 +235,7 @@ impl Search {
         let scoped = match root {
             None => parsed
                 .widen_to_roots(roots)
-                .with_missing_roots(self.folders.find_outlived(roots).await),
+                .with_missing_roots(self.folders.find_missing_unless_all(roots).await),
             Some(root) => parsed.narrow_to_repository(text, &root.name),
         };
         let near_weight = self.weights.near;
@@ -290,7 +290,7 @@ impl Search {
 
     /// Returns the roots whose folder is gone.
     pub async fn find_gone(&self, roots: &[Root]) -> HashSet<RootId> {
-        self.folders.find_gone(roots).await
+        self.folders.find_missing(roots).await
     }
 
     /// Returns the nearest `limit` of each list, fused. If the query is limited to some languages,

@@ -13,11 +13,9 @@ use super::{manifest, shape, token::next_line};
 const MIN_DRAWN: usize = 16;
 const SENTENCE_WORDS: usize = 4;
 
-/// Returns whether the text is data with a private key, or nothing but secrets.
-///
-/// Such files are the key of a service account, a manifest of secrets, and the credentials that a
-/// cluster, a registry or Terraform stores. In code and prose, a key is replaced like other values
-/// instead.
+/// Returns whether the text is data with a private key, or nothing but secrets. Such files are the
+/// key of a service account, a manifest of secrets, and the credentials that a cluster, a registry
+/// or Terraform stores. In code and prose, a key is replaced like other values instead.
 pub(super) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
     let has = |part: &str| text.contains(part);
     let is_object = text.trim_start().starts_with('{');
@@ -177,10 +175,9 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
 }
 
-/// Returns whether a key follows: base64 on the next line (possibly written as `\n`), or a long run
-/// of base64 further on.
-///
-/// Placeholders do not count: keys cut short by dots, examples marked as such, one letter repeated.
+/// Returns whether a key follows: base64 on the next line (possibly written as `\n`), or a long
+/// run of base64 further on. Placeholders do not count: keys cut short by dots, examples marked as
+/// such, one letter repeated.
 fn starts_key_body(body: &str) -> bool {
     let after_header = body.trim_start_matches([' ', '\t', '\r']);
     let line_ends = ["\n", "\\n", "\\r\\n", "\\\\n"];

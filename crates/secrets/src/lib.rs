@@ -49,9 +49,7 @@ pub struct CensoredText<'a> {
 }
 
 /// Returns `text`, the content of the file at `path`, without its secrets; `None` if no part of it
-/// may be read.
-///
-/// Every reader of files must call this function.
+/// may be read. Every reader of files must call this function.
 pub fn censor_text<'a>(
     path: &str,
     language: Option<&Language>,

@@ -161,9 +161,9 @@ mod tests {
             "'client_secret' = 'hunter2'",
             "Authorization: Bearer hunter2",
         ] {
-            let shown = redact_message(&format!("no, {secret} is wrong"));
-            let leaks = shown.contains("hunter2") || shown.contains(secret);
-            assert!(shown.contains("[key]") && !leaks, "{secret} is shown as {shown}");
+            let redacted = redact_message(&format!("no, {secret} is wrong"));
+            let leaks = redacted.contains("hunter2") || redacted.contains(secret);
+            assert!(redacted.contains("[key]") && !leaks, "{secret} is shown as {redacted}");
         }
         for hidden in [
             "/root/.codex/auth.json",
@@ -174,10 +174,10 @@ mod tests {
             "postgres://u:p@h/db",
             "home/me/x/y",
         ] {
-            let shown = redact_message(&format!("no, {hidden}: is wrong"));
+            let redacted = redact_message(&format!("no, {hidden}: is wrong"));
             assert!(
-                matches!(&*shown, "no, [path]: is wrong" | "no, [address]: is wrong"),
-                "{shown}"
+                matches!(&*redacted, "no, [path]: is wrong" | "no, [address]: is wrong"),
+                "{redacted}"
             );
         }
     }

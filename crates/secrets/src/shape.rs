@@ -228,10 +228,9 @@ pub(super) fn is_random(value: &[u8]) -> bool {
     is_varied(value) && str::from_utf8(examined_prefix(value)).is_ok_and(|text| !is_wordy(text))
 }
 
-/// Returns whether the text after the prefix of a token is a token.
-///
-/// The prefix is strong evidence, so that words may be part of it. Sentences, alphabetical rows and
-/// repeated letters are not tokens.
+/// Returns whether the text after the prefix of a token is a token. The prefix is strong evidence,
+/// so that words may be part of it. Sentences, alphabetical rows and repeated letters are not
+/// tokens.
 pub(super) fn is_token(value: &[u8]) -> bool {
     let value = examined_prefix(value);
     let Ok(text) = str::from_utf8(value) else { return false };

@@ -57,7 +57,7 @@ pub(super) fn find_prefixed_token(
     at: usize,
     pattern: PrefixPattern,
 ) -> Option<Range<usize>> {
-    let (prefix, body, least) = pattern;
+    let (prefix, body, min_length) = pattern;
     let (before, here) = text.split_at_checked(at)?;
     let rest = here.strip_prefix(prefix.as_bytes())?;
     if follows_word(before) {
@@ -71,7 +71,7 @@ pub(super) fn find_prefixed_token(
         _ if COMMON_PREFIXES.contains(&prefix) => shape::is_random(value),
         _ => shape::is_token(value),
     };
-    let is_token = length >= least && is_drawn;
+    let is_token = length >= min_length && is_drawn;
     // The host of an address is not secret.
     let from = if prefix.ends_with('/') { start } else { at };
     is_token.then(|| from..start + run_length(rest, body))
@@ -83,14 +83,14 @@ pub(super) fn find_infix_token(
     pattern: InfixPattern,
 ) -> Option<Range<usize>> {
     let (joint, left, right) = pattern;
-    let (before, least, most) = left;
-    let (after, right_least) = right;
+    let (before, min_length, max_length) = left;
+    let (after, min_after) = right;
     let (above, here) = text.split_at_checked(at)?;
     let rest = here.strip_prefix(joint.as_bytes())?;
-    let head = above.iter().rev().take(most + 1);
+    let head = above.iter().rev().take(max_length + 1);
     let start = at - head.take_while(|byte| before.contains(**byte)).count();
-    let is_token =
-        (least..=most).contains(&(at - start)) && bounded_run_length(rest, after) >= right_least;
+    let is_token = (min_length..=max_length).contains(&(at - start))
+        && bounded_run_length(rest, after) >= min_after;
     let is_apart = is_token && !follows_word(above.split_at_checked(start)?.0);
     is_apart.then(|| start..at + joint.len() + run_length(rest, after))
 }
@@ -126,9 +126,8 @@ pub(super) fn find_jwt_lines(text: &[u8], at: usize, into: &mut Vec<Range<usize>
     }
 }
 
-/// Returns the start of the next line's text that continues the text before `end`.
-///
-/// Skips quotes and signs that join literals.
+/// Returns the start of the next line's text that continues the text before `end`. Skips quotes
+/// and signs that join literals.
 pub(super) fn next_line(text: &[u8], end: usize) -> Option<usize> {
     let rest = text.get(end..)?;
     let gap =
@@ -198,13 +197,17 @@ pub(super) fn find_discord_token(text: &[u8], at: usize) -> Option<Range<usize>>
         return None;
     }
     let mut end = at;
-    for (part, (least, most)) in DISCORD_PARTS.into_iter().enumerate() {
+    for (part, (min_length, max_length)) in DISCORD_PARTS.into_iter().enumerate() {
         if part > 0 {
             end += usize::from(*text.get(end)? == b'.');
         }
-        let length =
-            text.get(end..)?.iter().take(most + 1).take_while(|byte| is_token_byte(**byte)).count();
-        if !(least..=most).contains(&length) {
+        let length = text
+            .get(end..)?
+            .iter()
+            .take(max_length + 1)
+            .take_while(|byte| is_token_byte(**byte))
+            .count();
+        if !(min_length..=max_length).contains(&length) {
             return None;
         }
         end += length;

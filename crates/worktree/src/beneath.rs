@@ -128,9 +128,8 @@ impl RootDir {
         Ok(FolderHandle { opened })
     }
 
-    /// Returns whether something may exist at a path below the root, without opening it.
-    ///
-    /// Paths behind links and paths without permission count as existing.
+    /// Returns whether something may exist at a path below the root, without opening it. Paths
+    /// behind links and paths without permission count as existing.
     pub fn may_contain(&self, path: &Path) -> bool {
         let mut above = PathBuf::new();
         for part in path.components() {

@@ -150,9 +150,8 @@ fn is_control(byte: u8) -> bool {
     matches!(byte, 0..=7 | 14..=26 | 28..=31 | 127)
 }
 
-/// Detects UTF-16 without a byte order mark and returns its byte order.
-///
-/// At one of the two byte positions of the units most bytes must be NUL, at the other one none.
+/// Detects UTF-16 without a byte order mark and returns its byte order. At one of the two byte
+/// positions of the units most bytes must be NUL, at the other one none.
 fn find_utf16(content: &[u8]) -> Option<&'static Encoding> {
     let head = content.get(..HEAD_BYTES).unwrap_or(content);
     memchr(0, head)?;

@@ -59,9 +59,7 @@ pub enum CommitLookupError {
 
 impl GitRepository {
     /// Opens the repository that `folder`, a canonical path, is a worktree of, or that it is
-    /// itself.
-    ///
-    /// Returns `None` for any other folder, and for one that claims to be a worktree of a
+    /// itself. Returns `None` for any other folder, and for one that claims to be a worktree of a
     /// repository that does not list it.
     pub fn open(folder: &Path) -> io::Result<Option<Self>> {
         let git = folder.join(GIT);
@@ -136,10 +134,8 @@ impl GitRepository {
         })
     }
 
-    /// Returns the id of the oldest ancestor of a commit along first parents. Calls `beat` for each
-    /// commit.
-    ///
-    /// Returns `None` if commits are missing, as in a shallow clone.
+    /// Returns the id of the oldest ancestor of a commit along first parents. Calls `beat` for
+    /// each commit. Returns `None` if commits are missing, as in a shallow clone.
     pub fn first_commit(&self, commit: &str, beat: impl Fn()) -> Option<String> {
         if self.is_shallow() {
             return None;
@@ -148,7 +144,6 @@ impl GitRepository {
     }
 
     /// Returns a number that changes when the name refers to another commit. The check is cheap.
-    ///
     /// Returns `None` if the name no longer refers to anything.
     pub fn reference_fingerprint(&self, name: &str) -> Option<u64> {
         let mut state = DefaultHasher::new();
@@ -286,9 +281,8 @@ pub fn find_work_tree(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok())
 }
 
-/// Returns the canonical path of the repository around `folder`.
-///
-/// Returns `None` if that is the home folder or a folder above it, because such a repository holds settings.
+/// Returns the canonical path of the repository around `folder`. Returns `None` if that is the
+/// home folder or a folder above it, because such a repository holds settings.
 pub fn find_repository(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let canonical = folder.canonicalize().ok()?;
     let home = home.and_then(|path| path.canonicalize().ok());

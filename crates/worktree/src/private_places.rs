@@ -260,8 +260,8 @@ mod tests {
         }
         assert_eq!(describe("/srv/site/.cursor/rules"), None);
         assert_eq!(describe("/home"), None);
-        let said = "`~/.config/gh`, which holds credentials of the GitHub CLI";
-        assert_eq!(describe("/home/ada/.Config/GH").as_deref(), Some(said));
+        let description = "`~/.config/gh`, which holds credentials of the GitHub CLI";
+        assert_eq!(describe("/home/ada/.Config/GH").as_deref(), Some(description));
     }
 
     #[cfg(unix)]

@@ -49,9 +49,7 @@ pub fn read_file_url(text: &str) -> PathBuf {
 }
 
 /// Resolves a path that leads through a link to one of the roots. The part beneath the root is not
-/// resolved.
-///
-/// Returns `None` if the path leads to no root.
+/// resolved. Returns `None` if the path leads to no root.
 pub async fn follow_link(path: &Path, roots: &[Root]) -> Option<PathBuf> {
     let is_plain = path.components().all(|part| part != Component::ParentDir);
     if !path.is_absolute() || !is_plain || path.components().count() > MAX_PARTS {
@@ -103,7 +101,7 @@ impl Default for FolderCheck {
 }
 
 impl FolderCheck {
-    pub async fn find_gone(&self, roots: &[Root]) -> HashSet<RootId> {
+    pub async fn find_missing(&self, roots: &[Root]) -> HashSet<RootId> {
         let folders =
             roots.iter().filter_map(|root| Some((root.id, root.local_folder()?.to_owned())));
         let folders: Vec<(RootId, PathBuf)> = folders.collect();
@@ -111,7 +109,7 @@ impl FolderCheck {
             let Ok(permit) = Arc::clone(&self.room).acquire_owned().await else { return };
             let known = Arc::clone(&self.known);
             let check = move || {
-                let gone = folders.into_iter().filter(|(_, folder)| is_gone(folder));
+                let gone = folders.into_iter().filter(|(_, folder)| is_folder_missing(folder));
                 *lock_known(&known) = gone.map(|(root, _)| root).collect();
                 drop(permit);
             };
@@ -123,12 +121,12 @@ impl FolderCheck {
         roots.iter().map(|root| root.id).filter(|root| known.contains(root)).collect()
     }
 
-    /// Returns the roots whose folder is gone while the folder of another root exists.
-    pub async fn find_outlived(&self, roots: &[Root]) -> HashSet<RootId> {
+    /// Returns the roots whose folder is missing; none if all are, as on a disk that is not mounted.
+    pub async fn find_missing_unless_all(&self, roots: &[Root]) -> HashSet<RootId> {
         if roots.len() < 2 {
             return HashSet::new();
         }
-        let gone = self.find_gone(roots).await;
+        let gone = self.find_missing(roots).await;
         if roots.iter().all(|root| gone.contains(&root.id)) { HashSet::new() } else { gone }
     }
 }
@@ -137,7 +135,7 @@ fn lock_known(known: &Mutex<HashSet<RootId>>) -> MutexGuard<'_, HashSet<RootId>>
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn is_gone(folder: &Path) -> bool {
+fn is_folder_missing(folder: &Path) -> bool {
     match fs::metadata(folder) {
         Ok(metadata) => !metadata.is_dir(),
         // A folder that may not be read exists.
@@ -205,9 +203,9 @@ mod tests {
         let [here, gone] = [here, gone].map(Root::from_folder);
         let check = FolderCheck::default();
         let both = [here.clone(), gone.clone()];
-        assert_eq!(check.find_outlived(&both).await, HashSet::from([gone.id]));
-        assert_eq!(check.find_gone(std::slice::from_ref(&gone)).await, HashSet::from([gone.id]));
-        assert!(check.find_outlived(&[gone.clone(), gone]).await.is_empty());
-        assert!(check.find_gone(&[here]).await.is_empty());
+        assert_eq!(check.find_missing_unless_all(&both).await, HashSet::from([gone.id]));
+        assert_eq!(check.find_missing(std::slice::from_ref(&gone)).await, HashSet::from([gone.id]));
+        assert!(check.find_missing_unless_all(&[gone.clone(), gone]).await.is_empty());
+        assert!(check.find_missing(&[here]).await.is_empty());
     }
 }

@@ -41,27 +41,21 @@ pub(super) fn parse_head(
         return Some(head);
     }
     let is_member = place != EnclosingScope::Code;
-    let (construct, name) = match layout.shows {
-        DefinitionStyle::Calls if is_member && has_body => {
-            (ConstructKind::Definition, parse_method_name(line)?)
-        }
-        DefinitionStyle::Assigned if has_body => {
-            (ConstructKind::Definition, parse_assigned_name(line)?)
-        }
-        DefinitionStyle::Equations if is_member => {
-            (ConstructKind::Definition, parse_equation_name(line, has_body)?)
-        }
-        DefinitionStyle::Keys if has_body => (ConstructKind::Container, parse_key(line)?),
-        DefinitionStyle::Selectors if has_body && place != EnclosingScope::Code => {
-            (ConstructKind::Container, parse_selector(line)?)
-        }
-        DefinitionStyle::Targets if is_member && has_body => {
-            (ConstructKind::Definition, parse_target(line)?)
-        }
-        DefinitionStyle::Lists(words) => (ConstructKind::Definition, parse_lisp_name(line, words)?),
-        _ => return None,
+    let name = match layout.shows {
+        DefinitionStyle::Calls if is_member && has_body => parse_method_name(line),
+        DefinitionStyle::Assigned if has_body => parse_assigned_name(line),
+        DefinitionStyle::Equations if is_member => parse_equation_name(line, has_body),
+        DefinitionStyle::Keys if has_body => parse_key(line),
+        DefinitionStyle::Selectors if is_member && has_body => parse_selector(line),
+        DefinitionStyle::Targets if is_member && has_body => parse_target(line),
+        DefinitionStyle::Lists(words) => parse_lisp_name(line, words),
+        _ => None,
     };
-    let name = tidy_name(&name)?;
+    let name = tidy_name(&name?)?;
+    let construct = match layout.shows {
+        DefinitionStyle::Keys | DefinitionStyle::Selectors => ConstructKind::Container,
+        _ => ConstructKind::Definition,
+    };
     Some(DefinitionHead { construct, defines: Some(name.clone()), name })
 }
 

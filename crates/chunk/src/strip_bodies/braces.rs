@@ -37,10 +37,8 @@ impl StatementState {
 }
 
 /// Finds the contents of the largest braces that the outline does not open, in order. In some
-/// languages, the words `containers` mark braces with definitions.
-///
-/// Returns `None` if the braces do not match, and for PHP with text outside its tags or with
-/// heredocs.
+/// languages, the words `containers` mark braces with definitions. Returns `None` if the braces do
+/// not match, and for PHP with text outside its tags or with heredocs.
 pub(super) fn find_bodies(
     lexis: LexicalSyntax,
     containers: &[&str],

@@ -37,7 +37,6 @@ impl<T: Clone> CachedProbe<T> {
     }
 
     /// Returns the latest result if `is_fresh` accepts it and its age, otherwise runs `check`.
-    ///
     /// Callers that arrive during a check wait for it. The result of a dropped check is not
     /// recorded.
     pub async fn get<F>(

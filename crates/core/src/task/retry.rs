@@ -31,10 +31,9 @@ impl BackoffSchedule {
     }
 }
 
-/// Calls `attempt` until it succeeds or `wait` returns `None`.
-///
-/// `wait` gets the error and the number of failures and returns the pause before the next try. When
-/// `given_up` completes, the current pause ends and the last error is returned.
+/// Calls `attempt` until it succeeds or `wait` returns `None`. `wait` gets the error and the
+/// number of failures and returns the pause before the next try. When `given_up` completes, the
+/// current pause ends and the last error is returned.
 pub async fn retry_until_success<T, E, F>(
     mut attempt: impl FnMut() -> F,
     mut wait: impl FnMut(&E, u32) -> Option<Duration>,
@@ -65,9 +64,7 @@ const NOTICEABLE: Duration = Duration::from_secs(1);
 
 /// Tracks why pieces of work wait. Clones share their state.
 #[derive(Debug, Clone, Default)]
-pub struct StallTracker {
-    state: Arc<Mutex<StallState>>,
-}
+pub struct StallTracker(Arc<Mutex<StallState>>);
 
 #[derive(Debug, Default)]
 struct StallState {
@@ -78,35 +75,28 @@ struct StallState {
 
 /// Marks one piece of work as stalled until it is dropped.
 #[derive(Debug)]
-pub struct StallGuard {
-    state: Arc<Mutex<StallState>>,
-}
+pub struct StallGuard(Arc<Mutex<StallState>>);
 
 impl StallTracker {
-    /// Records that a piece of work waits because of `reason`.
-    pub fn begin_stall(&self, reason: String) -> StallGuard {
-        let mut state = lock_state(&self.state);
+    /// Records that a piece of work waits, because it is retried after `failure`.
+    pub fn begin_retry(&self, failure: impl fmt::Display) -> StallGuard {
+        let mut state = lock_state(&self.0);
         state.count += 1;
         state.since.get_or_insert_with(Instant::now);
-        state.reason = reason;
-        StallGuard { state: Arc::clone(&self.state) }
-    }
-
-    /// Records that a piece of work is retried after `failure`.
-    pub fn begin_retry(&self, failure: impl fmt::Display) -> StallGuard {
-        self.begin_stall(format!("trying again: {failure}"))
+        state.reason = format!("trying again: {failure}");
+        StallGuard(Arc::clone(&self.0))
     }
 
     /// Returns the latest reason if work has been stalled for at least one second.
     pub fn latest_reason(&self) -> Option<String> {
-        let state = lock_state(&self.state);
+        let state = lock_state(&self.0);
         state.since.filter(|since| since.elapsed() >= NOTICEABLE).map(|_| state.reason.clone())
     }
 }
 
 impl Drop for StallGuard {
     fn drop(&mut self) {
-        let mut state = lock_state(&self.state);
+        let mut state = lock_state(&self.0);
         state.count -= 1;
         if state.count == 0 {
             *state = StallState::default();
@@ -133,9 +123,9 @@ mod tests {
         let waits =
             [0, 1, 2, 3, 7, 40, u32::MAX].map(|failures| BACKOFF.wait_after(failures).as_millis());
         assert_eq!(waits, [500, 500, 1000, 2000, 30_000, 30_000, 30_000]);
-        for (failures, least, most) in [(1, 250, 500), (3, 1000, 2000), (40, 15_000, 30_000)] {
+        for (failures, min_ms, max_ms) in [(1, 250, 500), (3, 1000, 2000), (40, 15_000, 30_000)] {
             let waited = BACKOFF.spread_wait(failures).as_millis();
-            assert!((least..=most).contains(&waited), "{failures}: {waited}");
+            assert!((min_ms..=max_ms).contains(&waited), "{failures}: {waited}");
         }
         let several: Vec<Duration> = (0..20).map(|_| BACKOFF.spread_wait(1)).collect();
         assert!(several.iter().any(|wait| *wait != several[0]));
@@ -143,7 +133,7 @@ mod tests {
 
     #[tokio::test]
     async fn tries_end_with_success_or_without_a_wait() {
-        let tried = |last: u32, most: u32| async move {
+        let tried = |last: u32, max_waits: u32| async move {
             let mut tries = 0;
             let attempt = || {
                 tries += 1;
@@ -151,7 +141,7 @@ mod tests {
             };
             let wait = |error: &u32, failures| {
                 assert_eq!(*error, failures);
-                (failures < most).then_some(Duration::ZERO)
+                (failures < max_waits).then_some(Duration::ZERO)
             };
             retry_until_success(attempt, wait, future::pending()).await
         };

@@ -83,7 +83,7 @@ impl FailureLog {
 }
 
 /// Message recorded for a failed turn. The text of the model service could repeat the question.
-pub const TURN_FAILED: &str = "the turn failed; who asked was given the reason";
+pub const TURN_FAILED: &str = "the turn failed; its client received the reason";
 
 /// Redacts secrets and ids and keeps the first `limit` characters. Whoever knows a conversation's
 /// id may continue the conversation.

@@ -23,7 +23,7 @@ pub static ELIXIR: Language = Language {
         words: &[
             container_keyword("defmodule"),
             container_keyword("defprotocol"),
-            line_named_container("defimpl").as_extension(),
+            line_named_container("defimpl").into_extension(),
             definition_keyword("def"),
             definition_keyword("defp"),
             definition_keyword("defmacro"),

@@ -19,8 +19,8 @@ static EQUATIONS: LayoutRules = LayoutRules {
         container_keyword("newtype"),
         container_keyword("type"),
         line_named_container("class"),
-        line_named_container("instance").as_extension(),
-        line_named_container("deriving").as_extension(),
+        line_named_container("instance").into_extension(),
+        line_named_container("deriving").into_extension(),
     ],
     shows: DefinitionStyle::Equations,
     ..LayoutRules::PLAIN

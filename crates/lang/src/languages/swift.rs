@@ -54,7 +54,7 @@ pub static SWIFT: Language = Language {
             container_keyword("enum"),
             container_keyword("protocol"),
             container_keyword("actor"),
-            container_keyword("extension").as_extension(),
+            container_keyword("extension").into_extension(),
             self_named_definition("init"),
             self_named_definition("deinit"),
             self_named_definition("subscript"),

@@ -124,7 +124,7 @@ impl Evidence {
             places.retain(|place| place.root().id == tree);
         }
         if places.len() > 1 {
-            let outlived = self.folders.find_outlived(&roots).await;
+            let outlived = self.folders.find_missing_unless_all(&roots).await;
             places.retain(|place| !outlived.contains(&place.root().id));
         }
         match places.len() {

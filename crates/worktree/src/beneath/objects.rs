@@ -58,10 +58,10 @@ impl fmt::Display for ObjectFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Missing => "the object is not in the repository",
-            Self::Borrowed => "the repository has objects of another one",
-            Self::Ambiguous => "several objects have an id that begins so",
-            Self::NoCommit => "the object is no commit",
-            Self::Strange => "the objects are not kept as git keeps them",
+            Self::Borrowed => "the repository borrows objects from another one",
+            Self::Ambiguous => "several objects have ids that begin with this prefix",
+            Self::NoCommit => "the object is not a commit",
+            Self::Strange => "the object store does not have the format of git",
         })
     }
 }

@@ -72,9 +72,7 @@ fn push_words(line: &str, into: &mut String) {
 }
 
 /// Returns whether over a third of a block is words and a separator occurs at least every forty
-/// bytes.
-///
-/// Base64 has no separators, and tables of numbers have no words.
+/// bytes. Base64 has no separators, and tables of numbers have no words.
 fn holds_words(block: &str) -> bool {
     let mut in_words = 0;
     let mut run = 0;

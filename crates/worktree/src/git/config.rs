@@ -51,9 +51,7 @@ pub(super) fn find_web_remote(config: &str) -> Option<Url> {
 }
 
 /// Converts the address of a remote to the web address of the repository, without user name and
-/// password.
-///
-/// Returns `None` for remotes that are not on the web.
+/// password. Returns `None` for remotes that are not on the web.
 pub fn web_address(remote: &str) -> Option<Url> {
     let (host, path) = match remote.split_once("://") {
         Some(("https" | "http" | "ssh" | "git" | "git+ssh", _)) => {

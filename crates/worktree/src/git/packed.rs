@@ -45,9 +45,8 @@ impl PackedFileStamp {
     }
 }
 
-/// Returns the id of a packed reference in a git folder.
-///
-/// Fails with [`io::ErrorKind::FileTooLarge`] if the file is larger than [`MAX_BYTES`].
+/// Returns the id of a packed reference in a git folder. Fails with
+/// [`io::ErrorKind::FileTooLarge`] if the file is larger than [`MAX_BYTES`].
 pub(super) fn find_packed_reference(git: &Path, name: &str) -> io::Result<Option<String>> {
     let path = git.join(FILE);
     let stamp = match path.symlink_metadata() {

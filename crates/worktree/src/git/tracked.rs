@@ -61,7 +61,7 @@ impl GitRepository {
         let index = beneath::read_to_limit(file, MAX_INDEX_BYTES + 1, || ())?;
         let is_whole = index.len() as u64 <= MAX_INDEX_BYTES;
         let read = is_whole.then(|| read_index(&index, self.id_length() / 2, each)).flatten();
-        read.ok_or_else(|| io::Error::other("its index is too large or of another form"))
+        read.ok_or_else(|| io::Error::other("its index is too large or has an unknown format"))
     }
 }
 
