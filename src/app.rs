@@ -131,7 +131,7 @@ impl Server {
         let mcp_port = mcp_address.port();
         let mut services =
             build_services(config, &store, &vault, turns, &main_url, mcp_port, &groups)?;
-        services.chat = services.chat.searching_with(search.secret().clone()).owned_in(owners);
+        services.chat = services.chat.with_search_key(search.secret().clone()).with_owners(owners);
         let chat = services.chat.clone();
         let ingest = services.ingest.clone();
         let activity = ServerActivity::default();

@@ -61,8 +61,8 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ),
     ("src/documents.rs", &["md"], "what our documents are called"),
     ("src/config/env/listeners.rs", &["javascript"], "a scheme of addresses"),
-    ("crates/toolkits/src/discovery/parameters.rs", &["const"], "a keyword of JSON schema"),
-    ("crates/toolkits/src/meta/render.rs", &["const"], "a keyword of JSON schema"),
+    ("crates/toolkits/src/discovery/entry.rs", &["const"], "a keyword of JSON schema"),
+    ("crates/toolkits/src/discovery_tools/render.rs", &["const"], "a keyword of JSON schema"),
     (
         "crates/chunk/src/layout/head.rs",
         &["def", "record"],
@@ -177,16 +177,16 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("crates/worktree/src/beneath.rs", "handles of folders where there are such"),
     ("crates/worktree/src/beneath/commit.rs", "names are bytes, or text"),
     ("crates/worktree/src/beneath/handles.rs", "the half of `beneath` with handles"),
-    ("crates/codex/src/bubblewrap.rs", "Codex confines with bubblewrap on Linux alone"),
-    ("crates/codex/src/fence/git.rs", "links are not followed"),
+    ("crates/codex/src/sandbox.rs", "Codex confines with bubblewrap on Linux alone"),
+    ("crates/codex/src/sandbox_rules/secret_files.rs", "links are not followed"),
     ("crates/codex/src/files.rs", "what names of programs end with"),
-    ("crates/codex/src/pipes.rs", "Codex is a process group of its own"),
+    ("crates/core/src/piped_child.rs", "children are process groups of their own"),
     ("crates/codex/src/scratch.rs", "folders for their owner"),
     ("src/cli/access.rs", "how a browser is started"),
     ("src/config/env/handover.rs", "the environment is shown to others on Linux alone"),
     ("src/config/env/listeners.rs", "a token is needed where connections have no account"),
     ("crates/core/src/timestamp.rs", "when anything of a file changed, where that is known"),
-    ("crates/toolkits/src/kept.rs", "a folder for its owner"),
+    ("crates/toolkits/src/decision_file.rs", "a folder for its owner"),
     ("crates/toolkits/src/launch.rs", "a folder for its owner"),
     ("crates/worktree/src/git/packed.rs", "numbers of files, or when they were changed"),
     ("crates/ingest/src/watch/events.rs", "whole trees are watched at once, except on Linux"),
@@ -212,14 +212,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("crates/core/src/error.rs", "error numbers that the standard library has no kind for"),
     ("crates/index/src/writer.rs", "free room on disks"),
     ("crates/toolkits/src/connection/process.rs", "process groups and signals"),
-    (
-        "crates/toolkits/src/connection/usage/folder.rs",
-        "holes and further names of files count where the system tells them",
-    ),
-    (
-        "crates/toolkits/src/connection/usage/tree.rs",
-        "files in memory and threads count on Linux, whose sandbox has them",
-    ),
+    ("crates/toolkits/src/connection/usage.rs", "sizes on disk, and what the kernel tells of processes"),
 ];
 /// The extensions that `crates/secrets/src/names.rs` judges by.
 const CODE: &[&str] = &[

@@ -95,7 +95,7 @@ async fn revoke_stubborn(
     meanwhile(&toolkits, &spec, client).await;
     assert!(!is_gone(process), "{case}");
     let revoked = Instant::now();
-    toolkits.pool.stop_of("ann").await;
+    toolkits.pool.stop_owned("ann").await;
     assert!(is_gone(process) && is_gone(forked), "{case}");
     let elapsed = revoked.elapsed();
     report(case, elapsed);
@@ -156,12 +156,12 @@ async fn tools_that_are_too_large_are_left_out_and_named() {
         ("wide".to_owned(), "its schema has more than 65536 bytes".to_owned()),
         ("fits".to_owned(), "another tool has its name".to_owned()),
     ];
-    assert_eq!(large.left_out, left_out);
+    assert_eq!(large.omitted_tools, left_out);
     let many = toolkits.client(&scripted(&["many"])).load_catalogue().await.unwrap();
     assert_eq!(many.tools.len(), 512);
     assert_eq!(many.tools[511].name, "t511");
-    assert_eq!(many.left_out[0].0, "t512");
-    assert_eq!(many.left_out.len(), 88);
+    assert_eq!(many.omitted_tools[0].0, "t512");
+    assert_eq!(many.omitted_tools.len(), 88);
     toolkits.stop().await;
 }
 

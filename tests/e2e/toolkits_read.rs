@@ -5,7 +5,7 @@ use std::{fmt::Write, path::Path, sync::LazyLock, time::Duration};
 use codeinfo_codex::{NetworkAccess, OtherVariables};
 use codeinfo_toolkits::spec::{
     AllowedTools, RequestedToolkits, SpecReader, ToolkitDocument, ToolkitDocumentEntry,
-    ToolkitSandbox, ToolkitSpec, ToolkitTransport, first_file,
+    ToolkitSandbox, ToolkitSpec, ToolkitTransport, file_template,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -454,7 +454,7 @@ fn digests_tell_programs_and_specs_apart() {
 fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     let none = OtherVariables::default();
     let folder = Some(Path::new("/repo"));
-    let document = reader().read_file(first_file().as_bytes(), &none, folder).unwrap();
+    let document = reader().read_file(file_template().as_bytes(), &none, folder).unwrap();
     let toolkits = document.toolkits.unwrap();
     let kinds: Vec<_> = toolkits
         .iter()
@@ -466,7 +466,7 @@ fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     assert_eq!(kinds, [("git", "stdio", false), ("issues", "http", false)]);
     // With the variable that it names, and switched on, it is whole.
     let pairs = [("ISSUES_TOKEN".to_owned(), "t".to_owned())];
-    let on = first_file().replace(r#""enabled": false"#, r#""enabled": true"#);
+    let on = file_template().replace(r#""enabled": false"#, r#""enabled": true"#);
     let folder = Some(Path::new("/repo"));
     let document = reader().read_file(on.as_bytes(), &OtherVariables::new(pairs), folder).unwrap();
     for (_, entry) in document.toolkits.unwrap() {

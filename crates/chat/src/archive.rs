@@ -5,27 +5,25 @@
 //! turn. Files are replaced atomically, so that a crash leaves the former file. An unreadable file
 //! is moved aside. The archive does not interpret frames.
 
-mod error;
 mod file;
-mod find;
 mod owners;
 
 use std::{
     collections::HashMap,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use codeinfo_core::{ConversationId, Principal, Timestamp, TurnId, task::Tasks};
+use codeinfo_core::{ConversationId, Principal, Timestamp, TurnId, error::ErrorCode, task::Tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-pub use error::ArchiveError;
-pub use find::ConversationMatch;
+pub use file::ConversationMatch;
 pub use owners::ConversationOwners;
 
 /// Folder of conversations in the data folder.
@@ -129,7 +127,7 @@ impl ConversationSummary {
 
     /// Returns true if the principal may see the conversation: its owner, or the owner of the
     /// server.
-    pub fn is_for(&self, principal: Option<&Principal>) -> bool {
+    pub fn is_visible_to(&self, principal: Option<&Principal>) -> bool {
         let name = principal.map(Principal::as_str);
         principal.is_some_and(Principal::is_owner) || name == self.principal.as_deref()
     }
@@ -152,10 +150,10 @@ pub struct ConversationArchive {
 struct Inner {
     folder: PathBuf,
     /// Maximum number of conversations; 0 disables the archive.
-    most: usize,
-    known: Mutex<HashMap<ConversationId, ConversationFile>>,
+    max_conversations: usize,
+    files: Mutex<HashMap<ConversationId, ConversationFile>>,
     /// Locked while files are written, one after another.
-    writing: Mutex<RemovalTimes>,
+    removals: Mutex<RemovalTimes>,
     /// Permit for one search at a time.
     searching: Arc<Semaphore>,
     tasks: Tasks,
@@ -172,15 +170,19 @@ struct ConversationFile {
 type RemovalTimes = HashMap<ConversationId, Timestamp>;
 
 impl ConversationArchive {
-    /// Opens the archive in `data_dir` and removes the oldest conversations beyond `most`.
-    pub async fn open(data_dir: &Path, most: usize, tasks: Tasks) -> Result<Self, ArchiveError> {
+    /// Opens the archive in `data_dir` and removes the oldest conversations beyond `max_conversations`.
+    pub async fn open(
+        data_dir: &Path,
+        max_conversations: usize,
+        tasks: Tasks,
+    ) -> Result<Self, ArchiveError> {
         let folder = data_dir.join(FOLDER);
         let own = tasks.clone();
         let opening = move || {
-            let known = file::list_conversations(&folder)?;
-            let (known, writing) = (Mutex::new(known), Mutex::default());
+            let files = file::list_conversations(&folder)?;
+            let (files, removals) = (Mutex::new(files), Mutex::default());
             let searching = Arc::new(Semaphore::new(1));
-            let inner = Inner { folder, most, known, writing, searching, tasks: own };
+            let inner = Inner { folder, max_conversations, files, removals, searching, tasks: own };
             inner.remove_oldest();
             Ok(Self { inner: Arc::new(inner) })
         };
@@ -189,31 +191,31 @@ impl ConversationArchive {
 
     /// Returns the maximum number of conversations.
     pub fn max_conversations(&self) -> usize {
-        self.inner.most
+        self.inner.max_conversations
     }
 
     /// Returns the conversations that the principal may see, latest first.
     pub fn list_summaries(&self, principal: Option<&Principal>) -> Vec<ConversationSummary> {
-        let known = self.inner.lock_files();
-        let mut listed: Vec<ConversationSummary> = known
+        let files = self.inner.lock_files();
+        let mut listed: Vec<ConversationSummary> = files
             .values()
-            .filter(|known| known.summary.is_for(principal))
-            .map(|known| known.summary.clone())
+            .filter(|file| file.summary.is_visible_to(principal))
+            .map(|file| file.summary.clone())
             .collect();
-        drop(known);
-        listed.sort_by_key(|one| (std::cmp::Reverse(one.updated_at), one.id));
+        drop(files);
+        listed.sort_by_key(|summary| (std::cmp::Reverse(summary.updated_at), summary.id));
         listed
     }
 
     /// Returns the summary of a conversation.
     pub fn find_summary(&self, id: ConversationId) -> Option<ConversationSummary> {
-        self.inner.lock_files().get(&id).map(|known| known.summary.clone())
+        self.inner.lock_files().get(&id).map(|file| file.summary.clone())
     }
 
     /// Returns the conversation of a turn.
-    pub fn of_turn(&self, turn: TurnId) -> Option<ConversationId> {
-        let known = self.inner.lock_files();
-        known.values().find(|one| one.summary.turns.contains(&turn)).map(|one| one.summary.id)
+    pub fn find_conversation_of_turn(&self, turn: TurnId) -> Option<ConversationId> {
+        let files = self.inner.lock_files();
+        files.values().find(|file| file.summary.turns.contains(&turn)).map(|file| file.summary.id)
     }
 
     /// Reads a conversation; `None` if it is not stored.
@@ -224,7 +226,7 @@ impl ConversationArchive {
         self.run_blocking(move |inner| inner.read_conversation(id)).await
     }
 
-    /// Returns the first conversations of `listed`, at most `most`, whose questions or answers
+    /// Returns the first conversations of `listed`, at most `limit`, whose questions or answers
     /// contain all words of `text`, ignoring case.
     ///
     /// `in_memory` returns the turns of a conversation that is not on disk. Reads all
@@ -234,7 +236,7 @@ impl ConversationArchive {
         &self,
         text: &str,
         listed: Vec<ConversationSummary>,
-        most: usize,
+        limit: usize,
         in_memory: impl Fn(ConversationId) -> Vec<ArchivedTurn> + Send + 'static,
     ) -> Result<Vec<ConversationMatch>, ArchiveError> {
         let acquired = Arc::clone(&self.inner.searching).acquire_owned().await;
@@ -243,10 +245,10 @@ impl ConversationArchive {
         let left = CancellationToken::new();
         let _left = left.clone().drop_guard();
         self.run_blocking(move |inner| {
-            let words = find::split_words(&query);
+            let words = file::split_words(&query);
             let mut found = Vec::new();
             for summary in listed {
-                if left.is_cancelled() || found.len() == most {
+                if left.is_cancelled() || found.len() == limit {
                     break;
                 }
                 let conversation = match inner.read_conversation(summary.id) {
@@ -257,7 +259,7 @@ impl ConversationArchive {
                         continue;
                     }
                 };
-                found.extend(find::match_conversation(conversation, &words));
+                found.extend(file::match_conversation(conversation, &words));
             }
             drop(permit);
             Ok(found)
@@ -267,15 +269,15 @@ impl ConversationArchive {
 
     /// Stores a turn and replaces its former state. Does nothing if the conversation was removed
     /// after the turn was asked.
-    pub async fn put_turn(
+    pub async fn store_turn(
         &self,
         summary: ConversationSummary,
         turn: impl FnOnce() -> ArchivedTurn + Send + 'static,
     ) -> Result<(), ArchiveError> {
-        if self.inner.most == 0 {
+        if self.inner.max_conversations == 0 {
             return Ok(());
         }
-        self.run_blocking(move |inner| inner.put_turn(&summary, turn())).await
+        self.run_blocking(move |inner| inner.store_turn(&summary, turn())).await
     }
 
     /// Removes a conversation. Returns true if it existed.
@@ -302,11 +304,11 @@ impl ConversationArchive {
 
 impl Inner {
     fn lock_files(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, ConversationFile>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_removals(&self) -> std::sync::MutexGuard<'_, RemovalTimes> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.removals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn conversation_path(&self, id: ConversationId) -> PathBuf {
@@ -322,7 +324,7 @@ impl Inner {
             Ok(found) => Ok(found.filter(|found| found.summary.id == id)),
             Err(error @ ArchiveError::Damaged { .. }) => {
                 warn!(%error, "a conversation cannot be read and was moved aside");
-                file::put_aside(&self.conversation_path(id));
+                file::move_aside(&self.conversation_path(id));
                 self.lock_files().remove(&id);
                 Ok(None)
             }
@@ -330,7 +332,7 @@ impl Inner {
         }
     }
 
-    fn put_turn(
+    fn store_turn(
         &self,
         summary: &ConversationSummary,
         turn: ArchivedTurn,
@@ -364,19 +366,52 @@ impl Inner {
     /// Removes the oldest conversations until number and size are within the limits.
     fn remove_oldest(&self) {
         loop {
-            let known = self.lock_files();
-            let bytes: u64 = known.values().map(|one| one.bytes).sum();
-            if known.len() <= self.most && (bytes <= MAX_BYTES || known.len() <= 1) {
+            let files = self.lock_files();
+            let bytes: u64 = files.values().map(|file| file.bytes).sum();
+            if files.len() <= self.max_conversations && (bytes <= MAX_BYTES || files.len() <= 1) {
                 return;
             }
-            let oldest = known.values().map(|one| (one.summary.updated_at, one.summary.id)).min();
-            drop(known);
+            let oldest =
+                files.values().map(|file| (file.summary.updated_at, file.summary.id)).min();
+            drop(files);
             let Some((_, oldest)) = oldest else { return };
             if let Err(error) = self.remove_conversation(oldest) {
                 warn!(%error, "a conversation cannot be removed");
                 // The file is ignored until the next start.
                 self.lock_files().remove(&oldest);
             }
+        }
+    }
+}
+
+/// A failure of the archive.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// A file cannot be read, written or removed.
+    #[error("cannot use `{}`: {source}", .path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// A file does not contain a conversation.
+    #[error("`{}` is damaged: {reason}", .path.display())]
+    Damaged { path: PathBuf, reason: String },
+    /// The server is stopping.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+impl ArchiveError {
+    pub(super) fn for_file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.to_owned(), source }
+    }
+
+    /// Returns the error code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::File { .. } | Self::Damaged { .. } => ErrorCode::ArchiveUnavailable,
+            Self::Stopping => ErrorCode::Cancelled,
         }
     }
 }

@@ -2,8 +2,6 @@
 //! Codex. Pure.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod bound;
-
 use std::{
     collections::{BTreeMap, HashSet},
     hash::{DefaultHasher, Hasher},
@@ -14,11 +12,9 @@ use codeinfo_codex::CodexToolCall;
 use codeinfo_core::{FILES_META, FileSummary, SEARCH_TOOL, Segment, Timestamp};
 use serde_json::Value;
 
-use self::bound::TurnTextBudget;
-pub(super) use self::bound::TurnTextLimit;
 use super::{
     event::{ChatEvent, TokenUsage, ToolCallStage},
-    source::{ReportedTool, ThreadServers, resolve_reported_tool},
+    tool_owner::{ReportedTool, ThreadServers, resolve_reported_tool},
 };
 
 /// Segments of one turn.
@@ -398,6 +394,92 @@ fn without_meta(mut result: Value) -> Value {
         fields.remove("_meta");
     }
     result
+}
+
+/// Maximum bytes of one segment.
+const MAX_SEGMENT_BYTES: usize = 1024 * 1024;
+/// Maximum bytes of a turn: thinking, answers and summaries, including unfinished ones.
+const MAX_TURN_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes that an entry counts in addition to its text, so that the number of empty entries is
+/// limited.
+const ENTRY_BYTES: usize = 64;
+
+// Codex events are truncated without a mark at the higher bound, so an overrun is noticed here.
+const _: () = assert!(MAX_SEGMENT_BYTES < codeinfo_codex::MAX_TEXT_BYTES);
+
+/// Limit that a turn exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TurnTextLimit {
+    Segment,
+    Turn,
+}
+
+impl TurnTextLimit {
+    /// Returns the mark at the end of a truncated text.
+    fn cut_mark(self) -> &'static str {
+        match self {
+            Self::Segment => "\n\n[cut: more than 1 MiB]",
+            Self::Turn => "\n\n[cut: the turn has more than 4 MiB]",
+        }
+    }
+
+    /// Returns the message for the user.
+    pub(super) fn message(self) -> &'static str {
+        match self {
+            Self::Segment => "the model wrote more than 1 MiB in one piece, and was stopped",
+            Self::Turn => "the model wrote more than 4 MiB in one turn, and was stopped",
+        }
+    }
+}
+
+/// Used part of the limits.
+#[derive(Debug, Default)]
+struct TurnTextBudget {
+    spent: usize,
+    reached: Option<TurnTextLimit>,
+}
+
+impl TurnTextBudget {
+    /// Returns the exceeded limit, if any.
+    fn exceeded_limit(&self) -> Option<TurnTextLimit> {
+        self.reached
+    }
+
+    /// Counts an entry without its text.
+    fn count_entry(&mut self) {
+        self.spend_bytes(ENTRY_BYTES);
+    }
+
+    /// Counts stored bytes.
+    fn spend_bytes(&mut self, bytes: usize) {
+        self.spent += bytes;
+        if self.spent > MAX_TURN_BYTES {
+            self.reached.get_or_insert(TurnTextLimit::Turn);
+        }
+    }
+
+    /// Releases bytes that are no longer stored.
+    fn give_back(&mut self, bytes: usize) {
+        self.spent = self.spent.saturating_sub(bytes);
+    }
+
+    /// Appends `more` to a text that counts `former_bytes`, truncated to the limit and marked if it
+    /// exceeds it.
+    fn extend_text(&mut self, text: &mut String, former_bytes: usize, more: &str) {
+        let segment_room = MAX_SEGMENT_BYTES.saturating_sub(former_bytes);
+        let turn_room = MAX_TURN_BYTES.saturating_sub(self.spent);
+        let (kept, cut) = more.split_at(more.floor_char_boundary(segment_room.min(turn_room)));
+        self.spent += kept.len();
+        text.push_str(kept);
+        if !cut.is_empty() {
+            let bound = if segment_room <= turn_room {
+                TurnTextLimit::Segment
+            } else {
+                TurnTextLimit::Turn
+            };
+            text.push_str(self.reached.get_or_insert(bound).cut_mark());
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 use codeinfo_core::ConversationId;
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
-use super::error::ChatError;
+use super::event::ChatError;
 
 type ConversationLock = tokio::sync::Mutex<()>;
 
@@ -49,8 +49,8 @@ impl TurnLimiter {
         conversation: Option<ConversationId>,
     ) -> Result<TurnPermit, ChatError> {
         let lock = conversation.map(|id| self.conversation_lock(id));
-        if let Some(place) = self.free_place(lock.as_ref()) {
-            return Ok(place);
+        if let Some(permit) = self.try_acquire_permit(lock.as_ref()) {
+            return Ok(permit);
         }
         let waiting = Arc::clone(&self.waiting).try_acquire_owned();
         let _waiting = waiting.map_err(|_| ChatError::Busy(self.max_waiting))?;
@@ -69,7 +69,7 @@ impl TurnLimiter {
     }
 
     /// Takes a permit that is free now.
-    fn free_place(&self, lock: Option<&Arc<ConversationLock>>) -> Option<TurnPermit> {
+    fn try_acquire_permit(&self, lock: Option<&Arc<ConversationLock>>) -> Option<TurnPermit> {
         let conversation = match lock {
             Some(lock) => Some(Arc::clone(lock).try_lock_owned().ok()?),
             None => None,
@@ -80,11 +80,11 @@ impl TurnLimiter {
         }
     }
 
-    /// Assigns a new conversation to `place`, so that follow-up questions wait for its end.
-    pub(super) fn claim_conversation(&self, place: &mut TurnPermit, conversation: ConversationId) {
-        if place.conversation.is_none() {
+    /// Assigns a new conversation to `permit`, so that follow-up questions wait for its end.
+    pub(super) fn claim_conversation(&self, permit: &mut TurnPermit, conversation: ConversationId) {
+        if permit.conversation.is_none() {
             // No other task can know the id yet.
-            place.conversation = self.conversation_lock(conversation).try_lock_owned().ok();
+            permit.conversation = self.conversation_lock(conversation).try_lock_owned().ok();
         }
     }
 

@@ -2,18 +2,13 @@
 
 pub mod archive;
 mod assemble;
-mod cited;
 mod conversations;
-mod error;
 mod event;
-mod heard;
-mod mention;
 mod prompt;
 mod proof;
-mod reach;
 mod reading;
 mod scope;
-mod source;
+mod tool_owner;
 mod turn;
 
 use std::{
@@ -42,9 +37,8 @@ use tracing::{Instrument, Span};
 
 use self::{conversations::TurnLimiter, scope::QuestionScope};
 pub use self::{
-    error::ChatError,
-    event::{ChatEvent, TokenUsage, ToolCallStage, TurnFailure, TurnOutcome},
-    source::{ThreadServer, ThreadServers, ToolOwner},
+    event::{ChatError, ChatEvent, TokenUsage, ToolCallStage, TurnFailure, TurnOutcome},
+    tool_owner::{ThreadServer, ThreadServers, ToolOwner},
 };
 use crate::archive::ConversationOwners;
 
@@ -169,13 +163,13 @@ impl Chat {
 
     /// Sets the key with which Codex authenticates to the search.
     #[must_use]
-    pub fn searching_with(self, key: codeinfo_core::Secret) -> Self {
+    pub fn with_search_key(self, key: codeinfo_core::Secret) -> Self {
         Self { search_key: Some(key), ..self }
     }
 
     /// Sets the owners of conversations, which persist across restarts.
     #[must_use]
-    pub fn owned_in(self, owners: ConversationOwners) -> Self {
+    pub fn with_owners(self, owners: ConversationOwners) -> Self {
         Self { owners, ..self }
     }
 
@@ -188,34 +182,35 @@ impl Chat {
     /// Asks a question. Returns once its conversation exists; dropping the future or the turn
     /// interrupts Codex.
     ///
-    /// Callers check [`Chat::codex_presence`] before they read arguments; otherwise an unavailable
+    /// Callers check [`Chat::codex_availability`] before they read arguments; otherwise an unavailable
     /// Codex fails when the conversation is opened. A conversation of another client is reported as
     /// unknown. A revoked client is refused at once.
-    pub async fn ask(&self, ask: TurnRequest) -> Result<Turn, ChatError> {
-        let principal = ask.principal.as_ref();
-        if let Some(id) = ask.conversation.filter(|id| !self.owners.may_continue(*id, principal)) {
+    pub async fn ask(&self, request: TurnRequest) -> Result<Turn, ChatError> {
+        let conversation = request.conversation;
+        let revoked = request.revoked.clone();
+        let principal = request.principal.as_ref();
+        if let Some(id) = conversation.filter(|id| !self.owners.may_continue(*id, principal)) {
             return Err(ChatError::UnknownConversation(id));
         }
-        let revoked = ask.revoked.clone();
+        let begin = async {
+            let repository = request.repository.as_deref();
+            let scope = self.resolve_scope(request.question.as_str(), repository, request.tree);
+            let scope = scope.await?;
+            let permit = tokio::select! {
+                () = self.tasks.stop_token().cancelled() => return Err(ChatError::Stopping),
+                permit = self.conversations.acquire_permit(conversation) => permit?,
+            };
+            let (opened, turn) = oneshot::channel();
+            let running = turn::run_turn(self.clone(), request, scope, permit, opened);
+            self.tasks.spawn(running.instrument(Span::current()));
+            // The runtime drops a task without a result only when it ends.
+            turn.await.unwrap_or(Err(ChatError::Stopping))
+        };
         tokio::select! {
             biased;
             () = revoked.cancelled() => Err(ChatError::Revoked),
-            turn = self.begin_turn(ask) => turn,
+            turn = begin => turn,
         }
-    }
-
-    async fn begin_turn(&self, ask: TurnRequest) -> Result<Turn, ChatError> {
-        let scope =
-            self.resolve_scope(ask.question.as_str(), ask.repository.as_deref(), ask.tree).await?;
-        let place = tokio::select! {
-            () = self.tasks.stop_token().cancelled() => return Err(ChatError::Stopping),
-            place = self.conversations.acquire_permit(ask.conversation) => place?,
-        };
-        let (opened, turn) = oneshot::channel();
-        let running = turn::run_turn(self.clone(), ask, scope, place, opened);
-        self.tasks.spawn(running.instrument(Span::current()));
-        // The runtime drops a task without a result only when it ends.
-        turn.await.unwrap_or(Err(ChatError::Stopping))
     }
 
     /// Parses the toolkits of a request from `principal`.
@@ -237,17 +232,17 @@ impl Chat {
 
     /// Returns the availability of Codex. Waits for a check only while Codex is not known to be
     /// usable.
-    pub async fn codex_presence(&self) -> CodexAvailability {
+    pub async fn codex_availability(&self) -> CodexAvailability {
         self.codex.current_availability().await
     }
 
     /// Returns the last known availability of Codex, if any.
-    pub fn known_presence(&self) -> Option<CodexAvailability> {
+    pub fn known_availability(&self) -> Option<CodexAvailability> {
         self.codex.known_availability()
     }
 
     /// Returns a stream of the changes of Codex's availability.
-    pub fn presence_changes(&self) -> BoxStream<'static, ()> {
+    pub fn watch_availability(&self) -> BoxStream<'static, ()> {
         self.codex.watch_availability()
     }
 
@@ -268,7 +263,7 @@ impl Chat {
     /// Requires that Codex is available.
     pub async fn list_excluded_repositories(&self) -> Result<Vec<ExcludedRepository>, ChatError> {
         let roots = self.store.roots().await?;
-        let readable = reach::select_readable(roots.clone(), "");
+        let readable = scope::select_readable(roots.clone(), "");
         let unread = self
             .codex
             .find_excluded_roots(readable)

@@ -1,4 +1,4 @@
-//! Scope of a question: all indexed repositories, or one.
+//! Scope of a question: the repositories that it names, searches and lets the shell read.
 //!
 //! A limited question gives its thread another search address, `/mcp?repository=ID`, which finds
 //! nothing else. So the limit holds for every request of the model and for concurrent turns.
@@ -8,7 +8,7 @@ use std::path::Path;
 use codeinfo_codex::ReadableRoot;
 use codeinfo_core::{LastRun, PathMap, Root, RootFilter, RootId, UnknownRoot, plain_name};
 
-use super::{ChatError, mention::has_name, reach};
+use super::ChatError;
 
 /// Maximum number of named repositories to point out to the model.
 const MAX_NAMED: usize = 3;
@@ -108,7 +108,7 @@ impl QuestionScope {
 
     /// Returns the repositories among `roots` that the model's shell may read.
     pub(super) fn readable_roots(&self, roots: &[Root], question: &str) -> Vec<ReadableRoot> {
-        reach::select_readable(self.covered_repositories().select_roots(roots), question)
+        select_readable(self.covered_repositories().select_roots(roots), question)
     }
 
     /// Returns the note for the model before the question.
@@ -149,12 +149,105 @@ fn find_named_roots<'a>(question: &str, roots: &'a [Root]) -> Vec<&'a Root> {
     roots.iter().filter(|root| has_name(&lower, &root.name)).take(MAX_NAMED).collect()
 }
 
+/// Minimum characters of a name; shorter ones occur by chance.
+const MIN_NAME: usize = 3;
+/// Repository names that are also common words of questions; they count only in quotes.
+const WORDS: [&str; 36] = [
+    "api",
+    "app",
+    "application",
+    "backend",
+    "client",
+    "code",
+    "common",
+    "config",
+    "core",
+    "data",
+    "database",
+    "docs",
+    "engine",
+    "example",
+    "examples",
+    "express",
+    "framework",
+    "frontend",
+    "library",
+    "main",
+    "model",
+    "parser",
+    "project",
+    "repo",
+    "repository",
+    "request",
+    "requests",
+    "server",
+    "service",
+    "source",
+    "store",
+    "test",
+    "tests",
+    "tool",
+    "tools",
+    "web",
+];
+
+/// Returns true if a lower-case question contains `name` as a separate word.
+fn has_name(question: &str, name: &str) -> bool {
+    let lower = name.to_lowercase();
+    if lower.chars().count() < MIN_NAME {
+        return false;
+    }
+    let is_common = WORDS.contains(&lower.as_str());
+    question.match_indices(&lower).any(|(at, found)| {
+        let before = question.get(..at).and_then(|text| text.chars().next_back());
+        let after = question.get(at + found.len()..).and_then(|text| text.chars().next());
+        let quotes = |c: Option<char>| matches!(c, Some('`' | '"' | '\''));
+        let is_free = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && !"-_".contains(c));
+        if is_common { quotes(before) && quotes(after) } else { is_free(before) && is_free(after) }
+    })
+}
+
+/// Maximum number of repositories that a shell may read; search covers all. Each one delays every
+/// command by about 5 ms (Codex 0.169), so that 200 of them make a turn with one command four times
+/// as slow.
+const MAX_ROOTS: usize = 50;
+
+/// Returns the repositories that the shell may read for `question`: first those that it names, then
+/// always the same ones, because a conversation whose repositories change loses its scratch folder.
+///
+/// Excludes repositories that were never indexed completely, or only by a former version, because
+/// their secrets are unknown.
+pub(super) fn select_readable(mut roots: Vec<Root>, question: &str) -> Vec<ReadableRoot> {
+    roots.retain(|root| root.local_folder().is_some());
+    roots.retain(|root| root.last_ingest_at.is_some() && root.private_files.is_some());
+    if roots.len() > MAX_ROOTS {
+        let lower = question.to_lowercase();
+        roots.sort_by_cached_key(|root| (!mentions_root(&lower, root), root.id.to_string()));
+        roots.truncate(MAX_ROOTS);
+    }
+    roots.into_iter().map(build_readable).collect()
+}
+
+/// Returns true if `question`, in lower case, contains the name or path of `root`.
+fn mentions_root(question: &str, root: &Root) -> bool {
+    let path = root.path.to_string_lossy().to_lowercase();
+    has_name(question, &root.name) || has_name(question, &path)
+}
+
+fn build_readable(root: Root) -> ReadableRoot {
+    let below_root = root.private_files.iter().flatten();
+    let private_files = below_root.map(|path| root.path.join(path)).collect();
+    ReadableRoot { folder: root.path, private_files }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
-    use codeinfo_core::{IndexCounts, IndexedCommit};
+    use codeinfo_core::{IndexCounts, IndexedCommit, Timestamp};
+    use std::{
+        path::PathBuf,
+        time::{Duration, UNIX_EPOCH},
+    };
 
     fn root(name: &str, chunks: u64, last_run: LastRun) -> Root {
         let path = PathBuf::from("/src").join(name);
@@ -217,5 +310,70 @@ mod tests {
         assert_eq!(error(&[empty.clone(), hurt.clone()], None), repairing);
         assert_eq!(error(&[empty, discarded], None), repairing);
         assert_eq!(error(&[full, hurt], Some("hurt")), repairing);
+    }
+
+    #[test]
+    fn a_name_counts_as_a_word_and_a_common_one_in_quotes_only() {
+        for (question, name) in [
+            ("how does flask handle sessions?", "Flask"),
+            ("what is new in spring-boot, and why?", "spring-boot"),
+            ("where does `requests` follow redirects?", "requests"),
+            ("what of tokio's timers?", "tokio"),
+        ] {
+            assert!(has_name(question, name), "{question}");
+        }
+        for (question, name) in [
+            ("how are requests sent?", "requests"),
+            ("where is the flaskette?", "flask"),
+            ("what is spring-boot-starter?", "spring-boot"),
+            ("how does it go?", "go"),
+        ] {
+            assert!(!has_name(question, name), "{question}");
+        }
+    }
+
+    fn ingested_root(name: &str, last_ingest_at: Option<Timestamp>) -> Root {
+        let path = PathBuf::from("/src").join(name);
+        Root {
+            last_ingest_at,
+            counts: IndexCounts { files: 1, chunks: 1, embedded: 1 },
+            private_files: Some(vec![".env".to_owned()]),
+            ..Root::from_folder(path)
+        }
+    }
+
+    fn folders(roots: Vec<Root>, question: &str) -> Vec<String> {
+        let readable = select_readable(roots, question).into_iter();
+        readable.map(|readable| readable.folder.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn of_many_repositories_the_named_come_first_and_then_always_the_same() {
+        let roots = |month: u8| -> Vec<Root> {
+            let at = |day| Duration::from_secs(day * u64::from(month) % 60);
+            let at = |day| Some(Timestamp::from(UNIX_EPOCH + at(day)));
+            (0..60).map(|day| ingested_root(&format!("repo{day}"), at(day))).collect()
+        };
+        let question = "Does Repo3 work like /src/repo5, or like repo55x?";
+        let given = folders(roots(1), question);
+        assert_eq!(given.len(), MAX_ROOTS);
+        let named: Vec<&str> = given[..2].iter().map(String::as_str).collect();
+        assert!(named.contains(&"/src/repo5") && named.contains(&"/src/repo3"), "{named:?}");
+        assert_eq!(folders(roots(7), question), given);
+        let others = folders(roots(1), "What?");
+        let kept = others.iter().filter(|folder| given.contains(folder)).count();
+        assert!(kept >= MAX_ROOTS - 2, "{kept}");
+    }
+
+    #[test]
+    fn a_repository_whose_secrets_are_not_known_is_not_read() {
+        let indexed = || Some(Timestamp::now());
+        let former = Root { private_files: None, ..ingested_root("former", indexed()) };
+        let roots = vec![ingested_root("new", None), ingested_root("old", indexed()), former];
+        let expected = ReadableRoot {
+            folder: PathBuf::from("/src/old"),
+            private_files: vec![PathBuf::from("/src/old/.env")],
+        };
+        assert_eq!(select_readable(roots, "What?"), [expected]);
     }
 }

@@ -8,7 +8,9 @@ use codeinfo_codex::{
     CodexError, CodexTurnEnd, EphemeralThreadOptions, RunningTurn, Thread, ThreadOptions,
     TurnError, TurnErrorKind,
 };
-use codeinfo_core::{ConversationId, Root, RootFilter, Segment, error::ErrorCode, telemetry};
+use codeinfo_core::{
+    ConversationId, Root, RootFilter, Segment, Timestamp, error::ErrorCode, telemetry,
+};
 use codeinfo_toolkits::{ToolkitTurnContext, TurnToolkits};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -23,11 +25,10 @@ use super::{
     assemble::{SegmentAssembler, TurnTextLimit},
     conversations::TurnPermit,
     event::{ChatEvent, TurnFailure, TurnOutcome},
-    heard::TurnProgress,
     prompt::{build_prompt, join_paragraphs},
     reading,
     scope::QuestionScope,
-    source::build_servers,
+    tool_owner::build_servers,
 };
 
 /// Maximum number of events that wait for the caller before the turn waits.
@@ -38,9 +39,9 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 /// Opens the thread, reports it, and runs the turn to its end.
 pub(super) async fn run_turn(
     chat: Chat,
-    ask: TurnRequest,
+    request: TurnRequest,
     scope: QuestionScope,
-    mut place: TurnPermit,
+    mut permit: TurnPermit,
     mut opened: oneshot::Sender<Result<Turn, ChatError>>,
 ) {
     let roots = match chat.store.roots().await {
@@ -50,41 +51,41 @@ pub(super) async fn run_turn(
             return;
         }
     };
-    let principal = ask.principal.clone();
-    let wanted = ToolkitTurnContext {
-        requested: ask.toolkits,
-        principal: ask.principal,
+    let principal = request.principal.clone();
+    let context = ToolkitTurnContext {
+        requested: request.toolkits,
+        principal: request.principal,
         folder: scope.repository_folder(&roots),
-        conversation: ask.conversation,
+        conversation: request.conversation,
     };
     let toolkits = match &chat.gateway {
         Some(gateway) => tokio::select! {
             () = opened.closed() => return,
-            toolkits = gateway.prepare_turn(wanted) => toolkits,
+            toolkits = gateway.prepare_turn(context) => toolkits,
         },
         None => TurnToolkits::default(),
     };
     let opening = ThreadOptions {
-        thread: ask.conversation,
-        model: ask.model,
+        thread: request.conversation,
+        model: request.model,
         prompt: join_paragraphs([Some(build_prompt(chat.has_shell)), toolkits.prompt.clone()])
             .unwrap_or_default(),
         search_url: scope.search_url(&chat.search_url),
         search_key: chat.search_key.clone(),
         extras: toolkits.extras.clone(),
         note: join_paragraphs([scope.note_text(), toolkits.note.clone()]),
-        readable: scope.readable_roots(&roots, ask.question.as_str()),
+        readable: scope.readable_roots(&roots, request.question.as_str()),
     };
     let thread = match chat.codex.open_thread(opening.clone()).await {
         Ok(thread) => thread,
         Err(error) => {
             // The caller may be gone.
-            drop(opened.send(Err(log_open_error(&chat, error, ask.conversation).await)));
+            drop(opened.send(Err(log_open_error(&chat, error, request.conversation).await)));
             return;
         }
     };
     let conversation = thread.id();
-    chat.conversations.claim_conversation(&mut place, conversation);
+    chat.conversations.claim_conversation(&mut permit, conversation);
     toolkits.keep_for_conversation(conversation);
     chat.owners.record_owner(conversation, principal.as_ref()).await;
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
@@ -94,28 +95,28 @@ pub(super) async fn run_turn(
         thread.keep_for_follow_up().await;
         return;
     }
-    let is_read = ask.claim_check.unwrap_or(chat.claim_check);
+    let is_read = request.claim_check.unwrap_or(chat.claim_check);
     let turn = TurnRunner {
         chat: &chat,
         conversation,
         model_id: thread.model().to_owned(),
-        effort: ask.effort,
+        effort: request.effort,
         reader: is_read.then(|| thread.ephemeral_options(reading::INSTRUCTIONS)),
         // The note is already in the thread.
         reopening: ThreadOptions { thread: Some(conversation), note: None, ..opening },
-        within: scope.covered_repositories(),
+        filter: scope.covered_repositories(),
         roots,
-        notice: ask.notice,
+        notice: request.notice,
         toolkits,
-        revoked: ask.revoked,
+        revoked: request.revoked,
         events,
     };
-    let (held, outcome) = turn.run(thread, ask.question.as_str()).await;
+    let (pending_answer, outcome) = turn.run(thread, request.question.as_str()).await;
     turn.toolkits.revoke_grant();
     // Releases the permit before the caller sees the end, so that a follow-up question need not
     // wait.
-    drop(place);
-    turn.report_end(held, outcome).await;
+    drop(permit);
+    turn.report_end(pending_answer, outcome).await;
 }
 
 /// Logs and classifies a failure to open a thread.
@@ -147,7 +148,7 @@ struct TurnRunner<'a> {
     /// Options for reopening the thread to correct an answer.
     reopening: ThreadOptions,
     /// Repositories for the question.
-    within: RootFilter,
+    filter: RootFilter,
     /// Repositories that were indexed when the turn began.
     roots: Vec<Root>,
     /// Notice for the client about its tree.
@@ -179,9 +180,9 @@ impl TurnRunner<'_> {
         let deadline = began + self.chat.turn_timeout;
         info!(conversation.id = %self.conversation, model.id = self.model_id, "turn started");
         let servers = build_servers(thread.endpoint_names(), &self.toolkits.names);
-        let mut heard = TurnProgress {
+        let mut progress = TurnProgress {
             assembly: SegmentAssembler::new(servers, thread.tokens_spent()),
-            held: None,
+            pending_answer: None,
         };
         let model_id = self.model_id.clone();
         let first = [ChatEvent::Thread { conversation: self.conversation, model_id }];
@@ -189,10 +190,10 @@ impl TurnRunner<'_> {
         let warnings = notices.map(|text| ChatEvent::Warning { text });
         self.send_events(first.into_iter().chain(warnings).collect()).await;
         let failure = match thread.run_turn(question, self.effort.clone()).await {
-            Ok(running) => self.follow_events(running, &mut heard, deadline).await,
-            Err(error) => Some(self.not_started(&error).await),
+            Ok(running) => self.follow_events(running, &mut progress, deadline).await,
+            Err(error) => Some(self.describe_start_failure(&error).await),
         };
-        let answer = heard.assembly.last_answer();
+        let answer = progress.assembly.last_answer();
         let final_failure = failure.or_else(|| {
             answer.is_none().then(|| {
                 build_failure(
@@ -202,30 +203,30 @@ impl TurnRunner<'_> {
                 )
             })
         });
-        let proved = match answer {
+        let checked_answer = match answer {
             Some((place, text)) if final_failure.is_none() => {
-                self.check_and_correct(place, text, &mut heard, deadline).await
+                self.check_and_correct(place, text, &mut progress, deadline).await
             }
             _ => None,
         };
-        self.finish_turn(heard, proved, final_failure, began.elapsed())
+        self.finish_turn(progress, checked_answer, final_failure, began.elapsed())
     }
 
     /// Builds the outcome of a turn, and records and logs its end.
     fn finish_turn(
         &self,
-        heard: TurnProgress,
-        proved: Option<CheckedAnswer>,
+        progress: TurnProgress,
+        checked_answer: Option<CheckedAnswer>,
         failure: Option<TurnFailure>,
         elapsed: Duration,
     ) -> TurnEnd {
-        let TurnProgress { assembly, mut held } = heard;
+        let TurnProgress { assembly, mut pending_answer } = progress;
         let (mut segments, usage, rerouted) = assembly.into_parts();
         let (mut checked, mut citations) = (None, Vec::new());
-        if let Some(CheckedAnswer { place, proof, is_reported }) = proved {
+        if let Some(CheckedAnswer { place, proof, is_reported }) = checked_answer {
             let (text, counts, found) = proof.finish_answer(&self.roots);
             if !is_reported || counts.is_marked() {
-                held = Some(ChatEvent::Answer { text: text.clone() });
+                pending_answer = Some(ChatEvent::Answer { text: text.clone() });
             }
             (checked, citations) = (Some(counts), found);
             if let Some(segment) = segments.get_mut(place) {
@@ -257,24 +258,24 @@ impl TurnRunner<'_> {
             citations,
             failure,
         };
-        (held, outcome)
+        (pending_answer, outcome)
     }
 
     /// Follows the turn to its end. Returns the failure, if any.
     async fn follow_events(
         &self,
         mut running: RunningTurn,
-        heard: &mut TurnProgress,
+        progress: &mut TurnProgress,
         deadline: Instant,
     ) -> Option<TurnFailure> {
         loop {
-            let event = match self.unless_stopped(deadline, running.next()).await {
+            let event = match self.run_unless_stopped(deadline, running.next()).await {
                 Ok(event) => event,
-                Err(stop) => return Some(self.interrupt_turn(running, heard, stop).await),
+                Err(stop) => return Some(self.interrupt_turn(running, progress, stop).await),
             };
             if let codeinfo_codex::CodexEvent::Unseen { kind } = &event {
                 warn!(conversation.id = %self.conversation, item.kind = kind, "unseen work");
-                let failure = self.interrupt_turn(running, heard, InterruptReason::Unseen).await;
+                let failure = self.interrupt_turn(running, progress, InterruptReason::Unseen).await;
                 // Interrupting the turn does not end that work.
                 self.chat.codex.replace_process().await;
                 return Some(failure);
@@ -283,13 +284,17 @@ impl TurnRunner<'_> {
                 codeinfo_codex::CodexEvent::Ended(ending) => Some(ending.clone()),
                 _ => None,
             };
-            let reported =
-                self.unless_stopped(deadline, self.send_events(heard.apply_event(event))).await;
-            let reported = reported
-                .and_then(|()| heard.assembly.exceeded_limit().map_or(Ok(()), interrupt_for_limit));
+            let reported = self
+                .run_unless_stopped(deadline, self.send_events(progress.apply_event(event)))
+                .await;
+            let reported = reported.and_then(|()| {
+                progress.assembly.exceeded_limit().map_or(Ok(()), interrupt_for_limit)
+            });
             match (ending, reported) {
                 (None, Ok(())) => {}
-                (None, Err(stop)) => return Some(self.interrupt_turn(running, heard, stop).await),
+                (None, Err(stop)) => {
+                    return Some(self.interrupt_turn(running, progress, stop).await);
+                }
                 (Some(lost @ CodexTurnEnd::Lost(_)), _) => {
                     // The turn still runs if only its events were lost.
                     let left = async {
@@ -297,18 +302,18 @@ impl TurnRunner<'_> {
                         running.release_thread().await;
                     };
                     drop(timeout(INTERRUPT_GRACE, left).await);
-                    return self.ending_to_failure(lost).await;
+                    return self.build_end_failure(lost).await;
                 }
                 (Some(ending), _) => {
                     running.keep_for_follow_up().await;
-                    return self.ending_to_failure(ending).await;
+                    return self.build_end_failure(ending).await;
                 }
             }
         }
     }
 
     /// Waits for `work` unless the turn must stop first.
-    async fn unless_stopped<T>(
+    async fn run_unless_stopped<T>(
         &self,
         deadline: Instant,
         work: impl Future<Output = T>,
@@ -327,11 +332,11 @@ impl TurnRunner<'_> {
     async fn interrupt_turn(
         &self,
         mut running: RunningTurn,
-        heard: &mut TurnProgress,
+        progress: &mut TurnProgress,
         stop: InterruptReason,
     ) -> TurnFailure {
         debug!(conversation.id = %self.conversation, ?stop, "turn interrupted");
-        let held = heard.held.take();
+        let pending_answer = progress.pending_answer.take();
         let ended = timeout(INTERRUPT_GRACE, async {
             running.interrupt().await;
             loop {
@@ -339,7 +344,7 @@ impl TurnRunner<'_> {
                 let ended = matches!(event, codeinfo_codex::CodexEvent::Ended(_));
                 // These events go only to the outcome, because the caller is gone or the time is
                 // over.
-                drop(heard.apply_event(event));
+                drop(progress.apply_event(event));
                 if ended {
                     break;
                 }
@@ -347,7 +352,7 @@ impl TurnRunner<'_> {
         })
         .await;
         // A message that came in time is reported at the end.
-        heard.held = held.or(heard.held.take());
+        progress.pending_answer = pending_answer.or(progress.pending_answer.take());
         if ended.is_ok() {
             running.keep_for_follow_up().await;
         } else {
@@ -384,7 +389,7 @@ impl TurnRunner<'_> {
         }
     }
 
-    async fn ending_to_failure(&self, ending: CodexTurnEnd) -> Option<TurnFailure> {
+    async fn build_end_failure(&self, ending: CodexTurnEnd) -> Option<TurnFailure> {
         match ending {
             CodexTurnEnd::Completed => None,
             CodexTurnEnd::Interrupted => Some(build_failure(
@@ -420,7 +425,7 @@ impl TurnRunner<'_> {
         build_failure(error.code(), &error.reason(), error.hint())
     }
 
-    async fn not_started(&self, error: &CodexError) -> TurnFailure {
+    async fn describe_start_failure(&self, error: &CodexError) -> TurnFailure {
         warn!(
             conversation.id = %self.conversation,
             error = error as &dyn std::error::Error, "turn not started"
@@ -434,14 +439,15 @@ impl TurnRunner<'_> {
 
     async fn send_events(&self, events: Vec<ChatEvent>) {
         for event in events {
-            // `unless_stopped` notices a missing caller.
+            // `run_unless_stopped` notices a missing caller.
             drop(self.events.send(event).await);
         }
     }
 
     /// Reports the end. Waits for the caller only within the time limit.
-    async fn report_end(&self, held: Option<ChatEvent>, outcome: TurnOutcome) {
-        let end = self.send_events(held.into_iter().chain([ChatEvent::Ended(outcome)]).collect());
+    async fn report_end(&self, pending_answer: Option<ChatEvent>, outcome: TurnOutcome) {
+        let end = self
+            .send_events(pending_answer.into_iter().chain([ChatEvent::Ended(outcome)]).collect());
         let out_of_time = async {
             self.chat.tasks.stop_token().cancelled().await;
             sleep(INTERRUPT_GRACE).await;
@@ -461,4 +467,24 @@ fn interrupt_for_limit(bound: TurnTextLimit) -> Result<(), InterruptReason> {
 
 fn build_failure(code: ErrorCode, message: &str, hint: &str) -> TurnFailure {
     TurnFailure { code, message: message.to_owned(), hint: hint.to_owned() }
+}
+
+/// Progress of a turn.
+pub(super) struct TurnProgress {
+    pub(super) assembly: SegmentAssembler,
+    /// Last message of the model without a later event; it may be final and need a correction.
+    pub(super) pending_answer: Option<ChatEvent>,
+}
+
+impl TurnProgress {
+    /// Processes one event of Codex. Returns the events to report now.
+    pub(super) fn apply_event(&mut self, event: codeinfo_codex::CodexEvent) -> Vec<ChatEvent> {
+        let mut events = self.assembly.apply_event(event, Timestamp::now());
+        if events.is_empty() {
+            return events;
+        }
+        events.splice(..0, self.pending_answer.take());
+        self.pending_answer = events.pop_if(|last| matches!(last, ChatEvent::Answer { .. }));
+        events
+    }
 }

@@ -8,10 +8,8 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    cell::{ShellNetwork, ThreadSandbox},
-    extra::ExtraEndpoint,
-    fence::SandboxRules,
-    protocol::ThreadSettings,
+    confinement::ShellNetwork, protocol::ThreadSettings, sandbox_rules::SandboxRules,
+    scratch::ThreadSandbox, settings::ExtraEndpoint,
 };
 use crate::{NetworkAccess, SandboxMode, WebSearchMode};
 
@@ -97,7 +95,7 @@ pub(super) fn build_arguments(
         let profile = format!("permissions.{}", base.profile);
         set(
             &format!("{profile}.filesystem"),
-            to_inline_toml(&Value::Object(base.fence.with_scratch(None))),
+            to_inline_toml(&Value::Object(base.rules.with_scratch(None))),
         );
         set(&format!("{profile}.network"), to_inline_toml(&build_network_rules(base.network)));
         set("default_permissions", quote_toml(&base.profile));
@@ -114,7 +112,7 @@ pub(super) fn build_arguments(
 pub(super) struct BasePermissions {
     /// Unique name, absent from the user's configuration, because Codex would merge the two.
     pub(super) profile: String,
-    pub(super) fence: SandboxRules,
+    pub(super) rules: SandboxRules,
     /// Network access, effective only if Codex has the proxy.
     pub(super) network: ShellNetwork,
 }
@@ -145,8 +143,8 @@ fn web_search(wish: WebSearchMode) -> &'static str {
 }
 
 /// Returns the first free name for the search server, or `None` if the user's configuration has all of them.
-pub(super) fn search_name(theirs: &BTreeMap<String, Value>) -> Option<&'static str> {
-    SEARCH_NAMES.into_iter().find(|name| !theirs.contains_key(*name))
+pub(super) fn search_name(user_servers: &BTreeMap<String, Value>) -> Option<&'static str> {
+    SEARCH_NAMES.into_iter().find(|name| !user_servers.contains_key(*name))
 }
 
 /// Returns true if `server` is a name of the search server inside Codex.
@@ -160,12 +158,12 @@ pub fn is_search(server: &str) -> bool {
 pub(super) fn build_thread_settings(
     settings: &crate::CodexSettings,
     given: &ThreadInputs,
-    cell: &ThreadSandbox,
+    sandbox: &ThreadSandbox,
 ) -> ThreadSettings {
     let (name, url) = &given.search;
     // One nested table, because a dotted key cannot name a server whose name contains a dot.
     let mut servers: Map<String, Value> =
-        given.theirs.iter().map(|name| (name.clone(), json!({ "enabled": false }))).collect();
+        given.user_servers.iter().map(|name| (name.clone(), json!({ "enabled": false }))).collect();
     let mut search = Map::from_iter(
         [
             ("url", json!(url)),
@@ -193,7 +191,7 @@ pub(super) fn build_thread_settings(
         set("mcp_optional_startup_grace_ms", json!(EXTRA_STARTUP.as_millis()));
     }
     let scratch =
-        (settings.sandbox != SandboxMode::ReadOnly).then_some(cell.scratch.path.as_path());
+        (settings.sandbox != SandboxMode::ReadOnly).then_some(sandbox.scratch.path.as_path());
     // A read-only shell has no folder of its own: the sandbox cannot create a readable folder inside a denied
     // one.
     let folder = scratch.unwrap_or(Path::new("/"));
@@ -204,21 +202,21 @@ pub(super) fn build_thread_settings(
     // Without this entry, Codex marks the folder, or the repository around it, as trusted in the user's
     // configuration.
     set("projects", json!({ folder.to_string_lossy(): { "trust_level": "untrusted" } }));
-    let sandbox = match settings.sandbox {
+    let sandbox_mode = match settings.sandbox {
         SandboxMode::DangerFullAccess => Some(NO_SANDBOX),
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite => {
             let profile = json!({
-                "filesystem": given.fence.with_scratch(scratch),
+                "filesystem": given.rules.with_scratch(scratch),
                 "network": build_network_rules(given.network),
             });
-            set("permissions", json!({ &cell.profile: profile }));
+            set("permissions", json!({ &sandbox.profile: profile }));
             if given.sets_permissions {
                 // Applies until the profile is set, before anything runs. With the profile at the start, Codex
                 // 0.169 looks for skills in a sandboxed process: once for a new thread, twice for a resumed
                 // one, 40 ms each.
                 Some("read-only")
             } else {
-                set("default_permissions", json!(cell.profile));
+                set("default_permissions", json!(sandbox.profile));
                 // Any value would silently replace the profile.
                 None
             }
@@ -226,7 +224,7 @@ pub(super) fn build_thread_settings(
     };
     ThreadSettings {
         cwd: folder.to_owned(),
-        sandbox,
+        sandbox: sandbox_mode,
         approval_policy: approval_policy(settings),
         model: given.model.clone(),
         base_instructions: given.prompt.clone(),
@@ -253,14 +251,14 @@ fn build_endpoint_entry(extra: &ExtraEndpoint) -> Value {
 /// Inputs of a thread that do not come from the settings.
 pub(super) struct ThreadInputs {
     /// Names of the user's own MCP servers.
-    pub(super) theirs: Vec<String>,
+    pub(super) user_servers: Vec<String>,
     /// Name and URL of the search server.
     pub(super) search: (&'static str, String),
     pub(super) extras: Vec<ExtraEndpoint>,
     pub(super) search_key: Option<codeinfo_core::Secret>,
     pub(super) model: Option<String>,
     pub(super) prompt: String,
-    pub(super) fence: SandboxRules,
+    pub(super) rules: SandboxRules,
     pub(super) network: ShellNetwork,
     /// Set if the permissions are applied after the thread is open.
     pub(super) sets_permissions: bool,
@@ -272,7 +270,7 @@ impl ThreadInputs {
     fn named_endpoints(&self) -> impl Iterator<Item = (String, &ExtraEndpoint)> {
         // Codex treats `a-b` and `a_b` as equal.
         let plain = |name: &str| name.replace('-', "_");
-        let mut taken: Vec<String> = self.theirs.iter().map(|name| plain(name)).collect();
+        let mut taken: Vec<String> = self.user_servers.iter().map(|name| plain(name)).collect();
         taken.push(plain(self.search.0));
         self.extras.iter().map(move |extra| {
             let others = (2..).map(|number| format!("{}_{number}", extra.name));

@@ -1,19 +1,20 @@
-//! Tests once per process if a running Codex confines the model's shell.
+//! Confinement of the model's shell, tested once per process.
 
-use std::{path::Path, sync::atomic::Ordering};
+use std::{fmt, path::Path, sync::atomic::Ordering};
 
 use codeinfo_core::ConversationId;
 use codeinfo_secrets::redact_message;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::warn;
 use uuid::Uuid;
 
 use super::{
-    cell::{ShellConfinement, ShellNetwork, ThreadSandbox},
+    availability::UnavailableReason,
     codex_config::NO_SANDBOX,
     error::CodexError,
-    presence::UnavailableReason,
     protocol::{CommandExecResult, FeatureList, ThreadOpenResult, ThreadSettings},
+    scratch::ThreadSandbox,
     server::CodexServer,
 };
 use crate::SandboxMode;
@@ -45,14 +46,15 @@ impl CodexServer {
         &self,
         thread: ConversationId,
         asked: &ThreadSettings,
-        cell: &ThreadSandbox,
+        sandbox: &ThreadSandbox,
         opened: &ThreadOpenResult,
     ) -> Result<(), CodexError> {
         let held = opened.active_permission_profile.as_ref();
-        if asked.sandbox == Some(NO_SANDBOX) || held.is_some_and(|held| held.id == cell.profile) {
+        if asked.sandbox == Some(NO_SANDBOX) || held.is_some_and(|held| held.id == sandbox.profile)
+        {
             return Ok(());
         }
-        let is_confined = match self.set_permissions(thread, &cell.profile).await {
+        let is_confined = match self.set_permissions(thread, &sandbox.profile).await {
             Err(CodexError::Refused { .. }) => false,
             confirmed => confirmed?,
         };
@@ -155,4 +157,38 @@ fn describe_sandbox_failure(words: &str) -> UnavailableReason {
                 user namespaces on this machine (`codeinfo docs containers` says how), or, where a \
                 container is the fence, set CODEX_SANDBOX=danger-full-access";
     UnavailableReason { reason, hint: hint.to_owned() }
+}
+
+/// Confinement of the model's shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellConfinement {
+    pub sandbox: SandboxMode,
+    pub network: ShellNetwork,
+    /// Reason why no command can run; `None` if commands work.
+    pub error: Option<UnavailableReason>,
+}
+
+/// Network access of the model's shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ShellNetwork {
+    /// No network, by the settings.
+    Off,
+    /// No network, although the settings ask for it: this Codex has no proxy that protects this machine.
+    Unavailable,
+    /// Network through a proxy that refuses this machine and its local network.
+    Proxied,
+    /// Unrestricted network, with the sandbox switched off.
+    Open,
+}
+
+impl fmt::Display for ShellNetwork {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Off => "off",
+            Self::Unavailable => "unavailable",
+            Self::Proxied => "proxied",
+            Self::Open => "open",
+        })
+    }
 }

@@ -1,17 +1,19 @@
-//! Finds the Codex binary and detects changes of sign-in and configuration on disk.
+//! Finds the Codex binary and its files, and detects changes of sign-in and configuration on disk.
 //!
 //! Codex reads both only at its start. A change replaces the process, and so does a refusal by the model
 //! service.
 
 use std::{
     collections::BTreeSet,
+    io,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use codeinfo_core::paths::is_executable;
+use codeinfo_core::{paths::is_executable, task::Tasks};
 use codeinfo_secrets::redact_message;
 use tokio::{fs, io::AsyncReadExt};
+use tracing::warn;
 
 use super::error::CodexError;
 
@@ -114,4 +116,79 @@ pub(super) async fn env_file_names(home: &Path) -> BTreeSet<String> {
         (!value.trim().is_empty()).then(|| variable.to_owned())
     });
     lines.collect()
+}
+
+/// Files next to `bin` that identify a package of Codex.
+const MARKS: [&str; 2] = ["codex-package.json", "codex-resources"];
+
+/// Finds the files of Codex that belong to `binary`.
+pub(super) async fn find_program_files(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
+    let started_binary = binary.to_owned();
+    let found = tasks.spawn_blocking(move || find_codex_files(&started_binary)).await;
+    match found {
+        Ok(Ok(files)) => files,
+        Ok(Err(error)) => {
+            warn!(%error, "the files of Codex cannot be looked for");
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// Returns the paths that must be readable for `program` to run commands in its sandbox. This is the package
+/// folder, two levels above the native binary, with the search tool and the sandbox in it, else the binary
+/// alone. Returns `None` if `program` is a script that does not lead to a native binary.
+fn find_codex_files(program: &Path) -> io::Result<Option<Vec<PathBuf>>> {
+    let resolved = program.canonicalize()?;
+    if !is_script(&resolved)? {
+        return Ok(Some(vec![find_package(&resolved).unwrap_or(resolved)]));
+    }
+    let mut packages: Vec<PathBuf> = resolved
+        .ancestors()
+        .flat_map(|folder| [folder.to_owned(), folder.join("node_modules/@openai")])
+        .flat_map(|folder| find_native_binaries(&folder))
+        .filter_map(|native| find_package(&native))
+        .collect();
+    packages.sort_unstable();
+    packages.dedup();
+    Ok((!packages.is_empty()).then_some(packages))
+}
+
+fn is_script(program: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(std::fs::File::open(program)?, 2), &mut start)?;
+    Ok(start == b"#!")
+}
+
+/// Returns the package folder of the binary `native`.
+fn find_package(native: &Path) -> Option<PathBuf> {
+    let folder = native.parent()?.parent()?;
+    MARKS.iter().any(|mark| path_exists(&folder.join(mark))).then(|| folder.to_owned())
+}
+
+/// Returns the native binaries for this machine in the `codex-*` packages of `scope`.
+fn find_native_binaries(scope: &Path) -> Vec<PathBuf> {
+    let packages = list_entries(scope).into_iter().filter(|entry| {
+        let name = entry.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("codex-") && entry.parent().is_some_and(|scope| scope.ends_with("@openai"))
+    });
+    packages
+        .flat_map(|package| list_entries(&package.join("vendor")))
+        .filter(|triple| {
+            let name = triple.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(std::env::consts::ARCH)
+        })
+        .filter_map(|triple| triple.join("bin/codex").canonicalize().ok())
+        .collect()
+}
+
+/// Returns the entries of `folder`, or nothing if it cannot be read.
+fn list_entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// Returns true if `path` exists; an unreadable path counts as absent.
+fn path_exists(path: &Path) -> bool {
+    path.try_exists().unwrap_or(false)
 }

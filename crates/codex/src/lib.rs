@@ -1,31 +1,22 @@
 //! Drives one long-lived `codex app-server` process over its standard streams.
 
-mod bubblewrap;
-mod cell;
-mod changes;
+mod availability;
 mod codex_config;
 mod confinement;
 mod ephemeral;
 mod error;
 mod event;
-mod extra;
-mod fence;
 mod files;
-mod idle;
 mod inherit;
-mod other_variables;
-mod presence;
-mod probe;
 mod process;
 mod protocol;
 mod sandbox;
+mod sandbox_rules;
 mod scratch;
 mod server;
 mod settings;
 mod slot;
 mod thread;
-mod turn_error;
-mod vendor;
 
 use std::{
     sync::{
@@ -43,25 +34,25 @@ use tokio::{
 use tracing::{info, warn};
 
 pub use self::{
-    cell::{ShellConfinement, ShellNetwork},
+    availability::{CodexAvailability, UnavailableReason},
     codex_config::is_search,
+    confinement::{ShellConfinement, ShellNetwork},
     ephemeral::{
         EphemeralError, EphemeralQuestion, EphemeralReply, EphemeralThread, EphemeralThreadOptions,
     },
-    error::CodexError,
+    error::{CodexError, TurnError, TurnErrorKind},
     event::{CodexEvent, CodexToolCall, CodexTurnEnd, MAX_TEXT_BYTES, TokenUsage},
-    extra::ExtraEndpoint,
-    fence::{ExcludedRoot, ReadableRoot},
-    other_variables::OtherVariables,
-    presence::{CodexAvailability, UnavailableReason},
     protocol::CodexModel,
     sandbox::{CommandPermissions, SandboxedCommand},
-    settings::{ApprovalPolicy, CodexSettings, EFFORTS, NetworkAccess, SandboxMode, WebSearchMode},
+    sandbox_rules::{ExcludedRoot, ReadableRoot},
+    settings::{
+        ApprovalPolicy, CodexSettings, EFFORTS, ExtraEndpoint, NetworkAccess, OtherVariables,
+        SandboxMode, WebSearchMode,
+    },
     thread::{RunningTurn, Thread, ThreadOptions},
-    turn_error::{TurnError, TurnErrorKind},
 };
 use self::{
-    fence::SecretLocator,
+    sandbox_rules::SecretLocator,
     scratch::ScratchFolders,
     server::{CodexCounters, CodexServer},
     slot::{ServerRequirement, ServerSlot},
@@ -72,7 +63,7 @@ use self::{
 const MAX_PROBE: Duration = Duration::from_secs(15);
 /// Age up to which a process that reports a missing sign-in or key is trusted. An older one is restarted and
 /// asked again. A sign-in that writes a file is noticed earlier, because a changed file replaces the process.
-const BELIEVED: Duration = Duration::from_secs(5);
+const TRUSTED_AGE: Duration = Duration::from_secs(5);
 
 /// Handle on Codex. Clones share the process, which starts on first use, restarts after a crash and ends with
 /// `tasks`.
@@ -89,9 +80,9 @@ struct Inner {
     confinement: std::sync::Mutex<Option<ShellConfinement>>,
     /// Created on first use.
     scratches: OnceCell<ScratchFolders>,
-    sight: SecretLocator,
+    secret_locator: SecretLocator,
     /// Latest result of the check for roots that the shell cannot read.
-    unread: CachedProbe<RootAccessCheck>,
+    excluded: CachedProbe<RootAccessCheck>,
     /// True while Codex is usable, for listeners; `None` before the first probe.
     usable: watch::Sender<Option<bool>>,
     /// Set while a background probe runs.
@@ -133,8 +124,8 @@ impl Codex {
                 known: CachedProbe::default(),
                 confinement: std::sync::Mutex::default(),
                 scratches: OnceCell::new(),
-                sight: SecretLocator::default(),
-                unread: CachedProbe::default(),
+                secret_locator: SecretLocator::default(),
+                excluded: CachedProbe::default(),
                 usable: watch::Sender::new(None),
                 refreshing: AtomicBool::new(false),
             }
@@ -145,9 +136,9 @@ impl Codex {
     pub fn availability(&self) -> CodexAvailability {
         let latest = self.0.known.latest_result();
         if latest.as_ref().is_none_or(|(_, age)| *age >= self.0.settings.presence_ttl) {
-            self.refresh_in_background(BELIEVED);
+            self.refresh_in_background(TRUSTED_AGE);
         }
-        latest.map_or_else(presence::unknown_availability, |(presence, _)| presence)
+        latest.map_or_else(availability::initial_availability, |(presence, _)| presence)
     }
 
     /// Returns the last known availability, or `None` before the first probe.
@@ -157,15 +148,15 @@ impl Codex {
 
     /// Checks availability now. Concurrent callers share one probe.
     pub async fn check_availability(&self) -> CodexAvailability {
-        self.check_believing(BELIEVED).await
+        self.check_trusting(TRUSTED_AGE).await
     }
 
-    /// Checks availability now, and trusts a process younger than `believed` that reports a missing sign-in or
+    /// Checks availability now, and trusts a process younger than `trusted_age` that reports a missing sign-in or
     /// key.
-    async fn check_believing(&self, believed: Duration) -> CodexAvailability {
+    async fn check_trusting(&self, trusted_age: Duration) -> CodexAvailability {
         let asked = Instant::now();
         let probe = || async {
-            let presence = match timeout(MAX_PROBE, self.probe_availability(believed)).await {
+            let presence = match timeout(MAX_PROBE, self.probe_availability(trusted_age)).await {
                 Ok(Ok(presence)) => presence,
                 Ok(Err(error)) => CodexAvailability::Unavailable(error.unavailable_reason()),
                 Err(_) => CodexAvailability::Unavailable(
@@ -199,8 +190,12 @@ impl Codex {
     pub async fn open_thread(&self, opening: ThreadOptions) -> Result<Thread, CodexError> {
         let server = self.0.slot.acquire_server_in_time().await?;
         let scratches = self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
-        let opener =
-            ThreadOpener { server, settings: &self.0.settings, scratches, sight: &self.0.sight };
+        let opener = ThreadOpener {
+            server,
+            settings: &self.0.settings,
+            scratches,
+            secret_locator: &self.0.secret_locator,
+        };
         Thread::open(opener, opening).await
     }
 
@@ -224,11 +219,16 @@ impl Codex {
             let server = self.0.slot.acquire_server(ServerRequirement::Any).await?;
             let scratches =
                 self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
-            let place = ThreadOpener { server, settings, scratches, sight: &self.0.sight };
-            let (_, unread) = place.build_sandbox_rules(readable.clone()).await?;
-            Ok((readable.clone(), unread))
+            let place = ThreadOpener {
+                server,
+                settings,
+                scratches,
+                secret_locator: &self.0.secret_locator,
+            };
+            let (_, excluded) = place.build_sandbox_rules(readable.clone()).await?;
+            Ok((readable.clone(), excluded))
         };
-        self.0.unread.try_get(is_fresh, check_roots).await.map(|(_, unread)| unread)
+        self.0.excluded.try_get(is_fresh, check_roots).await.map(|(_, excluded)| excluded)
     }
 
     async fn create_scratch_folders(&self) -> Result<ScratchFolders, CodexError> {
@@ -249,14 +249,14 @@ impl Codex {
         if kind == Some(TurnErrorKind::Unauthorized) {
             self.0.slot.invalidate().await;
         }
-        self.refresh_in_background(BELIEVED);
+        self.refresh_in_background(TRUSTED_AGE);
     }
 
     /// Replaces the process before its next use and starts a background probe; replacing it ends its remaining
     /// work.
     pub async fn replace_process(&self) {
         self.0.slot.invalidate().await;
-        self.refresh_in_background(BELIEVED);
+        self.refresh_in_background(TRUSTED_AGE);
     }
 
     pub fn counts(&self) -> CodexCounts {
@@ -288,11 +288,11 @@ impl Codex {
 
     async fn probe_availability(
         &self,
-        believed: Duration,
+        trusted_age: Duration,
     ) -> Result<CodexAvailability, CodexError> {
         let asked = Instant::now();
         let server = self.0.slot.acquire_server(ServerRequirement::Any).await?;
-        let is_young = asked.saturating_duration_since(server.started) < believed;
+        let is_young = asked.saturating_duration_since(server.started) < trusted_age;
         match self.probe_with(&server).await {
             Err(error @ (CodexError::SignedOut | CodexError::MissingKey { .. })) if is_young => {
                 Err(error)
@@ -308,7 +308,7 @@ impl Codex {
     }
 
     async fn probe_with(&self, server: &CodexServer) -> Result<CodexAvailability, CodexError> {
-        let presence = probe::probe_server(server, &self.0.settings).await?;
+        let presence = availability::probe_server(server, &self.0.settings).await?;
         // Created here to remove the leftovers of former processes and to report errors early.
         self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
         let confinement = server.probe_confinement().await?;
@@ -316,9 +316,9 @@ impl Codex {
         Ok(presence)
     }
 
-    /// Starts a background probe unless one runs. It trusts a process younger than `believed`, see
-    /// [`BELIEVED`].
-    fn refresh_in_background(&self, believed: Duration) {
+    /// Starts a background probe unless one runs. It trusts a process younger than `trusted_age`, see
+    /// [`TRUSTED_AGE`].
+    fn refresh_in_background(&self, trusted_age: Duration) {
         if self.0.refreshing.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -326,7 +326,7 @@ impl Codex {
         self.0.tasks.spawn(async move {
             tokio::select! {
                 () = codex.0.tasks.stop_token().cancelled() => {}
-                _ = codex.check_believing(believed) => {}
+                _ = codex.check_trusting(trusted_age) => {}
             }
             codex.0.refreshing.store(false, Ordering::Release);
         });
@@ -345,7 +345,7 @@ impl Codex {
             .0
             .known
             .latest_result()
-            .map_or_else(presence::unknown_availability, |(before, _)| before);
+            .map_or_else(availability::initial_availability, |(before, _)| before);
         match presence {
             same if *same == before => {}
             CodexAvailability::Available { version, model } => {

@@ -1,9 +1,10 @@
-//! Scratch folders, one per loaded conversation, visible to its shell alone and removed with it.
+//! Scratch folder and permission profile of each loaded conversation; the folder is removed with it.
 
 use std::{
     fs::{self, DirBuilder, File},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -31,6 +32,24 @@ pub(super) struct ScratchFolders {
 pub(super) struct ScratchFolder {
     pub(super) path: PathBuf,
     tasks: Tasks,
+}
+
+/// Scratch folder and permission profile name of one loaded thread. The name is unique, so no user
+/// configuration contains it. Codex repeats the name once the permissions are in force.
+#[derive(Debug, Clone)]
+pub(super) struct ThreadSandbox {
+    pub(super) scratch: Arc<ScratchFolder>,
+    pub(super) profile: String,
+}
+
+impl ThreadSandbox {
+    pub(super) fn new(scratches: &ScratchFolders) -> io::Result<Self> {
+        Ok(Self { scratch: Arc::new(scratches.create_folder()?), profile: profile_name() })
+    }
+}
+
+pub(super) fn profile_name() -> String {
+    format!("codeinfo-{}", Uuid::new_v4())
 }
 
 impl ScratchFolders {

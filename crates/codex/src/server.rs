@@ -3,11 +3,11 @@
 mod shared;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
     ffi::OsString,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -27,18 +27,18 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 pub(super) use self::shared::{CodexConnection, EndCallback, ThreadEvent};
+
 use self::shared::{PendingRequestGuard, ThreadEventQueue, encode_line};
 use super::{
-    bubblewrap,
-    cell::{self, ShellConfinement, ShellNetwork},
     codex_config::{self, BasePermissions},
+    confinement::{ShellConfinement, ShellNetwork},
     error::CodexError,
-    fence::{SandboxContext, SandboxRules},
-    files::CodexConfigStamp,
-    idle::IdleThreads,
+    files::{self, CodexConfigStamp},
     inherit, process,
-    protocol::{self, CodexModel, InitializeResult, RpcError, UserConfig},
-    vendor,
+    protocol::{self, CodexModel, InitializeResult, RpcError, ThreadSettings, UserConfig},
+    sandbox,
+    sandbox_rules::{SandboxContext, SandboxRules},
+    scratch::{self, ThreadSandbox},
 };
 
 /// Maximum queued lines. Requests are small and few, so a full queue means that Codex no longer reads.
@@ -111,7 +111,7 @@ impl CodexServer {
             closing: tasks.stop_token().child_token(),
             gone: CancellationToken::new(),
         });
-        let program = find_program_files(&binary, tasks).await;
+        let program = files::find_program_files(&binary, tasks).await;
         let base = build_base_permissions(program.as_deref(), settings);
         let variables = inherit::collect_variables(settings).await;
         let names = variables.keys().cloned().collect();
@@ -285,15 +285,15 @@ fn build_base_permissions(
     program: Option<&[PathBuf]>,
     settings: &crate::CodexSettings,
 ) -> BasePermissions {
-    let surroundings = SandboxContext {
+    let context = SandboxContext {
         program: program.unwrap_or_default().to_owned(),
         ..SandboxContext::default()
     };
-    let (mut fence, _) = SandboxRules::build(&[], &surroundings);
-    fence.deny_folder(&settings.data_dir);
+    let (mut rules, _) = SandboxRules::build(&[], &context);
+    rules.deny_folder(&settings.data_dir);
     // The network of turns, because the sandbox test uses it.
     let network = if settings.network { ShellNetwork::Proxied } else { ShellNetwork::Off };
-    BasePermissions { profile: cell::profile_name(), fence, network }
+    BasePermissions { profile: scratch::profile_name(), rules, network }
 }
 
 /// Returns the search path of the process, which finds our sandbox wrapper first.
@@ -304,28 +304,57 @@ async fn build_search_path(
 ) -> OsString {
     let codex_files = program.unwrap_or_default().to_owned();
     let our_settings = settings.clone();
-    let installed = tasks
-        .spawn_blocking(move || bubblewrap::install_wrapper(&our_settings, &codex_files))
-        .await;
+    let installed =
+        tasks.spawn_blocking(move || sandbox::install_wrapper(&our_settings, &codex_files)).await;
     installed.unwrap_or_else(|_| settings.path.clone())
-}
-
-/// Finds the files of Codex that belong to `binary`.
-pub(super) async fn find_program_files(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
-    let started_binary = binary.to_owned();
-    let found = tasks.spawn_blocking(move || vendor::find_codex_files(&started_binary)).await;
-    match found {
-        Ok(Ok(files)) => files,
-        Ok(Err(error)) => {
-            warn!(%error, "the files of Codex cannot be looked for");
-            None
-        }
-        Err(_) => None,
-    }
 }
 
 /// Parses the version: `codeinfo/0.169.0 (Debian …)` → `0.169.0`.
 fn parse_version(user_agent: &str) -> String {
     let after = user_agent.split_once('/').map_or(user_agent, |(_, after)| after);
     after.split_whitespace().next().unwrap_or_default().to_owned()
+}
+
+/// Maximum idle threads. Each has a scratch folder. One that had no turn yet is loaded, which costs Codex about
+/// 4 MB and a connection to our search.
+const MAX_IDLE: usize = 16;
+
+/// Thread without a turn; it is loaded if it never had one.
+#[derive(Debug)]
+pub(super) struct IdleThread {
+    pub(super) thread: ConversationId,
+    /// Settings of the thread, fixed until it is unloaded.
+    pub(super) settings: ThreadSettings,
+    pub(super) sandbox: ThreadSandbox,
+    /// Tokens that it has spent, if known.
+    pub(super) tokens: Option<u64>,
+}
+
+/// Idle threads, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct IdleThreads(Mutex<VecDeque<IdleThread>>);
+
+impl IdleThreads {
+    /// Removes and returns `thread`, if it is idle.
+    pub(super) fn take_thread(&self, thread: ConversationId) -> Option<IdleThread> {
+        let mut idle = self.lock_threads();
+        let at = idle.iter().position(|loaded| loaded.thread == thread)?;
+        idle.remove(at)
+    }
+
+    /// Adds a thread after its turn. Returns the thread to unload if there are too many.
+    pub(super) fn put_thread(&self, loaded: IdleThread) -> Option<ConversationId> {
+        let mut idle = self.lock_threads();
+        idle.push_back(loaded);
+        (idle.len() > MAX_IDLE).then(|| idle.pop_front()).flatten().map(|gone| gone.thread)
+    }
+
+    /// Removes and returns all threads.
+    pub(super) fn take_all(&self) -> Vec<ConversationId> {
+        self.lock_threads().drain(..).map(|loaded| loaded.thread).collect()
+    }
+
+    fn lock_threads(&self) -> MutexGuard<'_, VecDeque<IdleThread>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

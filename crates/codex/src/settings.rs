@@ -1,8 +1,8 @@
-//! Settings of Codex.
+//! Settings of Codex, the variables that it may inherit, and further endpoints of a thread.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
-use super::OtherVariables;
+use codeinfo_core::Secret;
 
 /// Reasoning efforts that Codex knows. Codex accepts other words, but the model service then refuses every
 /// turn.
@@ -60,8 +60,8 @@ pub enum SandboxMode {
     DangerFullAccess,
 }
 
-impl std::fmt::Display for SandboxMode {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for SandboxMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::ReadOnly => "read-only",
             Self::WorkspaceWrite => "workspace-write",
@@ -96,4 +96,47 @@ pub enum WebSearchMode {
     Disabled,
     Cached,
     Live,
+}
+
+/// MCP endpoint of ours that a thread may use in addition to the search.
+#[derive(Debug, Clone)]
+pub struct ExtraEndpoint {
+    /// Requested name. Codex knows the endpoint by another name if the user's configuration has this one.
+    pub name: String,
+    pub url: String,
+    /// Secret that Codex presents to the endpoint.
+    pub grant: Secret,
+    /// Maximum duration of a call.
+    pub timeout: Duration,
+    /// Permits concurrent calls.
+    pub parallel: bool,
+}
+
+/// Our own keys, which no other program may see.
+const OWN_KEYS: [&str; 3] = ["EMBEDDING_API_KEY", "QDRANT_API_KEY", "SECRET_KEY"];
+
+/// Variables by name, without our own keys. `Debug` hides the values, which may be keys of others.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct OtherVariables(BTreeMap<String, String>);
+
+impl OtherVariables {
+    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        let others = pairs.into_iter().filter(|(name, _)| !OWN_KEYS.contains(&name.as_str()));
+        Self(others.collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Returns names and values, ordered by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl fmt::Debug for OtherVariables {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
 }

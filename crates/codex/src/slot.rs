@@ -14,9 +14,9 @@ use tokio::sync::Mutex;
 use tracing::{info, warn};
 
 use super::{
+    availability::UnavailableReason,
     error::CodexError,
     files::{self, CodexConfigStamp},
-    presence::UnavailableReason,
     server::{CodexCounters, CodexServer},
 };
 

@@ -22,23 +22,22 @@ use tokio::{
 use tracing::{debug, warn};
 
 use super::{
-    bubblewrap,
-    cell::ThreadSandbox,
     codex_config::{self, ThreadInputs},
     ephemeral::EphemeralThreadOptions,
-    error::CodexError,
+    error::{CodexError, TurnErrorKind},
     event::{CodexEvent, CodexTurnEnd, TokenUsage},
-    extra::ExtraEndpoint,
-    fence::{self, ExcludedRoot, ReadableRoot, SandboxContext, SandboxRules, SecretLocator},
-    idle::IdleThread,
     inherit,
     protocol::{
         ConfigReadResult, INVALID_REQUEST, ORIGINATOR, ThreadOpenResult, ThreadReadResult,
         ThreadResumeParams, ThreadSettings, TurnStartParams, TurnStartResult, UserConfig,
     },
-    scratch::ScratchFolders,
-    server::{CodexServer, ThreadEvent},
-    turn_error::TurnErrorKind,
+    sandbox,
+    sandbox_rules::{
+        self, ExcludedRoot, ReadableRoot, SandboxContext, SandboxRules, SecretLocator,
+    },
+    scratch::{ScratchFolders, ThreadSandbox},
+    server::{CodexServer, IdleThread, ThreadEvent},
+    settings::ExtraEndpoint,
 };
 
 /// Part of Codex's message for a thread that another process has open.
@@ -79,7 +78,7 @@ pub(super) struct ThreadOpener<'a> {
     pub(super) server: Arc<CodexServer>,
     pub(super) settings: &'a crate::CodexSettings,
     pub(super) scratches: &'a ScratchFolders,
-    pub(super) sight: &'a SecretLocator,
+    pub(super) secret_locator: &'a SecretLocator,
 }
 
 /// Loaded thread that is ready for a turn.
@@ -89,9 +88,9 @@ pub struct Thread {
     id: ConversationId,
     model: String,
     /// Parameters of the opening.
-    opened_with: ThreadSettings,
+    thread_settings: ThreadSettings,
     note: Option<String>,
-    cell: ThreadSandbox,
+    sandbox: ThreadSandbox,
     tokens: Option<u64>,
     events: mpsc::Receiver<ThreadEvent>,
     /// Maps the names of [`ThreadOptions::extras`] in Codex to the requested names.
@@ -115,9 +114,9 @@ impl Thread {
     ) -> Result<Self, CodexError> {
         let note = opening.note.take();
         let inputs = place.prepare_inputs(opening).await?;
-        let cell = place.create_sandbox()?;
+        let sandbox = place.create_sandbox()?;
         let ThreadOpener { server, settings, .. } = place;
-        let asked = codex_config::build_thread_settings(settings, &inputs, &cell);
+        let asked = codex_config::build_thread_settings(settings, &inputs, &sandbox);
         let extras = inputs.extra_names();
         let opened: ThreadOpenResult = server.call_method("thread/start", &asked).await?;
         let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
@@ -125,7 +124,7 @@ impl Thread {
             code: 0,
             message: "the thread's id is not a UUID".to_owned(),
         })?;
-        if let Err(error) = server.confine_shell(id, &asked, &cell, &opened).await {
+        if let Err(error) = server.confine_shell(id, &asked, &sandbox, &opened).await {
             server.release_thread(id).await;
             return Err(error);
         }
@@ -135,9 +134,9 @@ impl Thread {
             settings: settings.clone(),
             id,
             model: opened.model,
-            opened_with: asked,
+            thread_settings: asked,
             note,
-            cell,
+            sandbox,
             tokens: Some(0),
             events,
             extras,
@@ -172,22 +171,22 @@ impl Thread {
         // A loaded thread ignores the parameters of a resume.
         let kept = loaded.filter(|loaded| {
             loaded.settings
-                == codex_config::build_thread_settings(place.settings, &inputs, &loaded.cell)
+                == codex_config::build_thread_settings(place.settings, &inputs, &loaded.sandbox)
         });
-        let cell = if let Some(kept) = kept {
-            kept.cell
+        let sandbox = if let Some(kept) = kept {
+            kept.sandbox
         } else {
             place.server.unload_thread(id).await?;
             place.create_sandbox()?
         };
         let ThreadOpener { server, settings, .. } = place;
-        let asked = codex_config::build_thread_settings(settings, &inputs, &cell);
+        let asked = codex_config::build_thread_settings(settings, &inputs, &sandbox);
         let extras = inputs.extra_names();
         let events = server.subscribe(id);
         let resume = ThreadResumeParams { thread_id, exclude_turns: true, settings: asked };
         let opening = async {
             let opened = load_thread(&server, &resume).await?;
-            server.confine_shell(id, &resume.settings, &cell, &opened).await?;
+            server.confine_shell(id, &resume.settings, &sandbox, &opened).await?;
             Ok(opened)
         };
         let opened = match opening.await {
@@ -198,16 +197,16 @@ impl Thread {
                 return Err(error);
             }
         };
-        let opened_with = resume.settings;
-        let model = opened_with.model.clone().unwrap_or(opened.model);
+        let thread_settings = resume.settings;
+        let model = thread_settings.model.clone().unwrap_or(opened.model);
         Ok(Self {
             server,
             settings: settings.clone(),
             id,
             model,
-            opened_with,
+            thread_settings,
             note,
-            cell,
+            sandbox,
             tokens,
             events,
             extras,
@@ -230,13 +229,13 @@ impl Thread {
 
     /// Returns options for an ephemeral thread with the same model and without the user's own MCP servers.
     pub fn ephemeral_options(&self, instructions: &'static str) -> EphemeralThreadOptions {
-        let servers = self.opened_with.config.get("mcp_servers").and_then(Value::as_object);
+        let servers = self.thread_settings.config.get("mcp_servers").and_then(Value::as_object);
         let is_off = |entry: &Value| entry.get("enabled") == Some(&Value::Bool(false));
-        let theirs = servers.into_iter().flatten().filter(|(_, entry)| is_off(entry));
+        let user_servers = servers.into_iter().flatten().filter(|(_, entry)| is_off(entry));
         EphemeralThreadOptions {
             model: self.model.clone(),
             instructions,
-            servers: theirs.map(|(name, _)| name.clone()).collect(),
+            servers: user_servers.map(|(name, _)| name.clone()).collect(),
         }
     }
 
@@ -254,7 +253,7 @@ impl Thread {
         let start = TurnStartParams {
             thread_id: self.id.to_string(),
             input: [json!({ "type": "text", "text": question })],
-            model: self.opened_with.model.clone(),
+            model: self.thread_settings.model.clone(),
             effort: effort.unwrap_or_else(|| self.settings.effort.clone()),
             summary: "auto",
             approval_policy: codex_config::approval_policy(&self.settings),
@@ -288,8 +287,8 @@ impl Thread {
         let thread = self.id;
         let loaded = IdleThread {
             thread,
-            settings: self.opened_with.clone(),
-            cell: self.cell.clone(),
+            settings: self.thread_settings.clone(),
+            sandbox: self.sandbox.clone(),
             tokens: self.tokens,
         };
         drop(self);
@@ -412,13 +411,13 @@ async fn load_thread(
 
 impl ThreadOpener<'_> {
     fn create_sandbox(&self) -> Result<ThreadSandbox, CodexError> {
-        let cell = if fence::is_plain(self.scratches.folder()) {
+        let sandbox = if sandbox_rules::is_plain(self.scratches.folder()) {
             ThreadSandbox::new(self.scratches)
         } else {
             // Codex would read the path as a pattern, and patterns grant nothing.
             Err(io::Error::other("its path has one of `*?[` in it"))
         };
-        cell.map_err(|source| CodexError::Workdir {
+        sandbox.map_err(|source| CodexError::Workdir {
             path: self.scratches.folder().to_owned(),
             source,
         })
@@ -433,23 +432,23 @@ impl ThreadOpener<'_> {
             Some(model) => Some(model),
             None => choose_model(server, settings, config).await?,
         };
-        let theirs = config.mcp_servers.clone().unwrap_or_default();
-        let name = codex_config::search_name(&theirs).ok_or_else(|| {
+        let user_servers = config.mcp_servers.clone().unwrap_or_default();
+        let name = codex_config::search_name(&user_servers).ok_or_else(|| {
             let reason = "every name for the search server is taken in mcp_servers";
             CodexError::Configuration(reason.to_owned())
         })?;
-        let (fence, unread) = self.build_sandbox_rules(opening.readable).await?;
-        for ExcludedRoot { folder, reason } in unread {
+        let (rules, excluded) = self.build_sandbox_rules(opening.readable).await?;
+        for ExcludedRoot { folder, reason } in excluded {
             warn!(root.path = %folder.display(), reason, "a root is searched, but not read by the model's shell");
         }
         Ok(ThreadInputs {
-            theirs: theirs.into_keys().collect(),
+            user_servers: user_servers.into_keys().collect(),
             search: (name, opening.search_url),
             search_key: opening.search_key,
             extras: opening.extras,
             model,
             prompt: opening.prompt,
-            fence,
+            rules,
             network,
             sets_permissions: server.sets_permissions.load(Ordering::Relaxed),
         })
@@ -461,23 +460,24 @@ impl ThreadOpener<'_> {
         readable: Vec<ReadableRoot>,
     ) -> Result<(SandboxRules, Vec<ExcludedRoot>), CodexError> {
         let Self { server, settings, .. } = self;
-        let surroundings = SandboxContext {
+        let context = SandboxContext {
             program: server.program_files().unwrap_or_default().to_owned(),
             private: inherit::private_places(
                 settings,
                 [server.home.clone(), self.scratches.folder().to_owned()],
             ),
         };
-        let (readable, mut unread) = self.sight.locate_secrets(readable, &server.tasks).await;
+        let (readable, mut excluded) =
+            self.secret_locator.locate_secrets(readable, &server.tasks).await;
         let data_dir = settings.data_dir.clone();
-        let fence = server.tasks.spawn_blocking(move || {
-            let (fence, left_out) = SandboxRules::build(&readable, &surroundings);
-            bubblewrap::save_copies(&data_dir, &fence.copy_git_settings());
-            (fence, left_out)
+        let rules = server.tasks.spawn_blocking(move || {
+            let (rules, excluded_roots) = SandboxRules::build(&readable, &context);
+            sandbox::save_copies(&data_dir, &rules.copy_git_settings());
+            (rules, excluded_roots)
         });
-        let (fence, left_out) = fence.await.map_err(|_| CodexError::Stopping)?;
-        unread.extend(left_out);
-        Ok((fence, unread))
+        let (rules, excluded_roots) = rules.await.map_err(|_| CodexError::Stopping)?;
+        excluded.extend(excluded_roots);
+        Ok((rules, excluded))
     }
 }
 

@@ -1,7 +1,12 @@
-//! Bearers: random secrets that are recognized by their prefix and stored as a hash.
+//! Bearers: random secrets that are stored as a hash, the key of the owner, and the key of this process.
+
+use std::path::Path;
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use codeinfo_core::Secret;
+use codeinfo_core::{
+    Secret,
+    atomic::{self, FileAccess},
+};
 use ring::rand::{SecureRandom, SystemRandom};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -51,5 +56,66 @@ impl BearerFingerprint {
     /// Parses the text form.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         BASE64_URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+}
+
+const FILE: &str = "owner.key";
+
+/// Reads the owner's key of a data folder, for sending it to the server that has the folder open.
+///
+/// Returns `None` if there is no key yet.
+pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, CredentialError> {
+    let path = data_dir.join(FILE);
+    let read = atomic::read_if_exists(&path, FileAccess::Owner);
+    let Some(bytes) = read.map_err(|error| CredentialError::for_file(&path, error))? else {
+        return Ok(None);
+    };
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    let key = text.trim();
+    // A truncated key would be easier to guess.
+    if key.len() != KEY.len() + RANDOM_CHARS || !key.starts_with(KEY) {
+        let reason = "it holds no whole key; stop the server and remove it, and the next start makes another";
+        return Err(CredentialError::Damaged { path, reason });
+    }
+    Ok(Some(Secret::new(key.to_owned())))
+}
+
+/// Reads the key, or creates it if it is missing.
+pub(super) fn owner_key_or_new(data_dir: &Path) -> Result<Secret, CredentialError> {
+    if let Some(key) = owner_key(data_dir)? {
+        return Ok(key);
+    }
+    let key = generate_bearer(KEY)?;
+    let path = data_dir.join(FILE);
+    let written = atomic::write_atomically(
+        &path,
+        format!("{}\n", key.expose()).as_bytes(),
+        FileAccess::Owner,
+    );
+    written.map_err(|error| CredentialError::for_file(&path, error)).map(|()| key)
+}
+
+/// Bearer that only this process knows. Clones are the same key.
+#[derive(Debug, Clone)]
+pub struct ProcessKey {
+    key: Secret,
+    fingerprint: BearerFingerprint,
+}
+
+impl ProcessKey {
+    /// Generates a key of 256 random bits.
+    pub fn generate() -> Result<Self, CredentialError> {
+        let key = generate_bearer(KEY)?;
+        Ok(Self { fingerprint: BearerFingerprint::from_bearer(key.expose()), key })
+    }
+
+    /// Returns the key, for the started program.
+    pub fn secret(&self) -> &Secret {
+        &self.key
+    }
+
+    /// Returns whether a bearer is this key. Compares in constant time.
+    pub fn matches(&self, bearer: &str) -> bool {
+        self.fingerprint.matches(&BearerFingerprint::from_bearer(bearer))
     }
 }

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{
-    CredentialError, FOLDER, bearer, bearer::BearerFingerprint, generations, owner, private_folder,
+    CredentialError, FOLDER, bearer, bearer::BearerFingerprint, generations, private_folder,
 };
 
 const FILE: &str = "tokens.json";
@@ -112,7 +112,7 @@ struct LiveToken {
 impl TokenStore {
     /// Reads the tokens, and creates the owner's key if it is missing. Blocks.
     pub(super) fn open(data_dir: &Path, tasks: &Tasks) -> Result<Self, CredentialError> {
-        let owner = owner::owner_key_or_new(data_dir)?;
+        let owner = bearer::owner_key_or_new(data_dir)?;
         let (living, generation) = read_tokens(data_dir)?;
         let book = TokenTable {
             data_dir: data_dir.to_owned(),

@@ -129,7 +129,7 @@ impl ToolkitAllowlist {
             Err((path, source)) => return Err(AllowError::Unreadable { path, source }),
         };
         let document = reader
-            .as_written(&found.text, &found.root)
+            .read_unexpanded(&found.text, &found.root)
             .map_err(|faults| AllowError::Invalid { path: found.file.clone(), faults })?;
         let toolkits = document.toolkits.unwrap_or_default();
         Ok(AllowProposal {

@@ -1,4 +1,5 @@
-//! Executes one call of a toolkit's tool, from the model's arguments to the text for the model.
+//! Executes one call of a toolkit's tool, from the model's arguments to the text for the model, and caches results
+//! of read-only, idempotent tools.
 
 use std::{
     path::PathBuf,
@@ -36,7 +37,7 @@ const MAX_FAULTS_CHARS: usize = 2000;
 /// Time that a whole call may exceed its limit. Codex waits slightly longer.
 const MARGIN: Duration = Duration::from_secs(10);
 /// Result text once the calls of a turn are used up.
-const LIMIT: &str = "step limit reached; answer with what you have";
+const STEPS_USED_UP: &str = "step limit reached; answer with what you have";
 
 /// Outcome of a call.
 pub(super) struct CallOutcome {
@@ -67,7 +68,7 @@ impl ToolkitGateway {
                 ended = self.call_with_metrics(member, tool, arguments) => ended,
             }
         } else {
-            self.record_call(member, tool, CallOutcome::new("limit", LIMIT), Instant::now())
+            self.record_call(member, tool, CallOutcome::new("limit", STEPS_USED_UP), Instant::now())
         };
         match ended.outcome {
             "ok" | "cached" => McpToolResult::text(ended.text),
@@ -140,7 +141,7 @@ impl ToolkitGateway {
     ) -> CallOutcome {
         let offers = match member.load_offers().await {
             Ok(offers) => offers,
-            Err(error) => return outcome_from_error(&error),
+            Err(error) => return failed_outcome(&error),
         };
         let Some(offer) = offers.tools.get(tool) else {
             return match offers.refused.get(tool) {
@@ -226,7 +227,7 @@ impl ToolkitGateway {
         let limit = member.spec().timeout + MARGIN;
         let result = match timeout(limit, member.client().call_tool(tool, arguments)).await {
             Ok(Ok(result)) => result,
-            Ok(Err(error)) => return Err(outcome_from_error(&error)),
+            Ok(Err(error)) => return Err(failed_outcome(&error)),
             Err(_) => {
                 let reason = format!(
                     "toolkit {} did not answer within {} s; ask for less, or go on without it",
@@ -287,7 +288,7 @@ fn is_repeatable(offer: &OfferedTool) -> bool {
     offer.tool.read_only && offer.tool.idempotent
 }
 
-fn outcome_from_error(error: &ToolkitError) -> CallOutcome {
+fn failed_outcome(error: &ToolkitError) -> CallOutcome {
     CallOutcome::new("failed", format!("{error}; {}", error.advice()))
 }
 

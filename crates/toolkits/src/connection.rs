@@ -157,7 +157,7 @@ impl ConnectionPool {
     }
 
     /// Permanently stops all clients of `owner`, who is revoked, without waiting for users.
-    pub async fn stop_of(&self, owner: &str) {
+    pub async fn stop_owned(&self, owner: &str) {
         let mut clients = self.extract_clients(owner, |_| true);
         clients.extend(self.lock_retiring_clients().iter().filter_map(Weak::upgrade));
         clients.retain(|client| client.owner() == Some(owner));

@@ -28,7 +28,7 @@ pub enum DecisionFileError {
     #[error("`{}` is damaged: move it away and decide again", path.display())]
     Damaged { path: PathBuf, source: serde_json::Error },
     #[error("`{}` is of another version of CodeInfo ({version})", path.display())]
-    Foreign { path: PathBuf, version: u32 },
+    OtherVersion { path: PathBuf, version: u32 },
     #[error("`{}` already keeps {max} {what}: move it away and decide again", path.display())]
     Full { path: PathBuf, max: usize, what: &'static str },
 }
@@ -36,9 +36,10 @@ pub enum DecisionFileError {
 impl DecisionFileError {
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Io { .. } | Self::Damaged { .. } | Self::Foreign { .. } | Self::Full { .. } => {
-                ErrorCode::StoreUnavailable
-            }
+            Self::Io { .. }
+            | Self::Damaged { .. }
+            | Self::OtherVersion { .. }
+            | Self::Full { .. } => ErrorCode::StoreUnavailable,
         }
     }
 }
@@ -79,7 +80,7 @@ impl<T: Default + Serialize + DeserializeOwned> DecisionFile<T> {
         let read: VersionedValue<T> = serde_json::from_slice(&bytes).map_err(damaged)?;
         if read.version != VERSION {
             let path = self.path.clone();
-            return Err(DecisionFileError::Foreign { path, version: read.version });
+            return Err(DecisionFileError::OtherVersion { path, version: read.version });
         }
         Ok(read.value)
     }

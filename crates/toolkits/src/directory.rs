@@ -108,7 +108,7 @@ impl ToolkitGateway {
         wanted: ToolkitTurnContext<'_>,
         filter: &ToolFilter,
     ) -> ToolDirectory {
-        let (members, warnings) = self.members_of(&wanted).await;
+        let (members, warnings) = self.list_handles(&wanted).await;
         let toolkits = join_all(members.iter().map(Self::build_toolkit_entry)).await;
         let mut tools: Vec<ToolEntry> = local.iter().map(build_local_entry).collect();
         for member in &members {

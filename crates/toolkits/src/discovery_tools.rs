@@ -1,7 +1,6 @@
 //! Tools by which a model discovers and calls tools of toolkits, for turns with too many tools to list.
 //!
-//! This module parses calls and renders replies, without I/O. The caller executes the tool that `execute_tool`
-//! names. Words of toolkits are quoted, cut and put on one line, so that they cannot pose as ours.
+//! Words of toolkits are quoted, cut and put on one line, so that they cannot pose as ours.
 
 mod render;
 
@@ -76,18 +75,21 @@ impl DiscoveryReply {
 
 /// Builds the five tools, in the order of their use.
 pub fn build_discovery_tools() -> Result<Vec<McpTool>, SchemaError> {
-    let id = text_of("The tool's id as it was found, such as `mcp:git:log`.", MAX_ARGUMENT_CHARS);
-    let query = text_of(
+    let id = build_text_schema(
+        "The tool's id as it was found, such as `mcp:git:log`.",
+        MAX_ARGUMENT_CHARS,
+    );
+    let query = build_text_schema(
         "What the tool must do, in a few words, such as `list open issues`; with the product's name if you know it.",
         MAX_QUERY_CHARS,
     );
-    let domain = text_of("A domain of list_tool_domains.", MAX_ARGUMENT_CHARS);
+    let domain = build_text_schema("A domain of list_tool_domains.", MAX_ARGUMENT_CHARS);
     let limit = json!({
         "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
         "description": "Most tools to return.",
     });
     let any = json!({"type": "object", "description": "What the tool's own schema asks for."});
-    let cursor = text_of("Where the page before ended, as it said.", MAX_ARGUMENT_CHARS);
+    let cursor = build_text_schema("Where the page before ended, as it said.", MAX_ARGUMENT_CHARS);
     [
         define_tool(
             DISCOVER,
@@ -253,7 +255,7 @@ fn build_object_schema(required: &[&str], properties: &Value) -> Value {
     })
 }
 
-fn text_of(description: &str, most: usize) -> Value {
+fn build_text_schema(description: &str, most: usize) -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": most, "description": description})
 }
 
@@ -280,7 +282,7 @@ impl ToolkitGateway {
 
     /// Returns the description of the discovery endpoint; `None` if the model calls the turn's toolkits
     /// directly.
-    pub fn about_discovery(&self, grant: &Grant) -> Option<&EndpointInfo> {
+    pub fn discovery_endpoint_info(&self, grant: &Grant) -> Option<&EndpointInfo> {
         grant.index().map(|_| &self.0.discovery)
     }
 

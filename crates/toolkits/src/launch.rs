@@ -41,7 +41,7 @@ const SHELL: &str = "/bin/sh";
 const DEMAND_PROXY: &str = "[ \"$CODEX_NETWORK_PROXY_ACTIVE\" = 1 ] || \
     { echo 'this Codex has no proxy for its network: update Codex' >&2; exit 1; }; ";
 /// Variables that Codex sets for its own use.
-const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED \
+const CODEX_VARIABLES: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED \
     CODEX_NETWORK_ALLOW_LOCAL_BINDING CODEX_NETWORK_PROXY_ACTIVE";
 
 /// Launcher that starts toolkits in the sandbox of Codex.
@@ -278,7 +278,7 @@ fn readable_from_root(root: Root) -> Option<ReadableRoot> {
 
 /// Returns a shell script that renames the prefixed variables and executes its arguments.
 fn build_environment_script(names: &[&str]) -> Result<String, String> {
-    let mut script = vec![format!("unset {OF_CODEX}; ")];
+    let mut script = vec![format!("unset {CODEX_VARIABLES}; ")];
     for name in names {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !name.chars().all(is_word) || !name.starts_with(|c: char| !c.is_ascii_digit()) {

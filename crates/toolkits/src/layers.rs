@@ -27,7 +27,7 @@ use crate::spec::{
 };
 
 /// Maximum parsed files to keep; each is parsed again when it changes.
-const KEPT_FILES: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+const MAX_PARSED_FILES: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
 /// Resolver of toolkit layers. It reads files, so call it on a blocking thread.
 pub struct ToolkitLayers {
@@ -133,7 +133,7 @@ impl ToolkitLayers {
             environment,
             path_map,
             max: settings.max,
-            parsed: Mutex::new(LruCache::new(KEPT_FILES)),
+            parsed: Mutex::new(LruCache::new(MAX_PARSED_FILES)),
         }
     }
 

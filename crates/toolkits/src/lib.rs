@@ -84,7 +84,7 @@ pub enum RequestError {
     Invalid(Vec<String>),
     /// The request carries a toolkit but has no principal.
     #[error("a request that carries toolkits needs a token")]
-    Nobody,
+    MissingPrincipal,
 }
 
 struct Inner {
@@ -173,7 +173,7 @@ impl ToolkitGateway {
     }
 
     /// Stops all toolkits that `principal` stored or sent, because its access is revoked.
-    pub async fn stop_of(&self, principal: &Principal) {
+    pub async fn stop_owned(&self, principal: &Principal) {
         let owner = principal.as_str();
         let is_theirs = |member: &ToolkitHandle| member.client().owner() == Some(owner);
         {
@@ -187,7 +187,7 @@ impl ToolkitGateway {
                 members.pop(&key);
             }
         }
-        self.0.parts.pool.stop_of(owner).await;
+        self.0.parts.pool.stop_owned(owner).await;
     }
 
     /// Returns true if turns may use toolkits.
@@ -205,7 +205,7 @@ impl ToolkitGateway {
         let requested =
             self.0.parts.reader.read_request(toolkits).map_err(RequestError::Invalid)?;
         if !requested.specs.is_empty() && principal.is_none() {
-            return Err(RequestError::Nobody);
+            return Err(RequestError::MissingPrincipal);
         }
         Ok(requested)
     }
@@ -239,13 +239,13 @@ impl ToolkitGateway {
         wanted: &ToolkitTurnContext<'_>,
         name: &str,
     ) -> Option<ToolkitHandle> {
-        let (members, _) = self.members_of(wanted).await;
+        let (members, _) = self.list_handles(wanted).await;
         members.into_iter().find(|member| member.name().as_str() == name)
     }
 
     /// Returns the toolkits of `wanted`, including those that are switched off, and the faults of the
     /// configuration.
-    async fn members_of(
+    async fn list_handles(
         &self,
         wanted: &ToolkitTurnContext<'_>,
     ) -> (Vec<ToolkitHandle>, Vec<String>) {

@@ -133,7 +133,7 @@ impl ToolkitHandle {
     }
 
     /// Returns true if `principal` may start, stop and trust it. Only the owner may manage shared toolkits.
-    pub fn is_of(&self, principal: &Principal) -> bool {
+    pub fn is_managed_by(&self, principal: &Principal) -> bool {
         principal.is_owner() || self.0.client.owner() == Some(principal.as_str())
     }
 
@@ -216,7 +216,7 @@ impl Inner {
         let mut offers = ToolOffers {
             generation: catalogue.generation,
             tools: BTreeMap::new(),
-            refused: catalogue.left_out.iter().cloned().collect(),
+            refused: catalogue.omitted_tools.iter().cloned().collect(),
             changed: BTreeSet::new(),
             all: catalogue.tools.clone(),
             about: quote::build_endpoint_info(&self.name),

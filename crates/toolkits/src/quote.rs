@@ -1,4 +1,4 @@
-//! Quotes and bounds the words of toolkits before a model reads them.
+//! Quotes and bounds the words and results of toolkits before a model reads them.
 //!
 //! The author of a toolkit writes its descriptions, which may contain instructions. No description passes as
 //! our own words: each is quoted on one line, after a sentence that names its source.
@@ -201,18 +201,18 @@ fn render_part(content: &Value) -> String {
         "text" => text("/text").unwrap_or_default().to_owned(),
         "resource" => match text("/resource/text") {
             Some(resource) => resource.to_owned(),
-            None => left_out("a file", text("/resource/mimeType"), text("/resource/blob")),
+            None => describe_omitted("a file", text("/resource/mimeType"), text("/resource/blob")),
         },
         "resource_link" => format!("(a link to {})", text("/uri").unwrap_or("a resource")),
-        "image" => left_out("an image", text("/mimeType"), text("/data")),
-        "audio" => left_out("a recording", text("/mimeType"), text("/data")),
+        "image" => describe_omitted("an image", text("/mimeType"), text("/data")),
+        "audio" => describe_omitted("a recording", text("/mimeType"), text("/data")),
         kind => {
             format!("(a part of the kind `{}` is left out)", plain_name(kind, 40))
         }
     }
 }
 
-fn left_out(what: &str, kind: Option<&str>, base64: Option<&str>) -> String {
+fn describe_omitted(what: &str, kind: Option<&str>, base64: Option<&str>) -> String {
     let bytes = base64.map_or(0, str::len) / 4 * 3;
     let kind = plain_name(kind.unwrap_or("an unknown type"), 80);
     format!("({what} of {kind}, about {bytes} bytes, is left out)")

@@ -1,5 +1,5 @@
-//! Specification of a toolkit, an external MCP server whose tools answers may use, and settings of all
-//! toolkits.
+//! Specification of a toolkit, an external MCP server whose tools answers may use; its serialization and digests;
+//! settings of all toolkits.
 
 mod json_file;
 mod read;
@@ -148,7 +148,7 @@ impl fmt::Display for ToolkitName {
 
 /// Returns the text of a first file. Its comments are members, because other programs that know `mcpServers`
 /// read the file as well.
-pub fn first_file() -> &'static str {
+pub fn file_template() -> &'static str {
     r#"{
   "$comment": [
     "Toolkits: MCP servers whose tools answers may use beside the search of CodeInfo.",

@@ -19,7 +19,7 @@ use crate::spec::ToolkitSpec;
 /// Maximum stored toolkits.
 const MAX_TOOLKITS: usize = 256;
 /// Maximum stored toolkits of one token.
-const MAX_OF_ONE: usize = 32;
+const MAX_TOKEN_TOOLKITS: usize = 32;
 /// Maximum pinned tools of one toolkit, twice the number that it may list.
 const MAX_TOOLS: usize = 1024;
 const MAX_NAME_BYTES: usize = 512;
@@ -123,7 +123,7 @@ impl ToolPinStore {
         let pin_owner = owner(&pin_name);
         let is_token =
             pin_owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str());
-        let max = if is_token { MAX_OF_ONE } else { MAX_TOOLKITS };
+        let max = if is_token { MAX_TOKEN_TOOLKITS } else { MAX_TOOLKITS };
         let counted = kept.toolkits.iter().filter(|(name, _)| owner(name) == pin_owner);
         let programs: usize = counted.map(|(_, programs)| programs.len()).sum();
         let named = kept.toolkits.entry(pin_name).or_default();

@@ -83,7 +83,7 @@ impl Harness {
         conversation: Option<ConversationId>,
     ) -> Result<Turn, ChatError> {
         // As both edges do.
-        if let CodexAvailability::Unavailable(why) = self.chat.codex_presence().await {
+        if let CodexAvailability::Unavailable(why) = self.chat.codex_availability().await {
             return Err(ChatError::Unavailable(why, conversation));
         }
         let question = question.parse().unwrap();

@@ -1,7 +1,7 @@
-//! File of one conversation: a JSON line for the summary and one per turn.
+//! File of one conversation, with a JSON line for the summary and one per turn, and the search in it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{self, File},
     io::{self, BufRead, BufReader, Read},
     path::Path,
@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use super::{
-    ArchiveError, ArchivedConversation, ArchivedTurn, ConversationFile, ConversationSummary, find,
+    ArchiveError, ArchivedConversation, ArchivedTurn, CitedPath, ConversationFile,
+    ConversationSummary,
 };
 
 pub(super) const EXTENSION: &str = "jsonl";
@@ -38,37 +39,37 @@ pub(super) fn list_conversations(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
         Err(error) => return Err(ArchiveError::for_file(folder, error)),
     };
-    let mut known = HashMap::new();
+    let mut files = HashMap::new();
     for entry in entries.flatten() {
         let path = entry.path();
         if path.extension().is_some_and(|extension| extension == UNFINISHED) {
             // Remainder of a write that crashed.
             drop(atomic::remove_file(&path));
         }
-        let Some(id) = id_of(&path) else { continue };
-        match first_line(&path) {
+        let Some(id) = parse_file_name(&path) else { continue };
+        match read_summary(&path) {
             Ok(one) if one.summary.id == id => {
-                known.insert(id, one);
+                files.insert(id, one);
             }
-            Ok(_) => put_aside(&path),
+            Ok(_) => move_aside(&path),
             Err(error @ ArchiveError::Damaged { .. }) => {
                 warn!(%error, "a conversation cannot be read and was moved aside");
-                put_aside(&path);
+                move_aside(&path);
             }
             // The file may be readable at the next start.
             Err(error) => warn!(%error, "a conversation cannot be read"),
         }
     }
-    Ok(known)
+    Ok(files)
 }
 
 /// Returns the conversation id in a file name.
-fn id_of(path: &Path) -> Option<ConversationId> {
+fn parse_file_name(path: &Path) -> Option<ConversationId> {
     let is_kept = path.extension().is_some_and(|extension| extension == EXTENSION);
     path.file_stem().filter(|_| is_kept)?.to_str()?.parse().ok()
 }
 
-fn first_line(path: &Path) -> Result<ConversationFile, ArchiveError> {
+fn read_summary(path: &Path) -> Result<ConversationFile, ArchiveError> {
     let opened = atomic::open_regular_file(path, File::options().read(true));
     let file = opened.map_err(|error| ArchiveError::for_file(path, error))?;
     let bytes = file.metadata().map_err(|error| ArchiveError::for_file(path, error))?.len();
@@ -109,7 +110,7 @@ pub(super) fn write_conversation(
     let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
     for (turn, line) in conversation.turns.iter_mut().zip(0..) {
         if bytes(&lines) > MAX_BYTES {
-            leave_out_results(turn);
+            drop_results(turn);
             if let Some(line) = lines.get_mut(line) {
                 *line = json!(turn).to_string();
             }
@@ -120,7 +121,7 @@ pub(super) fn write_conversation(
         conversation.turns.remove(0);
     }
     conversation.summary.turns = conversation.turns.iter().map(|turn| turn.id).collect();
-    conversation.summary.cited = find::collect_cited_files(&conversation.turns);
+    conversation.summary.cited = collect_cited_files(&conversation.turns);
     lines.insert(0, json!(conversation.summary).to_string());
     let mut text = lines.join("\n");
     text.push('\n');
@@ -130,7 +131,7 @@ pub(super) fn write_conversation(
 }
 
 /// Drops the tool results of a turn.
-fn leave_out_results(turn: &mut ArchivedTurn) {
+fn drop_results(turn: &mut ArchivedTurn) {
     for frame in &mut turn.frames {
         if let Some(result) = frame.data.get_mut("result") {
             *result = Value::Null;
@@ -148,7 +149,7 @@ pub(super) fn remove_conversation(path: &Path) -> Result<(), ArchiveError> {
 }
 
 /// Moves an unusable file aside, so that it is neither read again nor lost.
-pub(super) fn put_aside(path: &Path) {
+pub(super) fn move_aside(path: &Path) {
     let aside = path.with_extension(ASIDE);
     if let Err(error) = fs::rename(path, &aside) {
         warn!(path = %path.display(), %error, "a damaged conversation cannot be moved aside");
@@ -157,4 +158,76 @@ pub(super) fn put_aside(path: &Path) {
 
 fn damaged_error(path: &Path, reason: &dyn std::error::Error) -> ArchiveError {
     ArchiveError::Damaged { path: path.to_owned(), reason: reason.to_string() }
+}
+
+/// Maximum words of a search; further ones are ignored.
+const MAX_WORDS: usize = 16;
+/// Maximum number of cited files of a conversation, and of the bytes of their paths, because the
+/// summary line is read at once.
+const MAX_CITED: usize = 500;
+const MAX_CITED_BYTES: usize = 256 << 10;
+/// Characters of the excerpt before and after the first match.
+const BEFORE: usize = 60;
+const AFTER: usize = 120;
+
+/// Returns the files that the answers of turns cite, in order and without repetitions.
+pub(super) fn collect_cited_files(turns: &[ArchivedTurn]) -> Vec<CitedPath> {
+    let citations = turns.iter().flat_map(|turn| &turn.frames).filter_map(|frame| {
+        frame.data.get("citations").filter(|_| frame.name == "final")?.as_array()
+    });
+    let mut files = HashSet::new();
+    let cited = citations.flatten().filter_map(|citation| {
+        let member = |name: &str| citation.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(CitedPath { repo: member("repo")?, rel_path: member("relPath")? })
+    });
+    let mut bytes = 0;
+    let fits = |one: &CitedPath| {
+        bytes += one.repo.len() + one.rel_path.len();
+        bytes <= MAX_CITED_BYTES
+    };
+    cited.filter(|one| files.insert(one.clone())).take(MAX_CITED).take_while(fits).collect()
+}
+
+/// A conversation that matches a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationMatch {
+    pub summary: ConversationSummary,
+    /// Text around the first match of the first word.
+    pub excerpt: String,
+}
+
+/// Returns the words of a search in lower case.
+pub(super) fn split_words(text: &str) -> Vec<String> {
+    text.split_whitespace().take(MAX_WORDS).map(str::to_lowercase).collect()
+}
+
+/// Returns the conversation if its questions and answers together contain all words.
+pub(super) fn match_conversation(
+    conversation: ArchivedConversation,
+    words: &[String],
+) -> Option<ConversationMatch> {
+    let texts: Vec<&str> = conversation
+        .turns
+        .iter()
+        .flat_map(|turn| {
+            let answer_frames = turn.frames.iter().filter(|frame| frame.name == "answer");
+            let answers = answer_frames.filter_map(|frame| frame.data.get("text")?.as_str());
+            [turn.question.as_str()].into_iter().chain(answers)
+        })
+        .collect();
+    let lower: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+    let has = |word: &String| lower.iter().any(|text| text.contains(word));
+    if !words.iter().all(has) {
+        return None;
+    }
+    let first = words.first()?;
+    let (text, at) = texts.iter().zip(&lower).find_map(|(text, lower)| {
+        let at = lower.find(first)?;
+        // Lower-casing may change the length of letters, so the position is approximate.
+        Some((text, lower.get(..at)?.chars().count()))
+    })?;
+    let excerpt: String =
+        text.chars().skip(at.saturating_sub(BEFORE)).take(BEFORE + AFTER).collect();
+    let one_line = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(ConversationMatch { summary: conversation.summary, excerpt: one_line })
 }

@@ -7,7 +7,7 @@ use codeinfo_core::{plain_line, plain_name};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::judged::ClaimVerdict;
+use super::ClaimVerdict;
 
 /// Maximum bytes of a request's text as JSON. With instructions, schema and the additions of Codex,
 /// at most 12,000 bytes are sent.

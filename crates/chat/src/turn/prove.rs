@@ -16,9 +16,9 @@ use uuid::Uuid;
 use super::TurnRunner;
 use crate::{
     event::{TokenUsage, TurnFailure},
-    heard::TurnProgress,
     proof::AnswerCheck,
     reading::{JudgedClaims, ReadingRequest, reply_schema},
+    turn::TurnProgress,
 };
 
 /// Maximum time for the correction of an answer.
@@ -49,26 +49,26 @@ impl TurnRunner<'_> {
         &self,
         place: usize,
         text: String,
-        heard: &mut TurnProgress,
+        progress: &mut TurnProgress,
         deadline: Instant,
     ) -> Option<CheckedAnswer> {
-        let proof = self.check_answer(text, None, heard, deadline).await?;
+        let proof = self.check_answer(text, None, progress, deadline).await?;
         // A message followed by other events has already been reported.
-        let is_reported = heard.held.take().is_none();
+        let is_reported = progress.pending_answer.take().is_none();
         let Some(request) = proof.build_correction_request() else {
             return Some(CheckedAnswer { place, proof, is_reported });
         };
-        let all = heard.assembly.len();
+        let all = progress.assembly.len();
         let until = deadline.min(Instant::now() + MAX_CORRECTION);
-        let failure = self.ask_again(&request, heard, until).await;
+        let failure = self.ask_again(&request, progress, until).await;
         if let Some(failure) = &failure {
             warn!(conversation.id = %self.conversation, failure.message, "answer not put right");
         }
-        heard.held = None;
-        let corrected = match heard.assembly.last_answer() {
+        progress.pending_answer = None;
+        let corrected = match progress.assembly.last_answer() {
             // The text of a failed turn may be incomplete.
             Some((other, text)) if failure.is_none() && other > place => {
-                let corrected = self.check_answer(text, proof.claims(), heard, deadline).await;
+                let corrected = self.check_answer(text, proof.claims(), progress, deadline).await;
                 corrected.map(|corrected| (other, corrected))
             }
             _ => None,
@@ -78,11 +78,11 @@ impl TurnRunner<'_> {
         };
         if let Some((other, proof)) = corrected.and_then(better) {
             // The messages between the two answers are about the correction.
-            heard.assembly.forget_answers(place..other);
-            let (place, _) = heard.assembly.last_answer()?;
+            progress.assembly.forget_answers(place..other);
+            let (place, _) = progress.assembly.last_answer()?;
             return Some(CheckedAnswer { place, proof, is_reported: false });
         }
-        heard.assembly.truncate(all);
+        progress.assembly.truncate(all);
         Some(CheckedAnswer { place, proof, is_reported })
     }
 
@@ -92,19 +92,19 @@ impl TurnRunner<'_> {
         &self,
         text: String,
         former: Option<&JudgedClaims>,
-        heard: &mut TurnProgress,
+        progress: &mut TurnProgress,
         deadline: Instant,
     ) -> Option<AnswerCheck> {
         let reader = self.begin_reading(&text, former);
         let (found, claims) = oneshot::channel();
         let found = self.reader.is_some().then_some(found);
-        let scope = LookupScope { within: self.within, shown: heard.assembly.shown_files() };
+        let scope = LookupScope { within: self.filter, shown: progress.assembly.shown_files() };
         let checking = self.chat.checker.check_text_with_claims(&text, &scope, found);
         let reading = self.read_claims(reader, claims, former, deadline);
-        let checked = self.unless_stopped(deadline, join(checking, reading)).await;
+        let checked = self.run_unless_stopped(deadline, join(checking, reading)).await;
         let Ok((report, (claims, usage))) = checked else { return None };
         if let Some(usage) = usage {
-            heard.assembly.add_usage(usage);
+            progress.assembly.add_usage(usage);
         }
         match report {
             Ok(report) => Some(AnswerCheck::new(text, report, claims)),
@@ -174,7 +174,7 @@ impl TurnRunner<'_> {
     async fn ask_again(
         &self,
         request: &str,
-        heard: &mut TurnProgress,
+        progress: &mut TurnProgress,
         deadline: Instant,
     ) -> Option<TurnFailure> {
         let opening = async {
@@ -182,8 +182,8 @@ impl TurnRunner<'_> {
             thread.run_turn(request, self.effort.clone()).await
         };
         match opening.await {
-            Ok(running) => self.follow_events(running, heard, deadline).await,
-            Err(error) => Some(self.not_started(&error).await),
+            Ok(running) => self.follow_events(running, progress, deadline).await,
+            Err(error) => Some(self.describe_start_failure(&error).await),
         }
     }
 }

@@ -3,7 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::{CodexEvent, CodexToolCall, UnknownNotification, bound, find_text, require_text};
+use super::{
+    CodexEvent, CodexToolCall, MAX_TEXT_BYTES, UnknownNotification, estimate_value_bytes,
+    find_text, require_text, truncate_text, truncate_value,
+};
 
 /// Source name of Codex's own tools.
 const OWN: &str = "codex";
@@ -15,13 +18,10 @@ pub(super) fn parse_item(params: &Value) -> Result<Option<CodexEvent>, UnknownNo
     let item = params.get("item").ok_or(UnknownNotification)?;
     let id = require_text(item, "/id")?;
     let event = match require_text(item, "/type")?.as_str() {
-        "agentMessage" => CodexEvent::Answer {
-            item: id,
-            text: bound::truncate_text(require_text(item, "/text")?),
-        },
-        "reasoning" => {
-            CodexEvent::Thinking { item: id, text: bound::truncate_text(join_reasoning(item)) }
+        "agentMessage" => {
+            CodexEvent::Answer { item: id, text: truncate_text(require_text(item, "/text")?) }
         }
+        "reasoning" => CodexEvent::Thinking { item: id, text: truncate_text(join_reasoning(item)) },
         "mcpToolCall" => build_tool_event(mcp_call(id, item)?),
         "commandExecution" => build_tool_event(parse_command(id, item)),
         "fileChange" => {
@@ -70,13 +70,13 @@ fn mcp_call(call_id: String, item: &Value) -> Result<CodexToolCall, UnknownNotif
     let outcome = match require_text(item, "/status")?.as_str() {
         "inProgress" => None,
         "completed" => Some(Ok(mcp_result(item.get("result").cloned().unwrap_or_default()))),
-        _ => Some(Err(bound::truncate_text(mcp_failure(item)))),
+        _ => Some(Err(truncate_text(mcp_failure(item)))),
     };
     Ok(CodexToolCall {
         call_id,
         source: require_text(item, "/server")?,
         name: require_text(item, "/tool")?,
-        parameters: bound::truncate_value(item.get("arguments").cloned().unwrap_or_default()),
+        parameters: truncate_value(item.get("arguments").cloned().unwrap_or_default()),
         outcome,
     })
 }
@@ -85,8 +85,8 @@ fn mcp_call(call_id: String, item: &Value) -> Result<CodexToolCall, UnknownNotif
 /// make it unreadable.
 fn mcp_result(mut result: Value) -> Value {
     let meta = result.as_object_mut().and_then(|members| members.remove("_meta"));
-    let kept_meta = meta.filter(|meta| bound::estimate_value_bytes(meta) <= bound::MAX_TEXT_BYTES);
-    let mut bounded = bound::truncate_value(result);
+    let kept_meta = meta.filter(|meta| estimate_value_bytes(meta) <= MAX_TEXT_BYTES);
+    let mut bounded = truncate_value(result);
     if let (Some(meta), Some(members)) = (kept_meta, bounded.as_object_mut()) {
         members.insert("_meta".to_owned(), meta);
     }
@@ -108,7 +108,7 @@ fn parse_command(call_id: String, item: &Value) -> CodexToolCall {
     let outcome = match item.get("status").and_then(Value::as_str) {
         Some("declined") => Some(Err("the command was declined".to_owned())),
         Some("inProgress") | None => None,
-        Some(_) => Some(Ok(bound::truncate_value(result))),
+        Some(_) => Some(Ok(truncate_value(result))),
     };
     own_tool(call_id, SHELL, parameters, outcome)
 }
@@ -126,7 +126,7 @@ fn own_tool(
     parameters: Value,
     outcome: Option<Result<Value, String>>,
 ) -> CodexToolCall {
-    let parameters = bound::truncate_value(parameters);
+    let parameters = truncate_value(parameters);
     CodexToolCall { call_id, source: OWN.to_owned(), name: name.to_owned(), parameters, outcome }
 }
 

@@ -102,7 +102,7 @@ pub(super) async fn ask_question(
 ) -> Result<Turn, ApiError> {
     let AuthContext { principal, revoked, .. } = admission.clone();
     // A missing Codex is reported before invalid arguments, as over MCP.
-    if let CodexAvailability::Unavailable(why) = services.chat.codex_presence().await {
+    if let CodexAvailability::Unavailable(why) = services.chat.codex_availability().await {
         return Err(ApiError::Unavailable(why));
     }
     let question: Question = arguments.question.parse()?;

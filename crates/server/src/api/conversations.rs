@@ -174,7 +174,7 @@ async fn load_conversation(
     let lives: Vec<_> =
         turns.list_visible(principal).into_iter().filter(|live| live.summary().id == id).collect();
     let archived = turns.archive().read_conversation(id).await?;
-    let visible = archived.filter(|archived| archived.summary.is_for(principal));
+    let visible = archived.filter(|archived| archived.summary.is_visible_to(principal));
     let begun = || Some(lives.first()?.summary().clone());
     let (summary, mut all) = match visible {
         Some(ArchivedConversation { summary, turns }) => (summary, turns),
@@ -234,7 +234,7 @@ pub(super) async fn delete_conversation(
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
-    let is_seen = |summary: ConversationSummary| summary.is_for(principal).then_some(());
+    let is_seen = |summary: ConversationSummary| summary.is_visible_to(principal).then_some(());
     let is_known = turns.archive().find_summary(id).and_then(is_seen).is_some();
     let is_live = turns.list_visible(principal).iter().any(|live| live.summary().id == id);
     if !is_known && !is_live {

@@ -182,7 +182,7 @@ impl From<RequestError> for ApiError {
             RequestError::Invalid(faults) => {
                 Self::Arguments(faults.iter().map(|fault| format!("`toolkits`: {fault}")).collect())
             }
-            RequestError::Nobody => Self::missing_token(),
+            RequestError::MissingPrincipal => Self::missing_token(),
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) async fn reply_ready(
 }
 
 async fn check_readiness(services: &ApiServices) -> Result<Response, ApiError> {
-    if let CodexAvailability::Unavailable(why) = services.chat.codex_presence().await {
+    if let CodexAvailability::Unavailable(why) = services.chat.codex_availability().await {
         return Err(ApiError::Unavailable(why));
     }
     let unready = |code: ErrorCode, reason: &str| {

@@ -73,14 +73,14 @@ pub(super) async fn revoke_token(
 ) -> Result<Response, ApiError> {
     let principal: Principal = name.parse()?;
     services.vault.tokens.revoke_token(by, principal.clone()).await?;
-    services.gateway.stop_of(&principal).await;
+    services.gateway.stop_owned(&principal).await;
     Ok(reply::json_response(StatusCode::OK, &RevokeTokensReply { revoked: vec![name.to_owned()] }))
 }
 
 pub(super) async fn revoke_all(services: &ApiServices, by: Secret) -> Result<Response, ApiError> {
     let revoked = services.vault.tokens.revoke_all(by).await?;
     services.vault.sessions.end_all();
-    join_all(revoked.iter().map(|principal| services.gateway.stop_of(principal))).await;
+    join_all(revoked.iter().map(|principal| services.gateway.stop_owned(principal))).await;
     let names = revoked.iter().map(ToString::to_string).collect();
     Ok(reply::json_response(StatusCode::OK, &RevokeTokensReply { revoked: names }))
 }

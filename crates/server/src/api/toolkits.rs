@@ -157,7 +157,7 @@ pub(super) async fn apply_action(
     action: ToolkitAction,
 ) -> Result<Response, ApiError> {
     let member = find_member(services, request, name).await?;
-    if !request.principal().is_some_and(|who| member.is_of(who)) {
+    if !request.principal().is_some_and(|who| member.is_managed_by(who)) {
         let message =
             "this toolkit is not yours: only the owner of the server starts, stops and trusts it";
         return Err(ApiError::Failed { code: ErrorCode::Forbidden, message: message.to_owned() });

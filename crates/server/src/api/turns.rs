@@ -104,7 +104,7 @@ impl TurnRegistry {
     /// Returns the turns in memory that `principal` may see, oldest first.
     pub(super) fn list_visible(&self, principal: Option<&Principal>) -> Vec<Arc<LiveTurn>> {
         let lives = self.lock_turns();
-        let visible = lives.all.values().filter(|live| live.summary().is_for(principal));
+        let visible = lives.all.values().filter(|live| live.summary().is_visible_to(principal));
         let mut seen: Vec<Arc<LiveTurn>> = visible.cloned().collect();
         drop(lives);
         seen.sort_by_key(|live| live.asked_at());
@@ -203,7 +203,8 @@ impl TurnRegistry {
     async fn archive_turn(&self, live: &Arc<LiveTurn>, failures: &FailureLog) {
         let summary = live.summary().clone();
         let archived = Arc::clone(live);
-        if let Err(error) = self.archive.put_turn(summary, move || archived.to_kept_turn()).await {
+        if let Err(error) = self.archive.store_turn(summary, move || archived.to_kept_turn()).await
+        {
             warn!(turn.id = %live.id(), %error, "a turn is not kept");
             failures.record_failure(
                 MAIN,
@@ -220,13 +221,15 @@ impl TurnRegistry {
         turn: TurnId,
         principal: Option<&Principal>,
     ) -> Result<Option<(ConversationSummary, ArchivedTurn)>, ApiError> {
-        let Some(conversation) = self.archive.of_turn(turn) else { return Ok(None) };
+        let Some(conversation) = self.archive.find_conversation_of_turn(turn) else {
+            return Ok(None);
+        };
         let Some(found) = self.archive.read_conversation(conversation).await? else {
             return Ok(None);
         };
         let summary = found.summary;
         let kept = found.turns.into_iter().find(|kept| kept.id == turn);
-        Ok(kept.filter(|_| summary.is_for(principal)).map(|kept| (summary, kept)))
+        Ok(kept.filter(|_| summary.is_visible_to(principal)).map(|kept| (summary, kept)))
     }
 }
 
@@ -237,7 +240,7 @@ impl TurnRegistry {
         turn: TurnId,
         principal: Option<&Principal>,
     ) -> Result<ArchivedTurn, ApiError> {
-        if let Some(live) = self.get(turn).filter(|live| live.summary().is_for(principal)) {
+        if let Some(live) = self.get(turn).filter(|live| live.summary().is_visible_to(principal)) {
             return self.run_blocking(move || live.to_kept_turn()).await;
         }
         let found = self.load_archived(turn, principal).await?;
@@ -283,7 +286,7 @@ pub(super) async fn watch_turn(
     keep_alive: Duration,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
-    if let Some(live) = turns.get(turn).filter(|live| live.summary().is_for(principal)) {
+    if let Some(live) = turns.get(turn).filter(|live| live.summary().is_visible_to(principal)) {
         return Ok(sse::stream_events(live.stream_frames(after), keep_alive));
     }
     let Some((summary, kept)) = turns.load_archived(turn, principal).await? else {
@@ -299,7 +302,7 @@ pub(super) async fn stop_turn(
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
-    let state = match turns.get(turn).filter(|live| live.summary().is_for(principal)) {
+    let state = match turns.get(turn).filter(|live| live.summary().is_visible_to(principal)) {
         Some(live) => live.request_stop(),
         None => match turns.load_archived(turn, principal).await? {
             Some((_, kept)) => shown::final_state(&kept),

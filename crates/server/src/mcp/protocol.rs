@@ -116,10 +116,10 @@ impl QuestionEndpoint {
     /// Returns why Codex is unavailable, waiting at most [`MAX_CHECK`]; `None` before the first
     /// check.
     async fn find_unavailability(&self) -> Option<UnavailableReason> {
-        let Some(CodexAvailability::Unavailable(known)) = self.chat.known_presence() else {
+        let Some(CodexAvailability::Unavailable(known)) = self.chat.known_availability() else {
             return None;
         };
-        match timeout(MAX_CHECK, self.chat.codex_presence()).await {
+        match timeout(MAX_CHECK, self.chat.codex_availability()).await {
             Ok(CodexAvailability::Available { .. }) => None,
             Ok(CodexAvailability::Unavailable(why)) => Some(why),
             Err(_) => Some(known),
@@ -224,7 +224,7 @@ impl Endpoint for QuestionEndpoint {
 
     fn watch_tool_changes(&self) -> Option<BoxStream<'static, ()>> {
         let stopped = self.stopping.clone().cancelled_owned();
-        Some(self.chat.presence_changes().take_until(stopped).boxed())
+        Some(self.chat.watch_availability().take_until(stopped).boxed())
     }
 
     fn gate_list(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
@@ -235,7 +235,7 @@ impl Endpoint for QuestionEndpoint {
     /// available.
     fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
         async move {
-            match self.chat.codex_presence().await {
+            match self.chat.codex_availability().await {
                 CodexAvailability::Available { .. } => Ok(()),
                 CodexAvailability::Unavailable(why) => {
                     error::note_away(&self.failures, &why);

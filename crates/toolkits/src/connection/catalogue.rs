@@ -28,7 +28,7 @@ pub struct ToolCatalogue {
     pub generation: u64,
     pub tools: Vec<CatalogueTool>,
     /// Names of omitted tools, with the reasons.
-    pub left_out: Vec<(String, String)>,
+    pub omitted_tools: Vec<(String, String)>,
 }
 
 /// Tool of a catalogue. Missing hints have the defaults of the protocol.
@@ -80,7 +80,7 @@ pub(super) async fn fetch_catalogue(
         }
     }
     if cursor.is_some() {
-        listed.leave_out("…", format!("the list has more than {MAX_PAGES} pages"));
+        listed.omit_tool("…", format!("the list has more than {MAX_PAGES} pages"));
     }
     Ok(listed.build())
 }
@@ -89,7 +89,7 @@ pub(super) async fn fetch_catalogue(
 struct CatalogueBuilder {
     names: BTreeSet<String>,
     tools: Vec<CatalogueTool>,
-    left_out: Vec<(String, String)>,
+    omitted_tools: Vec<(String, String)>,
     /// Number of omitted tools that are not named.
     unnamed: usize,
 }
@@ -111,16 +111,16 @@ impl CatalogueBuilder {
             None
         };
         if let Some(fault) = fault {
-            self.leave_out(&tool.name, fault);
+            self.omit_tool(&tool.name, fault);
         } else {
             self.names.insert(tool.name.clone().into_owned());
             self.tools.push(CatalogueTool::from(tool));
         }
     }
 
-    fn leave_out(&mut self, name: &str, why: String) {
-        if self.left_out.len() < MAX_LEFT_OUT {
-            self.left_out.push((truncate_text(name, MAX_NAME_BYTES), why));
+    fn omit_tool(&mut self, name: &str, why: String) {
+        if self.omitted_tools.len() < MAX_LEFT_OUT {
+            self.omitted_tools.push((truncate_text(name, MAX_NAME_BYTES), why));
         } else {
             self.unnamed += 1;
         }
@@ -128,9 +128,9 @@ impl CatalogueBuilder {
 
     fn build(mut self) -> ToolCatalogue {
         if self.unnamed > 0 {
-            self.left_out.push(("…".to_owned(), format!("and {} more", self.unnamed)));
+            self.omitted_tools.push(("…".to_owned(), format!("and {} more", self.unnamed)));
         }
-        ToolCatalogue { generation: 0, tools: self.tools, left_out: self.left_out }
+        ToolCatalogue { generation: 0, tools: self.tools, omitted_tools: self.omitted_tools }
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
     LaunchRequest, MAX_MESSAGE_BYTES, MAX_PROCESSES, MAX_SHARE, ToolCatalogue, ToolkitError,
     catalogue, http,
     process::ToolkitProcess,
-    session::{EXPLAINED, ToolkitClientHandler, ToolkitSession},
+    session::{MAX_EXPLANATION_WAIT, ToolkitClientHandler, ToolkitSession},
     state::{ClientInner, ClientPhase, RestartDecision},
     usage::ResourceLimits,
 };
@@ -53,7 +53,7 @@ pub(super) async fn supervise_client(inner: Arc<ClientInner>, run: CancellationT
     loop {
         match run_once(&inner, &run).await {
             SupervisorStep::Stop(phase) => return inner.enter_phase(phase),
-            SupervisorStep::Again => inner.note_restart(),
+            SupervisorStep::Again => inner.record_restart(),
         }
     }
 }
@@ -64,7 +64,7 @@ async fn run_once(inner: &ClientInner, run: &CancellationToken) -> SupervisorSte
     let room = match reserve_process_slots(inner) {
         Ok(room) => room,
         Err(error) => {
-            inner.note_error(error.clone());
+            inner.record_error(error.clone());
             inner.enter_phase(ClientPhase::Stopping(Some(error)));
             return SupervisorStep::Stop(ClientPhase::Stopped);
         }
@@ -83,7 +83,7 @@ async fn run_once(inner: &ClientInner, run: &CancellationToken) -> SupervisorSte
     let (mut connection, found) = match started {
         Ok(started) => started,
         Err(error) => {
-            let next = error.as_ref().map(|error| inner.note_failed_start(error));
+            let next = error.as_ref().map(|error| inner.record_failed_start(error));
             if let Some(error) = &error {
                 warn!(toolkit.name = name, %error, "toolkit did not start");
             }
@@ -99,7 +99,7 @@ async fn run_once(inner: &ClientInner, run: &CancellationToken) -> SupervisorSte
     };
     info!(toolkit.name = name, toolkit.tools = found.tools.len(), "toolkit is ready");
     inner.publish_catalogue(found);
-    inner.note_start();
+    inner.record_start();
     inner.enter_phase(ClientPhase::Ready(Arc::clone(&connection.session)));
     let why = serve_until_end(inner, run, &mut connection, &mut process).await;
     let next = end_session(inner, &connection.session, why);
@@ -131,7 +131,7 @@ fn end_session(
         }
         ServeEnd::Ended(reason) => {
             warn!(toolkit.name = name, reason, "toolkit ended");
-            let next = inner.note_end(inner.not_running(reason.as_str()));
+            let next = inner.record_end(inner.not_running(reason.as_str()));
             inner.enter_phase(match next {
                 RestartDecision::Restart(_) => ClientPhase::Starting,
                 RestartDecision::Fail => ClientPhase::Stopping(Some(inner.failing_error())),
@@ -214,7 +214,7 @@ async fn connect_server(
     let handler = ToolkitClientHandler { changed: Arc::clone(&changed) };
     let (service, found) = match &inner.spec.transport {
         ToolkitTransport::Http { url, headers } => {
-            let is_confined = inner.is_of_token();
+            let is_confined = inner.is_owned_by_token();
             let transport = http::build_transport(url, headers, &inner.timing, is_confined)
                 .map_err(ConnectFailure::Other)?;
             let service = handler
@@ -250,7 +250,7 @@ async fn connect_server(
                 biased;
                 greeted = greeted => match greeted {
                     Err(ConnectFailure::Other(reason)) => {
-                        let end = timeout(EXPLAINED, running.wait_for_end()).await;
+                        let end = timeout(MAX_EXPLANATION_WAIT, running.wait_for_end()).await;
                         return Err(ConnectFailure::Other(end.map_or(reason, |end| inner.words.redact_message(&end))));
                     }
                     greeted => greeted?,
@@ -349,7 +349,7 @@ async fn watch_session(
         {
             if session.process.is_some() && session.peer.is_transport_closed() {
                 // The process is ending and will report a better reason.
-                sleep(EXPLAINED).await;
+                sleep(MAX_EXPLANATION_WAIT).await;
             }
             return ServeEnd::Ended(reason);
         }
@@ -368,7 +368,7 @@ async fn refresh_catalogue(inner: &ClientInner, session: &ToolkitSession) {
     };
     session.suspect.notify_one();
     let reason = format!("its tools changed and cannot be listed: {error}");
-    inner.note_error(inner.not_running(reason));
+    inner.record_error(inner.not_running(reason));
 }
 
 /// Closes the connection and ends the process, if there is one.
@@ -381,7 +381,7 @@ async fn close_connection(
         inner.grace.wait_for_step(service.close()).await;
     }
     if let Some(process) = process {
-        inner.note_malformed(process.output.malformed_lines());
+        inner.record_malformed(process.output.malformed_lines());
         process.stop(&inner.grace).await;
     }
 }

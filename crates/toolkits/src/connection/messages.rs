@@ -1,4 +1,4 @@
-//! Picks the line of standard error that explains why a process ended.
+//! Picks the line of standard error that explains why a server ended, and redacts what servers say.
 //!
 //! The last line is often a stack frame, a version or a hint, and lines of normal operation explain nothing.
 

@@ -1,4 +1,5 @@
-//! Runs the process of a toolkit in its own process group, and ends the whole group.
+//! Runs the process of a toolkit in its own process group, with pumps for its pipes that bound its messages, and ends
+//! the whole group.
 //!
 //! If this server is killed, it cannot end its children; toolkits then see their standard input close. Asking
 //! the system to kill them would require unsafe code.

@@ -1,4 +1,4 @@
-//! Session of one connection: its users, the last answer and the reason of its end.
+//! Session of one connection: its users, the last answer, the reason of its end, and the handler of notices.
 
 use std::sync::{
     Arc, Mutex, OnceLock, PoisonError,
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ConnectionTiming, messages::MessageRedactor, process::ToolkitOutput};
 
 /// Maximum wait for the reason of a broken connection.
-pub(super) const EXPLAINED: std::time::Duration = std::time::Duration::from_secs(2);
+pub(super) const MAX_EXPLANATION_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 
 pub(super) struct ToolkitSession {
     pub(super) peer: Peer<RoleClient>,
@@ -72,7 +72,7 @@ impl ToolkitSession {
         }
     }
 
-    pub(super) fn use_it(self: &Arc<Self>) -> ToolkitSessionGuard {
+    pub(super) fn acquire(self: &Arc<Self>) -> ToolkitSessionGuard {
         self.users.fetch_add(1, Ordering::AcqRel);
         ToolkitSessionGuard(Arc::clone(self))
     }
@@ -91,7 +91,7 @@ impl ToolkitSession {
         self.output.as_ref().map_or(heard, |output| output.last_response_at().max(heard))
     }
 
-    fn note_response(&self) {
+    fn record_response(&self) {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
@@ -116,7 +116,7 @@ impl ToolkitSession {
         match answered {
             // A server that rejects the request is alive.
             Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => {
-                self.note_response();
+                self.record_response();
                 None
             }
             // A server that handles one request at a time may be busy.
@@ -138,7 +138,7 @@ impl ToolkitSession {
         let asked = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let error = match self.peer.call_tool_once(asked).await {
             Ok(CallToolResponse::Complete(result)) => {
-                self.note_response();
+                self.record_response();
                 return Ok(result);
             }
             Ok(CallToolResponse::InputRequired(_)) => {
@@ -153,7 +153,7 @@ impl ToolkitSession {
         };
         match error {
             ServiceError::McpError(error) => {
-                self.note_response();
+                self.record_response();
                 Err(ToolCallFault::Refused(words.redact_refusal(&error.message)))
             }
             ServiceError::UnexpectedResponse => {
@@ -166,7 +166,7 @@ impl ToolkitSession {
             }
             _ => {
                 self.suspect.notify_one();
-                drop(timeout(EXPLAINED, self.ended.cancelled()).await);
+                drop(timeout(MAX_EXPLANATION_WAIT, self.ended.cancelled()).await);
                 let reason = self.reason.get().map_or("the connection broke", String::as_str);
                 Err(ToolCallFault::Transport(reason.to_owned()))
             }

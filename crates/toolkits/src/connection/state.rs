@@ -163,7 +163,7 @@ impl ClientInner {
     }
 
     /// Returns true if the toolkit belongs to a token, which has fewer rights than the owner.
-    pub(super) fn is_of_token(&self) -> bool {
+    pub(super) fn is_owned_by_token(&self) -> bool {
         self.owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str())
     }
 
@@ -188,7 +188,7 @@ impl ClientInner {
     /// Returns a guard of the session if the server is ready. The guard keeps it from becoming idle.
     pub(super) fn acquire_ready_session(&self) -> Option<ToolkitSessionGuard> {
         match &*self.phase.borrow() {
-            ClientPhase::Ready(session) => Some(session.use_it()),
+            ClientPhase::Ready(session) => Some(session.acquire()),
             ClientPhase::Stopped
             | ClientPhase::Starting
             | ClientPhase::Stopping(_)
@@ -255,7 +255,7 @@ impl ClientInner {
         self.lock_history().run.cancel();
     }
 
-    pub(super) fn note_error(&self, error: ToolkitError) {
+    pub(super) fn record_error(&self, error: ToolkitError) {
         self.lock_history().last_error = Some(error);
     }
 
@@ -275,7 +275,7 @@ impl ClientInner {
         ToolkitError::Failing { name, reason }
     }
 
-    pub(super) fn note_start(&self) {
+    pub(super) fn record_start(&self) {
         self.starts.fetch_add(1, Ordering::Relaxed);
         let mut known = self.lock_history();
         (known.not_before, known.unreached) = (None, 0);
@@ -283,10 +283,10 @@ impl ClientInner {
 
     /// Records a failed start. Only processes count it as an end. A remote server may be away for hours and
     /// must be reached again without a manual start.
-    pub(super) fn note_failed_start(&self, error: &ToolkitError) -> RestartDecision {
+    pub(super) fn record_failed_start(&self, error: &ToolkitError) -> RestartDecision {
         self.failed_starts.fetch_add(1, Ordering::Relaxed);
         if let ToolkitTransport::Stdio { .. } = self.spec.transport {
-            return self.note_end(error.clone());
+            return self.record_end(error.clone());
         }
         let mut known = self.lock_history();
         known.last_error = Some(error.clone());
@@ -297,7 +297,7 @@ impl ClientInner {
     }
 
     /// Records an unexpected end of the server.
-    pub(super) fn note_end(&self, error: ToolkitError) -> RestartDecision {
+    pub(super) fn record_end(&self, error: ToolkitError) -> RestartDecision {
         let mut known = self.lock_history();
         let now = Instant::now();
         while known.ends.front().is_some_and(|end| now - *end > self.timing.window) {
@@ -311,11 +311,11 @@ impl ClientInner {
         if count >= MAX_ENDS { RestartDecision::Fail } else { RestartDecision::Restart(wait) }
     }
 
-    pub(super) fn note_restart(&self) {
+    pub(super) fn record_restart(&self) {
         self.restarts.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn note_malformed(&self, lines: u64) {
+    pub(super) fn record_malformed(&self, lines: u64) {
         self.malformed_lines.fetch_add(lines, Ordering::Relaxed);
     }
 

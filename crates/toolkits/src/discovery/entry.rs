@@ -1,4 +1,4 @@
-//! Index entry of a tool, and its one-line signature.
+//! Index entry of a tool, its parameters as its schema has them, and its one-line signature.
 
 use codeinfo_core::{plain_name, plain_word};
 use serde::{Deserialize, Serialize};

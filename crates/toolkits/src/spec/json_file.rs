@@ -1,4 +1,4 @@
-//! Parses JSON files strictly: a duplicate member is refused instead of overwritten.
+//! Parses JSON files strictly, and expands `${NAME}` and `${NAME:-default}` from the environment of this process.
 
 use std::fmt;
 
@@ -89,7 +89,7 @@ pub(super) fn expand_variables(toolkit: &mut Value, environment: &OtherVariables
     let mut faults = Vec::new();
     for member in MEMBERS {
         let Some(value) = toolkit.get_mut(member) else { continue };
-        each_text(value, &mut |text| match expand_text(text, environment) {
+        visit_texts(value, &mut |text| match expand_text(text, environment) {
             Ok(whole) => *text = whole,
             Err(fault) => faults.push(format!("`{member}`: {fault}")),
         });
@@ -98,7 +98,7 @@ pub(super) fn expand_variables(toolkit: &mut Value, environment: &OtherVariables
 }
 
 /// Visits a text, or the texts of a list or object.
-fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
+fn visit_texts(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
     let mut visit_one = |value: &mut Value| {
         if let Value::String(text) = value {
             visit(text);

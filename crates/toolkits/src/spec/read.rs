@@ -105,7 +105,11 @@ impl SpecReader {
     }
 
     /// Parses a file without expanding variables, for people to review. Fails on any fault.
-    pub fn as_written(&self, text: &[u8], folder: &Path) -> Result<ToolkitDocument, Vec<String>> {
+    pub fn read_unexpanded(
+        &self,
+        text: &[u8],
+        folder: &Path,
+    ) -> Result<ToolkitDocument, Vec<String>> {
         let value = json_file::parse_strict_json(text).map_err(|fault| vec![fault])?;
         require_no_faults(self.read_document(&self.file, value, |_| Vec::new(), Some(folder))?)
     }

@@ -35,7 +35,7 @@ pub(super) fn build_document_schema(agent: AgentSection) -> Value {
     if let (AgentSection::Known, Some(members)) = (agent, members.as_object_mut()) {
         members.insert(
             "agent".to_owned(),
-            build_object_schema(&json!({"tools": tools_of_agent()}), &[]),
+            build_object_schema(&json!({"tools": build_agent_schema()}), &[]),
         );
     }
     build_object_schema(&members, &[])
@@ -115,7 +115,7 @@ pub(super) fn build_carried_schema() -> Value {
     )
 }
 
-fn tools_of_agent() -> Value {
+fn build_agent_schema() -> Value {
     build_object_schema(
         &json!({
             "enabled": {"type": "boolean"},

@@ -36,7 +36,7 @@ impl ToolkitEndpoint {
         let grant = found.ok_or(ended)?;
         let missing = || ApiError::from(codeinfo_http::HttpError::RouteNotFound);
         let Some(name) = name else {
-            let about = gateway.about_discovery(&grant).ok_or_else(missing)?.clone();
+            let about = gateway.discovery_endpoint_info(&grant).ok_or_else(missing)?.clone();
             return Ok(Self { gateway: gateway.clone(), grant, member: None, about });
         };
         let toolkit = grant.toolkits().iter().find(|member| member.name().as_str() == name);

@@ -5,11 +5,10 @@
 //! silently replace the profile. Folders with keys are denied only inside a root or a system folder: no rule
 //! can grant reading inside a denied folder.
 
-mod git;
-mod narrow;
-mod sight;
+mod secret_files;
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
@@ -17,8 +16,7 @@ use std::{
 use codeinfo_worktree::private_places::PrivatePlaces;
 use serde_json::{Map, Value, json};
 
-use self::narrow::merge_denied_paths;
-pub(super) use self::sight::SecretLocator;
+pub(super) use self::secret_files::SecretLocator;
 
 /// Indexed folder that the model's shell may read, except for some files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,13 +86,13 @@ impl SandboxRules {
     /// the secrets of `readable`. This function reads the file system only outside of those roots.
     pub(super) fn build(
         readable: &[ReadableRoot],
-        surroundings: &SandboxContext,
+        context: &SandboxContext,
     ) -> (Self, Vec<ExcludedRoot>) {
         let (open, closed): (Vec<&ReadableRoot>, Vec<&ReadableRoot>) =
             readable.iter().partition(|readable| is_plain(&readable.folder));
-        let unread = |folder: &Path, reason| ExcludedRoot { folder: folder.to_owned(), reason };
-        let mut left_out: Vec<ExcludedRoot> =
-            closed.iter().map(|readable| unread(&readable.folder, PATTERN)).collect();
+        let excluded = |folder: &Path, reason| ExcludedRoot { folder: folder.to_owned(), reason };
+        let mut excluded_roots: Vec<ExcludedRoot> =
+            closed.iter().map(|readable| excluded(&readable.folder, PATTERN)).collect();
         let mut roots = BTreeSet::new();
         let mut private = BTreeSet::new();
         for readable in open {
@@ -102,9 +100,9 @@ impl SandboxRules {
             private.extend(readable.private_files.iter().cloned());
         }
         let system = SYSTEM_SECRETS.iter().filter_map(|path| Path::new(path).canonicalize().ok());
-        let hidden = surroundings.private.resolve().into_paths().chain(system);
+        let hidden = context.private.resolve().into_paths().chain(system);
         let is_granted = |path: &PathBuf| {
-            let mut granted = roots.iter().chain(&surroundings.program);
+            let mut granted = roots.iter().chain(&context.program);
             granted.any(|root| path.starts_with(root))
                 || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
         };
@@ -112,7 +110,7 @@ impl SandboxRules {
         let hidden = retain_outermost(
             hidden
                 .filter(is_granted)
-                .flat_map(|path| exclude_program_files(path, &surroundings.program))
+                .flat_map(|path| exclude_program_files(path, &context.program))
                 .collect(),
         );
         private.retain(|path| !hidden.iter().any(|above| path.starts_with(above)));
@@ -121,23 +119,23 @@ impl SandboxRules {
         roots.retain(|root| {
             let is_inside = private.iter().any(|above| root.starts_with(above));
             if is_inside {
-                left_out.push(unread(root, INSIDE));
+                excluded_roots.push(excluded(root, INSIDE));
             }
             !is_inside
         });
         let (private, lost) = merge_denied_paths(private, &roots, room);
-        left_out.extend(lost.iter().map(|root| unread(root, TOO_MANY)));
+        excluded_roots.extend(lost.iter().map(|root| excluded(root, TOO_MANY)));
         let mut rules = BTreeMap::from([(SYSTEM.to_owned(), SandboxAccess::Read)]);
         let mut rule = |path: &Path, access| {
             rules.insert(path.to_string_lossy().into_owned(), access);
         };
-        surroundings.program.iter().for_each(|path| rule(path, SandboxAccess::Read));
+        context.program.iter().for_each(|path| rule(path, SandboxAccess::Read));
         roots.difference(&lost).for_each(|root| rule(root, SandboxAccess::Read));
         hidden
             .iter()
             .chain(&private)
             .for_each(|path| rule(&escape_pattern(path), SandboxAccess::Deny));
-        (Self(rules), left_out)
+        (Self(rules), excluded_roots)
     }
 
     /// Denies `folder`, if it exists, without checking that a rule grants it.
@@ -155,7 +153,9 @@ impl SandboxRules {
     pub(super) fn copy_git_settings(&self) -> Vec<(PathBuf, String)> {
         let denied = self.0.iter().filter(|(_, access)| **access == SandboxAccess::Deny);
         let paths = denied.map(|(path, _)| PathBuf::from(path)).filter(|path| is_plain(path));
-        paths.filter_map(|path| git::copy_settings(&path).map(|copy| (path, copy))).collect()
+        paths
+            .filter_map(|path| secret_files::copy_settings(&path).map(|copy| (path, copy)))
+            .collect()
     }
 
     /// Grants writing in `folder`.
@@ -225,4 +225,89 @@ fn escape_pattern(path: &Path) -> PathBuf {
         }
     }
     pattern.into()
+}
+
+/// Reduces `paths` to at most `room` paths that cover them and contain none of `roots`. Also returns the roots
+/// whose secrets cannot be covered; they must not be granted.
+fn merge_denied_paths(
+    mut paths: BTreeSet<PathBuf>,
+    roots: &BTreeSet<PathBuf>,
+    room: usize,
+) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
+    let mut lost = BTreeSet::new();
+    while paths.len() > room {
+        if let Some(folder) = find_fullest_folder(&paths, roots) {
+            paths.retain(|path| !path.starts_with(&folder));
+            paths.insert(folder);
+        } else if let Some(root) =
+            roots.iter().filter(|root| !lost.contains(*root)).max_by_key(|root| {
+                let count = paths.iter().filter(|path| path.starts_with(root)).count();
+                // Outer roots first, because they also grant the content of inner ones.
+                (count, Reverse(root.components().count()))
+            })
+        {
+            lost.insert(root.clone());
+            let granted: Vec<&PathBuf> = roots.difference(&lost).collect();
+            paths.retain(|path| granted.iter().any(|root| path.starts_with(root)));
+        } else {
+            break;
+        }
+    }
+    (paths, lost)
+}
+
+/// Returns the folder with most of `paths` as direct children that may be denied, the deepest if several have
+/// equally many.
+fn find_fullest_folder(paths: &BTreeSet<PathBuf>, roots: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+    let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
+    for folder in paths.iter().filter_map(|path| path.parent()) {
+        // A root in a denied folder could not be read.
+        if roots.iter().all(|root| !root.starts_with(folder)) {
+            *counts.entry(folder).or_default() += 1;
+        }
+    }
+    let fullest =
+        counts.into_iter().max_by_key(|(folder, count)| (*count, folder.components().count()));
+    fullest.map(|(folder, _)| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(paths: &[&str]) -> BTreeSet<PathBuf> {
+        paths.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn secrets_that_lie_together_are_denied_with_their_folder() {
+        let roots = set(&["/r"]);
+        let secrets = set(&["/r/a", "/r/certs/1", "/r/certs/2", "/r/certs/3", "/r/x/y/1"]);
+        assert_eq!(merge_denied_paths(secrets.clone(), &roots, 5), (secrets.clone(), set(&[])));
+        assert_eq!(
+            merge_denied_paths(secrets.clone(), &roots, 4),
+            (set(&["/r/a", "/r/certs", "/r/x/y/1"]), set(&[]))
+        );
+        assert_eq!(merge_denied_paths(secrets, &roots, 0), (set(&[]), set(&["/r"])));
+    }
+
+    #[test]
+    fn a_root_that_is_given_up_leaves_the_secrets_of_those_inside_it_denied() {
+        let roots = set(&["/r", "/r/in"]);
+        let secrets = set(&["/r/1", "/r/2", "/r/in/3"]);
+        assert_eq!(merge_denied_paths(secrets, &roots, 1), (set(&["/r/in/3"]), set(&["/r"])));
+        // The outer root would still grant the content of the inner one.
+        let secrets = set(&["/r/in/1", "/r/in/2"]);
+        assert_eq!(merge_denied_paths(secrets, &roots, 1), (set(&[]), set(&["/r", "/r/in"])));
+    }
+
+    #[test]
+    fn a_root_inside_another_is_never_denied() {
+        let roots = set(&["/r", "/r/in/ner"]);
+        let secrets = set(&["/r/in/1", "/r/in/2", "/r/in/ner/3", "/r/other/4", "/r/other/5"]);
+        assert_eq!(
+            merge_denied_paths(secrets, &roots, 4),
+            (set(&["/r/in/1", "/r/in/2", "/r/in/ner/3", "/r/other"]), set(&[]))
+        );
+    }
 }
