@@ -212,7 +212,10 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("crates/core/src/error.rs", "error numbers that the standard library has no kind for"),
     ("crates/index/src/writer.rs", "free room on disks"),
     ("crates/toolkits/src/connection/process.rs", "process groups and signals"),
-    ("crates/toolkits/src/connection/usage.rs", "sizes on disk, and what the kernel tells of processes"),
+    (
+        "crates/toolkits/src/connection/usage.rs",
+        "sizes on disk, and what the kernel tells of processes",
+    ),
 ];
 /// The extensions that `crates/secrets/src/names.rs` judges by.
 const CODE: &[&str] = &[
