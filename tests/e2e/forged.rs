@@ -116,8 +116,8 @@ proptest! {
         max_bytes in 100..6_000_usize,
     ) {
         let (files, absent) = (vec![], vec![]);
-        let (also, model_id) = (Vec::new(), "m".to_owned());
-        let found = SearchResults { hits: hits.clone(), files, absent, also, model_id, ..SearchResults::default() };
+        let (other_definitions, model_id) = (Vec::new(), "m".to_owned());
+        let found = SearchResults { hits: hits.clone(), files, absent, other_definitions, model_id, ..SearchResults::default() };
         let shown = render_excerpt(&found, "word", &ResultFreshness::default(), &BTreeSet::new(), max_bytes);
         let kinds: Vec<&str> = shown.text.split(BREAKS).map(|line| kind(line, &hits)).collect();
         let count = |kind: &str| kinds.iter().filter(|found| **found == kind).count();

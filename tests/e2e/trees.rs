@@ -351,11 +351,11 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
     // Who stands there finds the same, and does not hear that a name is nowhere which it has.
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
-    let query = SearchQuery::new("number", None, Some(5)).unwrap().standing_in(Some(id));
+    let query = SearchQuery::new("number", None, Some(5)).unwrap().within_tree(Some(id));
     let found = search.find_chunks(&query).await.unwrap();
     assert_eq!((found.hits.len(), found.absent.len()), (5, 0), "{found:?}");
     assert!(found.hits.iter().all(|hit| hit.repo == "pages"));
-    let query = SearchQuery::new("print_3_4", None, Some(5)).unwrap().standing_in(Some(id));
+    let query = SearchQuery::new("print_3_4", None, Some(5)).unwrap().within_tree(Some(id));
     assert_eq!(search.find_chunks(&query).await.unwrap().absent, ["print_3_4"]);
 }
 
@@ -368,7 +368,7 @@ async fn who_stands_in_a_tree_finds_the_files_that_a_question_names() {
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     for repo in [&main, &tree] {
         let id = root(&bench, repo).await.id;
-        let query = SearchQuery::new("print.rs", None, Some(5)).unwrap().standing_in(Some(id));
+        let query = SearchQuery::new("print.rs", None, Some(5)).unwrap().within_tree(Some(id));
         let found = search.find_chunks(&query).await.unwrap();
         let best = &found.hits[0];
         let path = repo.at("print.rs").display().to_string();

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use codeinfo_core::{ChunkRecord, Root, TermVector};
 use codeinfo_embed::lexical;
 use codeinfo_lang::{role::FileRole, words::split_words};
+use codeinfo_store::QueryTarget;
 use futures_util::{future::try_join_all, try_join};
 
 use super::{
-    NameLocation, Search, SearchError,
+    LookupContext, NameLocation, Search, SearchError,
     candidate::SearchCandidate,
     intent::{QueryIntent, QueryKind, QueryName, QueryPath},
-    sight::SearchScope,
 };
 
 /// Maximum names, files and words of a query that are looked up, each.
@@ -40,14 +40,6 @@ pub struct DocumentedName {
     pub place: NameLocation,
 }
 
-pub(super) struct QueryContext<'a> {
-    pub(super) text: &'a str,
-    pub(super) intent: &'a QueryIntent,
-    pub(super) candidates: &'a [SearchCandidate],
-    pub(super) sight: &'a SearchScope,
-    pub(super) roots: &'a [Root],
-}
-
 /// Terms of a query that occur nowhere, or only in documents.
 #[derive(Debug, Default)]
 pub(super) struct AbsentTerms {
@@ -59,7 +51,7 @@ pub(super) struct AbsentTerms {
 
 impl AbsentTerms {
     /// Removes the terms that some of `chunks` contain.
-    pub(super) fn drop_found(&mut self, chunks: &[SearchCandidate]) {
+    pub(super) fn drop_present(&mut self, chunks: &[SearchCandidate]) {
         let has = |text: &str| chunks.iter().any(|chunk| chunk.record.text.contains(text));
         let is_code = |chunk: &&SearchCandidate| !chunk.record.roles.contains(&FileRole::Docs);
         self.names.retain(|name| !has(name));
@@ -79,27 +71,28 @@ impl Search {
     /// also present if a chunk contains its name without the extension.
     pub(super) async fn find_absent(
         &self,
-        asked: &QueryContext<'_>,
+        context: &LookupContext<'_>,
     ) -> Result<AbsentTerms, SearchError> {
         let mut seen = HashSet::new();
-        let distinct = asked.intent.names.iter().filter(|name| seen.insert(&name.folded));
+        let distinct = context.intent.names.iter().filter(|name| seen.insert(&name.folded));
         let names: Vec<&QueryName> = distinct.take(MAX_LOOKUPS).collect();
         // A route, a folder or an address is not a file, and `Next.js` may be a product instead of
         // a file.
-        let files =
-            asked.intent.paths.iter().take(MAX_LOOKUPS).filter_map(|QueryPath { path, .. }| {
+        let files = context.intent.paths.iter().take(MAX_LOOKUPS).filter_map(
+            |QueryPath { path, .. }| {
                 let term = lexical::extract_file_terms(path).filter(|_| !path.contains("://"))?;
                 Some((path.as_str(), term))
-            });
-        let words = plain_words(asked.text, asked.intent)
+            },
+        );
+        let words = list_plain_words(context.intent)
             .map(|word| (word, lexical::word_forms(word)))
             .collect();
-        let finding: Vec<_> = names.iter().map(|name| self.find_name(name, asked)).collect();
+        let lookups: Vec<_> = names.iter().map(|name| self.find_name(name, context)).collect();
         // Concurrently, because each lookup is a round trip if the store is on a server.
         let (places, files, words) = try_join!(
-            try_join_all(finding),
-            self.list_absent(files.collect(), asked),
-            self.list_absent(words, asked),
+            try_join_all(lookups),
+            self.list_absent(files.collect(), context),
+            self.list_absent(words, context),
         )?;
         let mut absent = AbsentTerms { words, ..AbsentTerms::default() };
         for (name, place) in names.into_iter().zip(places) {
@@ -107,7 +100,11 @@ impl Search {
                 NamePresence::Code => {}
                 NamePresence::Nowhere => absent.names.push(name.spelled.clone()),
                 NamePresence::Documents(chunk) => {
-                    absent.documented.extend(self.locate_name(&name.spelled, &chunk, asked.roots));
+                    absent.documented.extend(self.locate_name(
+                        &name.spelled,
+                        &chunk,
+                        context.roots,
+                    ));
                 }
             }
         }
@@ -119,13 +116,13 @@ impl Search {
     async fn list_absent(
         &self,
         texts: Vec<(&str, TermVector)>,
-        asked: &QueryContext<'_>,
+        context: &LookupContext<'_>,
     ) -> Result<Vec<String>, SearchError> {
         let (texts, terms): (Vec<&str>, Vec<TermVector>) = texts.into_iter().unzip();
-        let looking: Vec<_> = (texts.iter().zip(terms))
-            .map(|(text, terms)| self.is_absent(text, terms, asked))
+        let lookups: Vec<_> = (texts.iter().zip(terms))
+            .map(|(text, terms)| self.is_absent(text, terms, context))
             .collect();
-        let are_absent = try_join_all(looking).await?.into_iter();
+        let are_absent = try_join_all(lookups).await?.into_iter();
         let absent = texts.into_iter().zip(are_absent).filter(|(_, is_absent)| *is_absent);
         Ok(absent.map(|(text, _)| text.to_owned()).collect())
     }
@@ -135,27 +132,27 @@ impl Search {
         &self,
         text: &str,
         terms: TermVector,
-        asked: &QueryContext<'_>,
+        context: &LookupContext<'_>,
     ) -> Result<bool, SearchError> {
         let has_text = |candidate: &SearchCandidate| candidate.record.text.contains(text);
-        Ok(!asked.candidates.iter().any(has_text)
-            && self.find_lexical_neighbours(terms, asked.sight, 1).await?.is_empty())
+        Ok(!context.candidates.iter().any(has_text)
+            && context.scope.search(QueryTarget::Terms(terms), 1).await?.is_empty())
     }
 
     async fn find_name(
         &self,
         name: &QueryName,
-        asked: &QueryContext<'_>,
+        context: &LookupContext<'_>,
     ) -> Result<NamePresence, SearchError> {
         let is_code = |chunk: &ChunkRecord| !chunk.roles.contains(&FileRole::Docs);
         let has_name = |chunk: &ChunkRecord| chunk.text.contains(&name.spelled);
         let term = lexical::extract_name_terms(&name.spelled);
         let is_known =
             |candidate: &SearchCandidate| has_name(&candidate.record) && is_code(&candidate.record);
-        if term.indices.is_empty() || asked.candidates.iter().any(is_known) {
+        if term.indices.is_empty() || context.candidates.iter().any(is_known) {
             return Ok(NamePresence::Code);
         }
-        let mut found = self.find_lexical_neighbours(term, asked.sight, MAX_DOCUMENTED).await?;
+        let mut found = context.scope.search(QueryTarget::Terms(term), MAX_DOCUMENTED).await?;
         if found.is_empty() {
             return Ok(NamePresence::Nowhere);
         }
@@ -179,7 +176,7 @@ impl Search {
         roots: &[Root],
     ) -> Option<DocumentedName> {
         let root = roots.iter().find(|root| root.id == chunk.root)?;
-        let path = self.path_map.to_client_path(&root.path.join(&chunk.path)).display().to_string();
+        let path = self.display_path(root, &chunk.path);
         let mut lines = (chunk.start_line..).zip(chunk.text.lines());
         let (line, _) = lines.find(|(_, text)| text.contains(name))?;
         Some(DocumentedName { name: name.to_owned(), place: NameLocation { path, line } })
@@ -196,8 +193,9 @@ enum NamePresence {
 }
 
 /// Returns the content words of a sentence, without names and files.
-fn plain_words<'a>(text: &'a str, intent: &'a QueryIntent) -> impl Iterator<Item = &'a str> {
-    let tokens = text
+fn list_plain_words(intent: &QueryIntent) -> impl Iterator<Item = &str> {
+    let tokens = intent
+        .text
         .split_whitespace()
         .filter(|_| intent.kind == QueryKind::Prose)
         .map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -218,10 +216,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_say_what_a_sentence_is_about_are_looked_up() {
+    fn only_content_words_of_sentences_are_looked_up() {
         let words = |query: &str| -> Vec<String> {
-            let intent = QueryIntent::parse(query).narrow_to_repository(query, "demo");
-            plain_words(query, &intent).map(str::to_owned).collect()
+            let intent = QueryIntent::parse(query).narrow_to_repository("demo");
+            list_plain_words(&intent).map(str::to_owned).collect()
         };
         assert_eq!(
             words("How does demo's FeedPlan decide about anti-hijacking headers, and why?"),

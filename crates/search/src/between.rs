@@ -14,7 +14,8 @@ use uuid::Uuid;
 
 use super::{
     CANDIDATES, QueryIntent, Search, SearchError, SearchQuery, SearchResults,
-    candidate::SearchCandidate, fuse, rank,
+    candidate::{self, ListWeights, SearchCandidate},
+    rank,
 };
 
 /// Maximum neighbours read per tree. Unchanged parts of changed files are dropped from them later.
@@ -35,7 +36,7 @@ struct TreeDifference {
 struct QueryVectors {
     vector: Vec<f32>,
     terms: TermVector,
-    lists: fuse::ListWeights,
+    lists: ListWeights,
 }
 
 impl Search {
@@ -52,11 +53,11 @@ impl Search {
     ) -> Result<SearchResults, SearchError> {
         let [first, second] = self.resolve_trees(trees, roots).await?;
         let intent = QueryIntent::parse(query.text())
-            .narrow_to_repository(query.text(), &first.name)
+            .narrow_to_repository(&first.name)
             .with_near(|word| self.embedder.similar_words(word));
         let vectors = QueryVectors {
             vector: self.embedder.embed_query(query.text().to_owned()).await?,
-            terms: self.build_query_terms(query.text(), &intent, Some(&first), roots).await?,
+            terms: self.build_query_terms(&intent, Some(&first), roots).await?,
             lists: rank::choose_list_weights(intent.kind, &self.weights),
         };
         let weights = self.weights;
@@ -96,17 +97,17 @@ impl Search {
             )
         };
         let ranked = spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?;
-        let mut found = self.build_results(ranked, roots);
-        for hit in &mut found.hits {
+        let mut results = self.build_results(ranked, roots);
+        for hit in &mut results.hits {
             hit.only_in = Some(hit.repo.clone());
             hit.also_in.clear();
         }
-        if found.hits.is_empty() {
+        if results.hits.is_empty() {
             let [first, second] = names;
             let nothing = "no difference that fits the query was found between";
-            found.notice = Some(format!("{nothing} `{first}` and `{second}`"));
+            results.notice = Some(format!("{nothing} `{first}` and `{second}`"));
         }
-        Ok(found)
+        Ok(results)
     }
 
     /// Returns the candidates of one tree that the other lacks, among the nearest `limit`, and true
@@ -137,7 +138,7 @@ impl Search {
             found
         };
         let mut candidates =
-            fuse::fuse_lists(with_tree_root(dense), with_tree_root(lexical), *lists);
+            candidate::fuse_lists(with_tree_root(dense), with_tree_root(lexical), *lists);
         candidates.retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
         self.drop_same(side, &mut candidates).await?;
         Ok((candidates, is_all))

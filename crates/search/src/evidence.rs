@@ -6,23 +6,15 @@
 //! text for models; the callers do.
 #![warn(missing_docs)]
 
-mod candidates;
 mod classify;
-mod error;
-mod folder;
-mod forge;
 mod lines;
 mod links;
 mod matches;
 mod outline;
 mod pattern;
-mod pick;
-mod place;
-mod scan;
-mod sizes;
+mod resolve;
 mod snapshot;
 mod source;
-mod unsearched;
 mod uses;
 mod word;
 
@@ -33,24 +25,18 @@ use codeinfo_store::Store;
 use codeinfo_worktree::roots::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
-pub use codeinfo_worktree::decode::TextEncoding;
-
 pub use self::{
     classify::{MAX_SHOWN, OccurrenceKind},
-    error::EvidenceError,
-    folder::{FolderMember, FolderOutline},
-    forge::FilePermalink,
     lines::{FileLines, IndexedFileState, RequestedLines},
     links::{FileLink, FileLinkKind},
     matches::{MatchedName, MatchedPlace, PatternMatches},
-    outline::{Outline, OutlineEntry},
+    outline::{FolderMember, FolderOutline, FolderSize, Outline, OutlineEntry},
     pattern::NamePattern,
-    pick::{OccurrenceGroup, UsedFile},
-    place::{IndexedFile, split_lines},
-    sizes::FolderSize,
-    source::HighlightedSource,
-    uses::{NameUses, SearchedRepository},
+    resolve::{IndexedFile, split_lines},
+    source::{FilePermalink, HighlightedSource},
+    uses::{NameUses, OccurrenceGroup, SearchedRepository, UsedFile},
 };
+pub use crate::error::EvidenceError;
 
 /// Maximum concurrent requests. Each takes a thread, for ever if a folder hangs.
 const MAX_WORKING: usize = 16;
@@ -61,17 +47,18 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Evidence {
     store: Store,
-    paths: PathMap,
-    room: Arc<Semaphore>,
+    path_map: PathMap,
+    /// Limits concurrent requests.
+    permits: Arc<Semaphore>,
     folders: FolderCheck,
 }
 
 impl Evidence {
     /// Creates a source of evidence from the content of `store`.
-    pub fn new(store: Store, paths: PathMap) -> Self {
-        let room = Arc::new(Semaphore::new(MAX_WORKING));
+    pub fn new(store: Store, path_map: PathMap) -> Self {
+        let permits = Arc::new(Semaphore::new(MAX_WORKING));
         let folders = FolderCheck::default();
-        Self { store, paths, room, folders }
+        Self { store, path_map, permits, folders }
     }
 
     /// Returns the roots to read, and the names of those whose folder is gone, which are not read.
@@ -93,7 +80,7 @@ impl Evidence {
     /// Returns a file's absolute path as clients see it.
     fn display_path(&self, root: &Root, path: &str) -> String {
         let path = if path.is_empty() { root.path.clone() } else { root.path.join(path) };
-        self.paths.to_client_path(&path).to_string_lossy().into_owned()
+        self.path_map.to_client_path(&path).to_string_lossy().into_owned()
     }
 
     /// Runs long work on a blocking thread. Fails with [`EvidenceError::Stalled`] after
@@ -102,9 +89,9 @@ impl Evidence {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, EvidenceError> {
-        let room = Arc::clone(&self.room);
+        let permits = Arc::clone(&self.permits);
         let working = async {
-            let permit = room.acquire_owned().await.map_err(|_| EvidenceError::Stalled)?;
+            let permit = permits.acquire_owned().await.map_err(|_| EvidenceError::Stalled)?;
             let run = move || {
                 let done = work();
                 drop(permit);

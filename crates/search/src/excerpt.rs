@@ -17,7 +17,7 @@ use self::{
     render::{DetailLevel, HitRun},
     trim::QueryWords,
 };
-use super::{ResultFreshness, SearchResults, group::by_file};
+use super::{ResultFreshness, SearchResults, results::summarize_files};
 
 /// Text for a search without results.
 const NOTHING: &str = "Nothing indexed fits this query. Try other words: names that the code \
@@ -88,9 +88,11 @@ pub fn render_excerpt(
     for piece in &mut pieces {
         piece.render_levels(&wanted, freshness);
     }
-    let last =
-        [render::render_other_definitions(&found.also), render::render_index_ages(freshness)]
-            .concat();
+    let last = [
+        render::render_other_definitions(&found.other_definitions),
+        render::render_index_ages(freshness),
+    ]
+    .concat();
     let excerpt = fit_pieces(pieces, hits.len(), &last, room);
     Excerpt { text: first + &excerpt.text, ..excerpt }
 }
@@ -257,7 +259,7 @@ fn join_pieces(pieces: &[ExcerptPiece<'_>], end: &str, left_out: usize) -> Excer
         whole_pieces.flat_map(|piece| piece.run.hits.iter().map(|(_, hit)| hit.chunk_id.clone()));
     Excerpt {
         text: text.trim_end().to_owned(),
-        files: by_file(&shown),
+        files: summarize_files(&shown),
         whole: whole.collect(),
         left_out,
     }

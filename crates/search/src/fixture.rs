@@ -1,10 +1,11 @@
-//! Hits and candidates for the unit tests of this crate.
+//! Hits, records and candidates for the unit tests of this crate.
 
 use std::{ops::RangeInclusive, path::PathBuf};
 
 use codeinfo_chunk::ChunkKind;
 use codeinfo_lang::role;
 
+use super::candidate::SearchCandidate;
 use codeinfo_core::{ChunkRecord, Hit, IndexCounts, Root, RootId, ScoreParts};
 use uuid::Uuid;
 
@@ -54,4 +55,8 @@ pub(super) fn record(path: &str, symbol: Option<&str>, text: &str) -> ChunkRecor
         signature: None,
         text: text.to_owned(),
     }
+}
+
+pub(super) fn candidate(id: u128, record: ChunkRecord, score: f32) -> SearchCandidate {
+    SearchCandidate { score, ..SearchCandidate::unscored(Uuid::from_u128(id), record, Vec::new()) }
 }

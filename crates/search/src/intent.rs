@@ -9,7 +9,7 @@ use codeinfo_lang::{
     words::{STOP_WORDS, fold_name, split_words},
 };
 
-use super::{exact_name::ExactName, purpose::QuestionPurpose};
+use super::{exact::ExactName, purpose::QuestionPurpose};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryKind {
@@ -23,6 +23,8 @@ pub(super) enum QueryKind {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryIntent {
+    /// The query itself.
+    pub(super) text: String,
     pub(super) kind: QueryKind,
     pub(super) names: Vec<QueryName>,
     pub(super) paths: Vec<QueryPath>,
@@ -33,7 +35,7 @@ pub(super) struct QueryIntent {
     /// Share of each root's name that the query contains, if several roots are searched.
     pub(super) roots: HashMap<RootId, f32>,
     /// Roots whose folder is gone, while other roots exist.
-    pub(super) outlived: HashSet<RootId>,
+    pub(super) missing_roots: HashSet<RootId>,
     /// Strings to match verbatim.
     pub(super) literals: QueryLiterals,
     /// Names in the spelling of the query whose locations come first.
@@ -101,13 +103,14 @@ impl QueryIntent {
         let words =
             split_words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
         Self {
+            text: query.to_owned(),
             kind,
             names,
             paths,
             words,
             near: HashMap::new(),
             roots: HashMap::new(),
-            outlived: HashSet::new(),
+            missing_roots: HashSet::new(),
             literals: QueryLiterals::parse(query.trim()),
             exact: Vec::new(),
             purpose,
@@ -116,7 +119,7 @@ impl QueryIntent {
 
     /// Narrows the intent to one repository. The words of its name do not distinguish its files and
     /// are removed, unless the query has no others.
-    pub(super) fn narrow_to_repository(mut self, query: &str, repository: &str) -> Self {
+    pub(super) fn narrow_to_repository(mut self, repository: &str) -> Self {
         let named: HashSet<String> = split_words(repository).collect();
         let others: HashSet<String> = self.words.difference(&named).cloned().collect();
         if !others.is_empty() {
@@ -124,7 +127,7 @@ impl QueryIntent {
         }
         if self.kind == QueryKind::Prose {
             let is_name = |word: &str| split_words(word).any(|word| named.contains(&word));
-            self.purpose = QuestionPurpose::parse(query, is_name);
+            self.purpose = QuestionPurpose::parse(&self.text, is_name);
         }
         self
     }
@@ -143,16 +146,6 @@ impl QueryIntent {
         self
     }
 
-    /// Sets the names whose exact spelling comes first.
-    pub(super) fn with_exact(self, exact: Vec<ExactName>) -> Self {
-        Self { exact, ..self }
-    }
-
-    /// Sets the roots whose results come after those of others.
-    pub(super) fn with_missing_roots(self, outlived: HashSet<RootId>) -> Self {
-        Self { outlived, ..self }
-    }
-
     /// Adds words of similar meaning from `near` if the query is prose. A name has no other words.
     pub(super) fn with_near(mut self, near: impl Fn(&str) -> Vec<SimilarWord>) -> Self {
         if self.kind == QueryKind::Prose {
@@ -168,8 +161,8 @@ impl QueryIntent {
     }
 
     /// Returns true if the query contains one of these words.
-    pub(super) fn asks_for(&self, any_of: &[&str]) -> bool {
-        any_of.iter().any(|word| self.words.contains(*word))
+    pub(super) fn has_any_word(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.words.contains(*word))
     }
 }
 
@@ -348,11 +341,11 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_the_repository_says_nothing_about_its_files() {
-        let within = |query| QueryIntent::parse(query).narrow_to_repository(query, "plug.board");
+    fn words_of_the_repository_name_are_removed() {
+        let within = |query| QueryIntent::parse(query).narrow_to_repository("plug.board");
         let intent = within("how does plug-board parse headers");
         assert_eq!(intent.words, HashSet::from(["parse", "header"].map(str::to_owned)));
-        let alone = QueryIntent::parse("plug").narrow_to_repository("plug", "plug");
+        let alone = QueryIntent::parse("plug").narrow_to_repository("plug");
         assert_eq!(alone.words, HashSet::from(["plug".to_owned()]));
     }
 
@@ -365,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_code_are_meant_literally() {
+    fn quotes_and_code_become_literals() {
         let read = |query: &str| {
             let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
             let texts: Vec<String> = quoted.into_iter().map(|literal| literal.text).collect();
@@ -388,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_code_quotes_counts_less_than_what_a_sentence_quotes() {
+    fn quotes_in_code_weigh_less_than_in_sentences() {
         let weights = |query: &str| {
             let QueryLiterals { whole, quoted } = QueryIntent::parse(query).literals;
             (whole.map(|literal| literal.weight), quoted.first().map(|literal| literal.weight))

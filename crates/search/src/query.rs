@@ -21,7 +21,7 @@ pub struct SearchQuery {
     limit: usize,
     languages: Vec<String>,
     tree: Option<RootId>,
-    between: Option<(String, String)>,
+    compared_trees: Option<[String; 2]>,
 }
 
 impl SearchQuery {
@@ -40,45 +40,45 @@ impl SearchQuery {
             return Err(SearchError::BlankQuery);
         }
         if trimmed.len() > MAX_QUERY_BYTES {
-            return Err(SearchError::LongQuery { bytes: trimmed.len(), most: MAX_QUERY_BYTES });
+            return Err(SearchError::LongQuery { bytes: trimmed.len(), max: MAX_QUERY_BYTES });
         }
         if trimmed.contains('\0') {
             return Err(SearchError::Nul("query"));
         }
         Ok(Self {
             text: trimmed.to_owned(),
-            repository: repository.map(checked_repository).transpose()?,
-            limit: limit.map_or(Ok(DEFAULT_LIMIT), checked_limit)?,
+            repository: repository.map(validate_repository).transpose()?,
+            limit: limit.map_or(Ok(DEFAULT_LIMIT), validate_limit)?,
             languages: Vec::new(),
             tree: None,
-            between: None,
+            compared_trees: None,
         })
     }
 
     /// Limits the search to the differences between two trees, each a name, an id or a path. Fails
     /// if a repository is set.
-    pub fn with_compared_trees(self, between: Option<[&str; 2]>) -> Result<Self, SearchError> {
-        let Some([first, second]) = between else { return Ok(self) };
+    pub fn with_compared_trees(self, trees: Option<[&str; 2]>) -> Result<Self, SearchError> {
+        let Some([first, second]) = trees else { return Ok(self) };
         if self.repository.is_some() {
             return Err(SearchError::BetweenAndRepository);
         }
-        let between = (checked_repository(first)?, checked_repository(second)?);
-        Ok(Self { between: Some(between), ..self })
+        let trees = [validate_repository(first)?, validate_repository(second)?];
+        Ok(Self { compared_trees: Some(trees), ..self })
     }
 
     /// Returns the two trees to compare.
-    pub fn compared_trees(&self) -> Option<(&str, &str)> {
-        self.between.as_ref().map(|(first, second)| (first.as_str(), second.as_str()))
+    pub(super) fn compared_trees(&self) -> Option<[&str; 2]> {
+        self.compared_trees.as_ref().map(|trees| trees.each_ref().map(String::as_str))
     }
 
     /// Leaves out the other trees of the repository of `tree`, unless a repository is set.
     #[must_use]
-    pub fn standing_in(self, tree: Option<RootId>) -> Self {
+    pub fn within_tree(self, tree: Option<RootId>) -> Self {
         Self { tree, ..self }
     }
 
     /// Returns the tree whose siblings are left out.
-    pub fn tree(&self) -> Option<RootId> {
+    pub(super) fn tree(&self) -> Option<RootId> {
         self.tree.filter(|_| self.repository.is_none())
     }
 
@@ -95,13 +95,13 @@ impl SearchQuery {
     }
 
     /// Returns true if results may be in this language.
-    pub fn accepts_language(&self, language: Option<&str>) -> bool {
+    pub(super) fn accepts_language(&self, language: Option<&str>) -> bool {
         self.languages.is_empty()
             || language.is_some_and(|language| self.languages.iter().any(|known| known == language))
     }
 
     /// Returns true if the request is limited to some languages.
-    pub fn is_of_languages(&self) -> bool {
+    pub(super) fn has_languages(&self) -> bool {
         !self.languages.is_empty()
     }
 
@@ -111,7 +111,7 @@ impl SearchQuery {
     }
 
     /// Returns the repository to search: a name, an id or a path. `None` means all.
-    pub fn repository(&self) -> Option<&str> {
+    pub(super) fn repository(&self) -> Option<&str> {
         self.repository.as_deref()
     }
 
@@ -121,7 +121,7 @@ impl SearchQuery {
     }
 }
 
-fn checked_repository(reference: &str) -> Result<String, SearchError> {
+fn validate_repository(reference: &str) -> Result<String, SearchError> {
     match reference.trim() {
         "" => Err(SearchError::BlankRepository),
         reference if reference.contains('\0') => Err(SearchError::Nul("repository")),
@@ -129,7 +129,7 @@ fn checked_repository(reference: &str) -> Result<String, SearchError> {
     }
 }
 
-fn checked_limit(limit: u64) -> Result<usize, SearchError> {
+fn validate_limit(limit: u64) -> Result<usize, SearchError> {
     match usize::try_from(limit) {
         Ok(limit @ 1..=MAX_LIMIT) => Ok(limit),
         _ => Err(SearchError::Limit(limit)),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_faulty_query_is_refused_with_the_reason() {
+    fn an_invalid_query_is_refused_with_the_reason() {
         let long = "x".repeat(MAX_QUERY_BYTES + 1);
         let faults = [
             SearchQuery::new(" \n", None, None),

@@ -8,17 +8,12 @@
 //! more the more words a query has: a few words look for a file, a whole question for a place in
 //! one.
 
-mod agreement;
-mod asked_path;
-mod coverage;
 mod definition;
-mod literal;
-mod names;
-mod overrides;
-mod roles;
-mod roots;
+mod factors;
+mod file;
+mod text;
 
-pub(super) use self::definition::asked_symbol;
+pub(super) use self::definition::find_named_symbol;
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -26,9 +21,7 @@ use codeinfo_core::ScoreParts;
 use codeinfo_lang::role::{self, FileRole};
 
 use super::{
-    candidate::SearchCandidate,
-    fold::fold_copies,
-    fuse,
+    candidate::{ListWeights, SearchCandidate, fold_copies},
     intent::{QueryIntent, QueryKind},
     weights::SearchWeights,
 };
@@ -95,22 +88,22 @@ impl QueryWeights {
     /// and the agreement of its chunks.
     fn score_file(&self, path: &str, agreement: f32, intent: &QueryIntent) -> f32 {
         let SearchWeights { file, folder, exact_file, .. } = self.shipped;
-        let names = file * names::score_file_name(path, intent)
-            + folder * names::score_folder_name(path, intent);
+        let names = file * file::score_file_name(path, intent)
+            + folder * file::score_folder_name(path, intent);
         self.names * names
-            + exact_file * names::exact_file(path, intent)
+            + exact_file * file::score_exact_name(path, intent)
             + self.file_agreement * agreement
     }
 }
 
 /// Returns the weights of the two lists. Names are found by their letters, descriptions mainly by
 /// their meaning.
-pub(super) fn choose_list_weights(kind: QueryKind, weights: &SearchWeights) -> fuse::ListWeights {
+pub(super) fn choose_list_weights(kind: QueryKind, weights: &SearchWeights) -> ListWeights {
     match kind {
         QueryKind::Symbol | QueryKind::Path => {
-            fuse::ListWeights { dense: weights.dense_by_name, lexical: weights.lexical_by_name }
+            ListWeights { dense: weights.dense_by_name, lexical: weights.lexical_by_name }
         }
-        QueryKind::Prose => fuse::ListWeights { dense: weights.dense, lexical: weights.lexical },
+        QueryKind::Prose => ListWeights { dense: weights.dense, lexical: weights.lexical },
     }
 }
 
@@ -123,35 +116,35 @@ pub(super) fn rank_candidates(
     limit: usize,
 ) -> Vec<SearchCandidate> {
     let files = number_files(&candidates);
-    let agreement = agreement::score_files(&candidates, &files);
-    let covered = coverage::score_coverage(&candidates, intent);
+    let agreement = file::score_agreements(&candidates, &files);
+    let covered = text::score_coverage(&candidates, intent);
     let weights = QueryWeights::for_intent(intent, weights);
     let mut file_scores = HashMap::new();
     let rate = |(candidate, (file, coverage)): (SearchCandidate, (usize, f32))| {
         let file_agreement = agreement.get(file).copied().unwrap_or_default();
         let score = || weights.score_file(&candidate.record.path, file_agreement, intent);
         let file_score = *file_scores.entry(file).or_insert_with(score);
-        let surroundings = CandidateContext { file, file_score, coverage };
-        RatedCandidate::new(candidate, surroundings, intent, &weights)
+        let context = CandidateContext { file, file_score, coverage };
+        RatedCandidate::new(candidate, context, intent, &weights)
     };
-    let surroundings = files.iter().copied().zip(covered);
+    let files_and_coverage = files.iter().copied().zip(covered);
     let mut rated: Vec<RatedCandidate> =
-        candidates.into_iter().zip(surroundings).map(rate).collect();
+        candidates.into_iter().zip(files_and_coverage).map(rate).collect();
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     discount_further(&mut rated, &weights);
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     let rated = match intent.kind {
-        QueryKind::Symbol => overrides::put_bases_first(rated, intent),
+        QueryKind::Symbol => definition::put_bases_first(rated, intent),
         QueryKind::Path | QueryKind::Prose => rated,
     };
     let rated = put_exact_first(rated, intent);
     let explained =
         rated.into_iter().map(|rated| rated.into_explained_candidate(&weights)).collect();
-    let mut ranked = fold_copies(explained, &intent.outlived);
+    let mut ranked = fold_copies(explained, &intent.missing_roots);
     ranked.truncate(limit);
     for SearchCandidate { record, .. } in &mut ranked {
-        if let Some(asked) = asked_symbol(record, intent) {
-            record.symbol = Some(asked.to_owned());
+        if let Some(symbol) = find_named_symbol(record, intent) {
+            record.symbol = Some(symbol.to_owned());
         }
     }
     ranked
@@ -215,7 +208,7 @@ struct RatedCandidate {
     /// Factor of the roles of the file and of the name of the root, applied to both.
     factor: f32,
     /// Factor of everything if the folder of its root is gone.
-    standing: f32,
+    missing_root_factor: f32,
     /// Parts of `chunk` for defining a name of the query and for containing its words.
     definition: f32,
     coverage: f32,
@@ -226,24 +219,24 @@ struct RatedCandidate {
 impl RatedCandidate {
     fn new(
         candidate: SearchCandidate,
-        surroundings: CandidateContext,
+        context: CandidateContext,
         intent: &QueryIntent,
         weights: &QueryWeights,
     ) -> Self {
         let record = &candidate.record;
-        let CandidateContext { file, file_score, coverage } = surroundings;
+        let CandidateContext { file, file_score, coverage } = context;
         let literal = weights.shipped.literal;
         let defined = definition::score_definition(record, intent);
         let definition = weights.definition * defined;
         let coverage = weights.coverage * coverage;
         let chunk = candidate.score + definition + coverage;
-        let roles = roles::compute_role_factor(&record.roles, intent, weights.shipped.purpose);
+        let roles = factors::compute_role_factor(&record.roles, intent, weights.shipped.purpose);
         let roles = role_factor(roles, &record.roles, defined, intent);
         let factor = roles.powf(weights.shipped.roles)
-            * roots::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
-        let literal = literal * literal::score_literals(record, intent)
-            + weights.shipped.path * asked_path::score_query_path(record, intent);
-        let standing = roots::compute_missing_root_factor(record.root, intent);
+            * factors::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
+        let literal = literal * text::score_literals(record, intent)
+            + weights.shipped.path * text::score_named_path(record, intent);
+        let missing_root_factor = factors::compute_missing_root_factor(record.root, intent);
         let further = 1.0;
         let mut rated = Self {
             candidate,
@@ -252,7 +245,7 @@ impl RatedCandidate {
             chunk,
             file_score,
             factor,
-            standing,
+            missing_root_factor,
             definition,
             coverage,
             further,
@@ -265,7 +258,7 @@ impl RatedCandidate {
     fn score_as_further(&mut self, better: i32, weights: &QueryWeights) {
         self.further = weights.further.powi(better);
         let sum = self.chunk + self.file_score * self.further;
-        let earned = (sum * self.factor + self.literal) * self.standing;
+        let earned = (sum * self.factor + self.literal) * self.missing_root_factor;
         self.candidate.score = earned / weights.attainable;
     }
 
@@ -314,22 +307,17 @@ fn discount_further(rated: &mut [RatedCandidate], weights: &QueryWeights) {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
-    use super::{super::fixture::record, *};
-    use codeinfo_core::{ChunkRecord, ScoreParts};
+    use super::{
+        super::fixture::{candidate, record},
+        *,
+    };
+    use codeinfo_core::ChunkRecord;
 
     /// Returns the files of the ranked chunks. The best file has three of them, the other one has
     /// one.
     fn files(query: &str) -> Vec<String> {
-        let candidate = |(path, score, id): (&str, f32, u128)| SearchCandidate {
-            id: Uuid::from_u128(id),
-            record: record(path, None, ""),
-            score,
-            parts: ScoreParts::default(),
-            also: Vec::new(),
-            copies: Vec::new(),
-        };
+        let candidate =
+            |(path, score, id): (&str, f32, u128)| candidate(id, record(path, None, ""), score);
         let found = [("good", 1.0, 1), ("good", 0.9, 2), ("good", 0.9, 3), ("other", 0.95, 4)];
         let candidates = found.map(candidate).into();
         let ranked =
@@ -338,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn few_words_and_names_ask_for_files_and_many_words_for_places() {
+    fn short_queries_find_files_and_long_questions_find_places() {
         let few = "retry a failed request";
         let name = "RetryPolicyOfFailedRequestsToRemoteServers";
         assert_eq!([files(few), files(name)], [["good", "other", "good"]; 2]);
@@ -348,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn many_chunks_say_less_of_a_file_in_long_questions() {
+    fn agreement_of_a_file_counts_less_in_long_questions() {
         let agreement = |question| {
             let weights =
                 QueryWeights::for_intent(&QueryIntent::parse(question), &SearchWeights::SHIPPED);
@@ -363,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn words_count_more_in_long_questions_and_a_chunk_attains_one_all_the_same() {
+    fn coverage_counts_more_in_long_questions_and_scores_stay_within_one() {
         let long = "what happens with queued request bodies after closing their connection";
         let weights =
             |query| QueryWeights::for_intent(&QueryIntent::parse(query), &SearchWeights::SHIPPED);
@@ -372,14 +360,8 @@ mod tests {
         assert!((few.coverage - SearchWeights::SHIPPED.coverage).abs() < 1e-6);
         assert!((weights("RetryPolicy").coverage - few.coverage).abs() < 1e-6);
         assert!(few.coverage < many.coverage);
-        let candidates = (0..25).map(|id| SearchCandidate {
-            id: Uuid::from_u128(id),
-            record: record("request/queued.rs", None, long),
-            score: 1.0,
-            parts: ScoreParts::default(),
-            also: Vec::new(),
-            copies: Vec::new(),
-        });
+        let candidates =
+            (0..25).map(|id| candidate(id, record("request/queued.rs", None, long), 1.0));
         let best = rank_candidates(
             candidates.collect(),
             &QueryIntent::parse(long),
@@ -390,15 +372,9 @@ mod tests {
     }
 
     #[test]
-    fn in_long_questions_too_each_further_chunk_of_a_file_must_pay() {
-        let candidate = |(path, score, id): (&str, f32, u128)| SearchCandidate {
-            id: Uuid::from_u128(id),
-            record: record(path, None, ""),
-            score,
-            parts: ScoreParts::default(),
-            also: Vec::new(),
-            copies: Vec::new(),
-        };
+    fn further_chunks_of_a_file_are_discounted_in_long_questions() {
+        let candidate =
+            |(path, score, id): (&str, f32, u128)| candidate(id, record(path, None, ""), score);
         let mut found = vec![("other", 0.9, 9)];
         found.extend((0..6_u8).map(|id| ("large", 1.0 - 0.02 * f32::from(id), id.into())));
         let question = "what happens to a queued request when its connection closes too early";
@@ -408,24 +384,17 @@ mod tests {
                 rank_candidates(candidates.clone(), &QueryIntent::parse(question), &weights, 7);
             ranked.iter().position(|candidate| candidate.record.path == "other")
         };
-        let of_file_to_each =
+        let with_high_share =
             SearchWeights { per_file_discount_of_long: 0.8, ..SearchWeights::SHIPPED };
-        assert_eq!((place(SearchWeights::SHIPPED), place(of_file_to_each)), (Some(5), Some(6)));
+        assert_eq!((place(SearchWeights::SHIPPED), place(with_high_share)), (Some(5), Some(6)));
     }
 
     #[test]
-    fn a_definition_comes_before_a_test_that_defines_its_name_and_that_before_uses() {
+    fn definitions_come_before_tests_that_define_the_name_and_tests_before_uses() {
         let candidate = |(path, defines, score, id): (&str, &[&str], f32, u128)| {
             let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
             let record = ChunkRecord { defines, ..record(path, None, path) };
-            SearchCandidate {
-                id: Uuid::from_u128(id),
-                record,
-                score,
-                parts: ScoreParts::default(),
-                also: Vec::new(),
-                copies: Vec::new(),
-            }
+            candidate(id, record, score)
         };
         let found: [(&str, &[&str], f32, u128); 3] = [
             ("tests/net.rs", &["retry_policy"], 1.0, 1),
@@ -453,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_that_every_feature_favours_attains_one() {
+    fn a_chunk_with_all_features_has_the_score_one() {
         for (query, path) in [
             ("net retry_policy says \"gave up after\"", "net/retry_policy.rs"),
             ("retry_policy", "retry/retry_policy.rs"),
@@ -462,14 +431,7 @@ mod tests {
             // Enough chunks of a file for the maximum agreement.
             let defines = vec!["retry_policy".to_owned()];
             let record = ChunkRecord { defines, ..record(path, Some("retry_policy"), &text) };
-            let candidates = (0..25).map(|id| SearchCandidate {
-                id: Uuid::from_u128(id),
-                record: record.clone(),
-                score: 1.0,
-                parts: ScoreParts::default(),
-                also: Vec::new(),
-                copies: Vec::new(),
-            });
+            let candidates = (0..25).map(|id| candidate(id, record.clone(), 1.0));
             let ranked = rank_candidates(
                 candidates.collect(),
                 &QueryIntent::parse(query),

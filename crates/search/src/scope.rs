@@ -1,4 +1,4 @@
-//! Computes inverse document frequencies of one repository among several.
+//! Scope of a search, and the rarity of terms within it.
 //!
 //! The engine weights a term by its rarity in the whole store. In a search of one repository, the
 //! rarity there counts: `tokio` is everywhere in one and distinctive in the next. Both rarities are
@@ -6,14 +6,83 @@
 //! order of ids are a random sample. The quotient of both corrects the weights of the engine.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use codeinfo_core::{ChunkRecord, Root, RootId, TermVector};
 use codeinfo_embed::{EmbeddingDocument, lexical};
-use codeinfo_store::{Store, StoreError};
+use codeinfo_store::{ChunkQuery, QueryTarget, ScoredChunk, Store, StoreError};
 use futures_util::try_join;
+
+/// Store limited to all roots, one root, or all except the other trees of one repository.
+pub(super) struct SearchScope {
+    store: Store,
+    only: Option<RootId>,
+    /// The selected tree of a repository, and the other trees.
+    tree: Option<(RootId, HashSet<RootId>)>,
+}
+
+impl SearchScope {
+    /// Limits the scope to one root.
+    pub(super) fn for_root(store: &Store, root: RootId) -> Self {
+        Self { store: store.clone(), only: Some(root), tree: None }
+    }
+
+    /// Includes all of `roots` except the other trees of the repository of `tree`.
+    pub(super) fn for_tree(store: &Store, tree: Option<RootId>, roots: &[Root]) -> Self {
+        let tree_root = tree.and_then(|tree| roots.iter().find(|root| root.id == tree));
+        let tree_and_others = tree_root.map(|tree| {
+            let others = roots.iter().filter(|root| tree.is_other_tree(root));
+            (tree.id, others.map(|root| root.id).collect::<HashSet<_>>())
+        });
+        let tree = tree_and_others.filter(|(_, others)| !others.is_empty());
+        Self { store: store.clone(), only: None, tree }
+    }
+
+    /// Returns true if a root is in scope.
+    pub(super) fn contains_root(&self, root: RootId) -> bool {
+        let is_out = self.tree.as_ref().is_some_and(|(_, others)| others.contains(&root));
+        !is_out && self.only.is_none_or(|only| only == root)
+    }
+
+    /// Reads the best `limit` chunks in scope.
+    pub(super) async fn search(
+        &self,
+        target: QueryTarget,
+        limit: usize,
+    ) -> Result<Vec<ScoredChunk>, StoreError> {
+        let query = ChunkQuery { target, scope: self.only.into(), limit };
+        let found = self.store.search(query.clone()).await?;
+        let count = found.len();
+        let is_all = count < limit;
+        let mut seen: Vec<ScoredChunk> =
+            found.into_iter().filter_map(|chunk| self.map_to_tree(chunk)).collect();
+        // Chunks of other trees took the place of some of this tree.
+        if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < count) {
+            let known: HashSet<_> = seen.iter().map(|chunk| chunk.id).collect();
+            let tree_query = ChunkQuery { scope: Some(*tree).into(), ..query };
+            let tree_chunks = self.store.search(tree_query).await?;
+            seen.extend(tree_chunks.into_iter().filter(|chunk| !known.contains(&chunk.id)));
+            seen.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+            seen.truncate(limit);
+        }
+        Ok(seen)
+    }
+
+    /// Returns a chunk as one of the selected tree; `None` if only other trees contain it.
+    fn map_to_tree(&self, mut found: ScoredChunk) -> Option<ScoredChunk> {
+        let Some((tree, others)) = &self.tree else { return Some(found) };
+        let root = found.record.root;
+        if others.contains(&root) {
+            let at = found.also.iter().position(|other| other == tree)?;
+            found.also.remove(at);
+            found.also.push(root);
+            found.record.root = *tree;
+        }
+        Some(found)
+    }
+}
 
 /// Chunks per sample, which the first search of a repository waits for. A term of one chunk in a
 /// hundred then occurs in about five; four times as many chunks change no figure of the benchmark.
@@ -96,8 +165,8 @@ impl TermSample {
         store: &Store,
     ) -> Result<Self, StoreError> {
         let mut sample = Self { population, size: 0, counts: HashMap::new() };
-        for some in store.chunks(root, None, SAMPLE).await?.chunks(TURN) {
-            for stored in some {
+        for batch in store.chunks(root, None, SAMPLE).await?.chunks(TURN) {
+            for stored in batch {
                 sample.add_chunk(&stored.record);
             }
             tokio::task::yield_now().await;
@@ -125,14 +194,14 @@ impl TermSample {
 
 #[cfg(test)]
 mod tests {
+    use codeinfo_core::task::Tasks;
+    use codeinfo_store::{ChunkVectors, EmbeddedEngine, NewChunk, OnMismatch, StoreMode};
     use uuid::Uuid;
 
     use super::{
         super::fixture::{record, root},
         *,
     };
-    use codeinfo_core::task::Tasks;
-    use codeinfo_store::{ChunkVectors, EmbeddedEngine, NewChunk, OnMismatch, StoreMode};
 
     fn sample(texts: &[&str]) -> TermSample {
         let population = texts.len() as u64;
@@ -144,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_is_rare_where_few_chunks_have_it() {
+    fn a_term_in_few_chunks_is_rare() {
         let sample = sample(&["alpha beta", "alpha", "alpha gamma gamma", "alpha"]);
         let idf = |word: &str| {
             let terms = lexical::extract_query_terms(word);
@@ -167,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_word_weighs_by_how_rare_it_is_in_the_repository_that_is_asked_about() {
+    async fn a_term_is_weighted_by_its_rarity_in_the_searched_repository() {
         let folder = tempfile::TempDir::new().unwrap();
         let settings = codeinfo_store::EmbeddedStoreSettings {
             seal_chunks: 4096,
@@ -182,7 +251,7 @@ mod tests {
         let roots = ["/repositories/one", "/repositories/two"].map(root);
         store.put_chunks(chunks(&roots[0], "wombat", "okapi")).await.unwrap();
         store.put_chunks(chunks(&roots[1], "okapi", "wombat")).await.unwrap();
-        let scopes = TermSampleCache::default();
+        let samples = TermSampleCache::default();
         for (root, common, rare) in [(&roots[0], "wombat", "okapi"), (&roots[1], "okapi", "wombat")]
         {
             // Both words occur in equally many chunks of the store.
@@ -190,7 +259,7 @@ mod tests {
             for word in [common, rare] {
                 let mut terms = lexical::extract_query_terms(word);
                 let before = terms.values[0];
-                scopes.correct_term_weights(&mut terms, root, &roots, &store, 1.0).await.unwrap();
+                samples.correct_term_weights(&mut terms, root, &roots, &store, 1.0).await.unwrap();
                 weights.push(terms.values[0] / before);
             }
             assert!(weights[0] < 0.5 && weights[1] > 2.0, "{}: {weights:?}", root.name);
@@ -198,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_serves_until_the_number_of_chunks_is_another() {
+    fn a_sample_expires_when_the_number_of_chunks_changes() {
         let sample = TermSample { population: 100, size: 100, counts: HashMap::new() };
         assert!(sample.matches_population(90) && sample.matches_population(110));
         assert!(

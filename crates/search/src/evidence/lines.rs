@@ -16,7 +16,7 @@ use similar::{Algorithm, DiffOp, DiffTag};
 
 use super::{
     Evidence, EvidenceError,
-    place::{IndexedFile, ResolvedPath},
+    resolve::{IndexedFile, ResolvedPath},
     snapshot::FileSnapshot,
 };
 

@@ -9,7 +9,7 @@ use codeinfo_lang::{
     words::{find_identifiers, is_import},
 };
 
-use super::{Evidence, EvidenceError, place::ResolvedPath, snapshot::FileSnapshot};
+use super::{Evidence, EvidenceError, resolve::ResolvedPath, snapshot::FileSnapshot};
 
 /// Minimum bytes of a name; shorter ones are too common.
 const MIN_NAME_BYTES: usize = 3;

@@ -9,7 +9,7 @@ use super::{
 
 fn build_results(hits: Vec<Hit>) -> SearchResults {
     let model_id = "code-static-1@1".to_owned();
-    SearchResults { files: by_file(&hits), hits, model_id, ..SearchResults::default() }
+    SearchResults { files: summarize_files(&hits), hits, model_id, ..SearchResults::default() }
 }
 
 fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {
@@ -34,7 +34,7 @@ fn chunks_stand_under_a_line_that_says_where_they_are_from() {
     [demo] /repos/demo/src/b.rs:1-1 `Store::open`
     1|line 1
     ");
-    assert_eq!((excerpt.files, excerpt.left_out), (by_file(&hits), 0));
+    assert_eq!((excerpt.files, excerpt.left_out), (summarize_files(&hits), 0));
 }
 
 #[test]
@@ -188,8 +188,10 @@ fn comments_alone_are_shown_by_two_lines_in_code() {
 
 #[test]
 fn further_definitions_are_named_in_a_line() {
-    let also = (1..=10).map(|line| NameLocation { path: "/r/a.rs".to_owned(), line }).collect();
-    let found = SearchResults { also, ..build_results(vec![hit("src/1.rs", 1..=1, 0.9)]) };
+    let other_definitions =
+        (1..=10).map(|line| NameLocation { path: "/r/a.rs".to_owned(), line }).collect();
+    let found =
+        SearchResults { other_definitions, ..build_results(vec![hit("src/1.rs", 1..=1, 0.9)]) };
     let text =
         render_excerpt(&found, "line", &ResultFreshness::default(), &BTreeSet::new(), 12_000).text;
     let last = text.lines().last().unwrap();

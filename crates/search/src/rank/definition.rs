@@ -1,20 +1,23 @@
-//! Scores chunks that define a name of the query.
+//! Scores chunks that define a name of the query, and moves a definition in a base type before
+//! those that override it.
 
-use codeinfo_core::ChunkRecord;
+use std::collections::HashMap;
+
+use codeinfo_core::{ChunkRecord, RootId};
 use codeinfo_lang::words::fold_name;
 
-use super::super::intent::QueryIntent;
+use super::{super::intent::QueryIntent, RatedCandidate, lift_scores};
 
 /// Factor of a name with other capitals or underscores than in the query: `transaction` is a
 /// function, `Transaction` a type.
-const SPELLED_OTHERWISE: f32 = 0.4;
+const OTHER_SPELLING: f32 = 0.4;
 /// Factor per name before the defined one, so that a type comes before a member with its name.
-const DEEPER: f32 = 0.98;
+const PER_QUALIFIER: f32 = 0.98;
 /// Factor of a name with another qualifier than in the query: in `Shelf` for the query
 /// `Store::open`.
-const ELSEWHERE: f32 = 0.6;
+const OTHER_QUALIFIER: f32 = 0.6;
 /// Factor of a chunk that is a later part of the definition, adds to it, or is a constructor.
-const PART: f32 = 0.5;
+const LATER_PART: f32 = 0.5;
 /// Factor of a chunk inside the definition.
 const INSIDE: f32 = 0.25;
 
@@ -29,12 +32,15 @@ pub(super) fn score_definition(record: &ChunkRecord, intent: &QueryIntent) -> f3
     let Some(symbol) = &record.symbol else { return defines };
     let (last, before) = split_symbol(symbol);
     let inside = before.iter().map(|name| score_name(name, None, intent)).fold(0.0, f32::max);
-    let part = PART * score_name(last, before.last().copied(), intent);
+    let part = LATER_PART * score_name(last, before.last().copied(), intent);
     defines.max(part).max(INSIDE * inside)
 }
 
 /// Returns the symbol of the chunk's definition that best matches a name of the query.
-pub(crate) fn asked_symbol<'a>(record: &'a ChunkRecord, intent: &QueryIntent) -> Option<&'a str> {
+pub(crate) fn find_named_symbol<'a>(
+    record: &'a ChunkRecord,
+    intent: &QueryIntent,
+) -> Option<&'a str> {
     let mut best = (0.0, None);
     for symbol in &record.defines {
         let share = score_symbol(symbol, intent);
@@ -47,10 +53,7 @@ pub(crate) fn asked_symbol<'a>(record: &'a ChunkRecord, intent: &QueryIntent) ->
 
 /// Returns how well the members that the chunk defines match a name of the query, with their types;
 /// `None` if none does.
-pub(super) fn asked_member<'a>(
-    record: &'a ChunkRecord,
-    intent: &QueryIntent,
-) -> Option<(f32, Vec<&'a str>)> {
+fn score_members<'a>(record: &'a ChunkRecord, intent: &QueryIntent) -> Option<(f32, Vec<&'a str>)> {
     let mut best = 0.0_f32;
     let mut types = Vec::new();
     for symbol in &record.defines {
@@ -70,9 +73,9 @@ fn score_symbol(symbol: &str, intent: &QueryIntent) -> f32 {
     let (last, before) = split_symbol(symbol);
     let qualifier = before.last().copied();
     // A constructor has the name of its class.
-    let factor = if qualifier == Some(last) { PART } else { 1.0 };
+    let factor = if qualifier == Some(last) { LATER_PART } else { 1.0 };
     let depth = i32::try_from(before.len()).unwrap_or(i32::MAX);
-    factor * DEEPER.powi(depth) * score_name(last, qualifier, intent)
+    factor * PER_QUALIFIER.powi(depth) * score_name(last, qualifier, intent)
 }
 
 /// Returns how well a name matches a name of the query, 0…1.
@@ -84,14 +87,14 @@ fn score_name(name: &str, qualifier: Option<&str>, intent: &QueryIntent) -> f32 
         let is_elsewhere = asked.qualifier.is_some()
             && qualifier_folded.is_some()
             && asked.qualifier != qualifier_folded;
-        let place = if is_elsewhere { ELSEWHERE } else { 1.0 };
-        place * if asked.spelled == name { 1.0 } else { SPELLED_OTHERWISE }
+        let place = if is_elsewhere { OTHER_QUALIFIER } else { 1.0 };
+        place * if asked.spelled == name { 1.0 } else { OTHER_SPELLING }
     });
     shares.fold(0.0, f32::max)
 }
 
 /// Splits a symbol into its last name and those before it.
-pub(super) fn split_symbol(symbol: &str) -> (&str, Vec<&str>) {
+fn split_symbol(symbol: &str) -> (&str, Vec<&str>) {
     let parts = symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty());
     let mut names: Vec<&str> = parts.collect();
     // A query has no marks for Ruby's `empty?` and Haskell's `go'`.
@@ -99,9 +102,99 @@ pub(super) fn split_symbol(symbol: &str) -> (&str, Vec<&str>) {
     (last.trim_matches(|c: char| c.is_ascii_punctuation() && c != '_'), names)
 }
 
+/// A candidate that defines a name of the query as a member of types.
+struct MemberDefinition<'a> {
+    at: usize,
+    root: RootId,
+    /// Score of the name against the query.
+    asked: f32,
+    /// Factor of the role of its file.
+    factor: f32,
+    types: Vec<&'a str>,
+    bases: &'a [String],
+}
+
+/// Moves each definition in a base type before the first one that overrides it, if it matches the
+/// query and its file's role as well. It then takes that one's score. Candidates are ordered best
+/// first before and after.
+pub(super) fn put_bases_first(
+    rated: Vec<RatedCandidate>,
+    intent: &QueryIntent,
+) -> Vec<RatedCandidate> {
+    let overridden = find_overridden(&rated, intent);
+    let mut order = Vec::with_capacity(rated.len());
+    let mut is_placed = vec![false; rated.len()];
+    for at in 0..rated.len() {
+        place_after_bases(at, &overridden, &mut is_placed, &mut order);
+    }
+    let mut unplaced: Vec<Option<RatedCandidate>> = rated.into_iter().map(Some).collect();
+    let mut placed: Vec<RatedCandidate> =
+        order.into_iter().filter_map(|at| unplaced.get_mut(at)?.take()).collect();
+    lift_scores(&mut placed);
+    placed
+}
+
+/// Places a candidate after those that it overrides. Types may extend one another in a circle.
+fn place_after_bases(
+    at: usize,
+    overridden: &HashMap<usize, Vec<usize>>,
+    is_placed: &mut [bool],
+    order: &mut Vec<usize>,
+) {
+    if is_placed.get_mut(at).is_none_or(|is_placed| std::mem::replace(is_placed, true)) {
+        return;
+    }
+    for base in overridden.get(&at).into_iter().flatten() {
+        place_after_bases(*base, overridden, is_placed, order);
+    }
+    order.push(at);
+}
+
+/// Returns the candidates that each candidate overrides, best first.
+fn find_overridden(rated: &[RatedCandidate], intent: &QueryIntent) -> HashMap<usize, Vec<usize>> {
+    let defining = rated.iter().enumerate().filter_map(|(at, rated)| {
+        let record = &rated.candidate.record;
+        let (asked, types) = score_members(record, intent)?;
+        Some(MemberDefinition {
+            at,
+            root: record.root,
+            asked,
+            factor: rated.factor,
+            types,
+            bases: &record.bases,
+        })
+    });
+    let members: Vec<MemberDefinition<'_>> = defining.collect();
+    let overridden = members.iter().map(|member| {
+        let bases = members.iter().filter(|base| member.overrides(base));
+        (member.at, bases.map(|base| base.at).collect())
+    });
+    overridden.collect()
+}
+
+impl MemberDefinition<'_> {
+    fn overrides(&self, base: &Self) -> bool {
+        let is_base =
+            |name: &&str| !self.types.contains(name) && self.bases.iter().any(|own| own == name);
+        self.root == base.root
+            && self.asked <= base.asked
+            && self.factor <= base.factor
+            && base.types.iter().any(is_base)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{super::super::fixture::record, *};
+    use std::path::Path;
+
+    use super::{
+        super::{
+            super::fixture::{candidate, record},
+            SearchWeights, rank_candidates,
+        },
+        *,
+    };
+    use codeinfo_core::ChunkRecord;
 
     fn defining(symbols: &[&str]) -> ChunkRecord {
         let defines = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
@@ -109,15 +202,15 @@ mod tests {
     }
 
     #[test]
-    fn the_start_of_a_definition_comes_before_what_belongs_to_it() {
+    fn the_start_of_a_definition_scores_higher_than_its_parts() {
         let asked = QueryIntent::parse("where is RequestParser");
         for (chunk, wanted) in [
             (defining(&["RequestParser"]), 1.0),
-            (defining(&["http::RequestParser"]), DEEPER),
+            (defining(&["http::RequestParser"]), PER_QUALIFIER),
             (defining(&["Server", "Server.run", "RequestParser"]), 1.0),
-            (defining(&["request_parser"]), SPELLED_OTHERWISE),
-            (defining(&["RequestParser.RequestParser"]), PART),
-            (record("a", Some("http::RequestParser"), "  limit: usize,"), PART),
+            (defining(&["request_parser"]), OTHER_SPELLING),
+            (defining(&["RequestParser.RequestParser"]), LATER_PART),
+            (record("a", Some("http::RequestParser"), "  limit: usize,"), LATER_PART),
             (defining(&["RequestParser::next"]), INSIDE),
             (record("a", Some("serve"), "let parser = RequestParser::new();"), 0.0),
             (defining(&["RequestParserTest"]), 0.0),
@@ -129,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_spelled_as_asked_comes_before_one_spelled_otherwise() {
+    fn the_spelling_of_the_query_scores_higher_than_another() {
         let type_ = defining(&["Transaction"]);
         let function = defining(&["transaction"]);
         let [upper, lower] = ["Transaction", "transaction()"].map(QueryIntent::parse);
@@ -139,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_a_place_is_looked_for_there() {
+    fn a_qualified_name_prefers_its_qualifier() {
         let asked = QueryIntent::parse("store::Store::open");
         let [here, bare, elsewhere] = ["disk::Store::open", "open", "Shelf::open"]
             .map(|symbol| score_definition(&defining(&[symbol]), &asked));
@@ -147,11 +240,76 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_is_shown_under_the_name_that_is_asked_for() {
+    fn a_chunk_is_shown_under_the_name_of_the_query() {
         let chunk = defining(&["Shelf", "Shelf.put", "Shelf.take"]);
-        let shown = |query: &str| asked_symbol(&chunk, &QueryIntent::parse(query));
+        let shown = |query: &str| find_named_symbol(&chunk, &QueryIntent::parse(query));
         assert_eq!(shown("take()"), Some("Shelf.take"));
         assert_eq!(shown("Shelf"), Some("Shelf"));
         assert_eq!([shown("used"), shown("how are things taken")], [None, None]);
+    }
+
+    /// A chunk by its path, its definitions and bases, with names separated by spaces.
+    type Chunk = (&'static str, &'static str, &'static str);
+
+    /// Returns the order of the ranked chunks, which are found best first with falling scores.
+    fn order(query: &str, found: &[Chunk]) -> String {
+        let names = |names: &str| names.split_whitespace().map(str::to_owned).collect();
+        let mut candidates = Vec::new();
+        for ((path, defines, bases), at) in found.iter().zip(0_u8..) {
+            let defines = names(defines);
+            let bases = names(bases);
+            let root = RootId::from_path(Path::new(if path.starts_with("other/") {
+                "/other"
+            } else {
+                "/"
+            }));
+            let record = ChunkRecord { root, defines, bases, ..record(path, None, "") };
+            let score = 1.0 - f32::from(at) / 100.0;
+            candidates.push(candidate(at.into(), record, score));
+        }
+        let ranked =
+            rank_candidates(candidates, &QueryIntent::parse(query), &SearchWeights::SHIPPED, 9);
+        assert!(ranked.is_sorted_by(|a, b| a.score >= b.score), "{ranked:?}");
+        let paths = ranked.iter().map(|candidate| candidate.record.path.as_str());
+        paths.collect::<Vec<_>>().join(" ")
+    }
+
+    const CHILD: Chunk = ("child", "Child.run_all", "Base");
+    const GRANDCHILD: Chunk = ("grandchild", "Grandchild.run_all", "Child");
+    const BASE: Chunk = ("base", "Base Base.run_all", "");
+
+    #[test]
+    fn a_definition_in_a_base_comes_right_before_its_first_override() {
+        let other = ("a", "Other.run_all", "");
+        assert_eq!(order("run_all", &[other, CHILD, BASE]), "a base child");
+        assert_eq!(order("run_all", &[GRANDCHILD, CHILD, BASE]), "base child grandchild");
+        assert_eq!(order("run_all", &[BASE, CHILD]), "base child");
+        let both = ("both", "Base.run_all Child.run_all", "Base");
+        assert_eq!(order("run_all", &[both, BASE]), "both base");
+    }
+
+    #[test]
+    fn qualified_names_and_sentences_do_not_move_bases() {
+        assert_eq!(order("Child.run_all", &[CHILD, BASE]), "child base");
+        assert_eq!(order("where does Child call run_all", &[CHILD, BASE]), "child base");
+    }
+
+    #[test]
+    fn only_a_base_in_the_same_repository_outside_tests_is_moved() {
+        for base in [
+            ("other/base", "Base Base.run_all", ""),
+            ("tests/base", "Base Base.run_all", ""),
+            ("base", "Base Base.stop_all", ""),
+            ("base", "Basement.run_all", ""),
+        ] {
+            assert!(order("run_all", &[CHILD, base]).starts_with("child"), "{base:?}");
+        }
+    }
+
+    #[test]
+    fn types_that_extend_each_other_are_all_listed_once() {
+        let a = ("a", "A.run_all", "B");
+        let b = ("b", "B.run_all", "A");
+        assert_eq!(order("run_all", &[a, b]), "b a");
     }
 }

@@ -2,12 +2,14 @@
 
 use std::{fmt::Write, time::Duration};
 
-use crate::evidence::{
-    IndexedFile, MAX_SHOWN, NameUses, OccurrenceGroup, OccurrenceKind, SearchedRepository,
-};
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 
-use super::lines::summarize_file;
+use super::summarize_file;
+use crate::evidence::{
+    IndexedFile, MAX_SHOWN, MatchedName, NameUses, OccurrenceGroup, OccurrenceKind, PatternMatches,
+    SearchedRepository,
+};
+use crate::results::merge_ranges;
 
 const MAX_NAME_CHARS: usize = 100;
 const MAX_PATH_CHARS: usize = 500;
@@ -46,30 +48,17 @@ fn summarize_files(uses: &NameUses, max_lines: usize) -> Vec<FileSummary> {
 }
 
 /// Groups lines by file, in the order of each file's first line.
-pub(super) fn summarize_lines<'a>(
-    lines: impl Iterator<Item = (&'a IndexedFile, u32)>,
-) -> Vec<FileSummary> {
-    let mut files: Vec<(&IndexedFile, Vec<u32>)> = Vec::new();
+fn summarize_lines<'a>(lines: impl Iterator<Item = (&'a IndexedFile, u32)>) -> Vec<FileSummary> {
+    let mut files: Vec<(&IndexedFile, Vec<LineRange>)> = Vec::new();
     for (file, line) in lines {
+        let range = LineRange { first: line, last: line };
         match files.iter_mut().find(|(known, _)| *known == file) {
-            Some((_, known_lines)) => known_lines.push(line),
-            None => files.push((file, vec![line])),
+            Some((_, ranges)) => ranges.push(range),
+            None => files.push((file, vec![range])),
         }
     }
     let summarized = files.into_iter().take(MAX_SUMMARY_FILES);
-    summarized.map(|(file, lines)| summarize_file(file, join_lines(lines), MATCH)).collect()
-}
-
-fn join_lines(mut lines: Vec<u32>) -> Vec<LineRange> {
-    lines.sort_unstable();
-    let mut ranges: Vec<LineRange> = Vec::new();
-    for line in lines {
-        match ranges.last_mut() {
-            Some(range) if line <= range.last + 1 => range.last = line,
-            Some(_) | None => ranges.push(LineRange { first: line, last: line }),
-        }
-    }
-    ranges
+    summarized.map(|(file, ranges)| summarize_file(file, merge_ranges(ranges), MATCH)).collect()
 }
 
 fn render_absence(uses: &NameUses) -> String {
@@ -165,7 +154,7 @@ fn render_group(group: &OccurrenceGroup, room: &mut usize, line_bytes: usize) ->
     (format!("{}{all}:\n{text}", group_label(group.group)), count)
 }
 
-pub(super) fn group_label(group: OccurrenceKind) -> &'static str {
+fn group_label(group: OccurrenceKind) -> &'static str {
     match group {
         OccurrenceKind::Definitions => "definitions",
         OccurrenceKind::Uses => "uses",
@@ -191,11 +180,7 @@ fn describe_count(group: OccurrenceKind, count: usize) -> String {
 
 /// Describes in one line what was searched, how old that is, and which repositories were left out
 /// because their folder is `gone`.
-pub(super) fn describe_searched(
-    what: &str,
-    searched: &[SearchedRepository],
-    gone: &[String],
-) -> String {
+fn describe_searched(what: &str, searched: &[SearchedRepository], gone: &[String]) -> String {
     let describe = |repository: &SearchedRepository| {
         let age = repository.age.map(|age| format!(" {} old", format_age(age))).unwrap_or_default();
         format!("{}{age}", plain_name(&repository.name, MAX_NAME_CHARS))
@@ -223,6 +208,109 @@ fn format_age(age: Duration) -> String {
     }
 }
 
-pub(super) fn quote_name(name: &str) -> String {
+fn quote_name(name: &str) -> String {
     format!("\"{}\"", plain_name(name, MAX_NAME_CHARS))
+}
+
+const RESERVE: usize = 1100;
+
+/// Renders the counts in the first line, then each name with its best place, then further names
+/// without a place. Also returns a summary of the files whose places are shown.
+pub fn render_matches(matches: &PatternMatches) -> (String, Vec<FileSummary>) {
+    let searched = describe_searched("lines", &matches.searched, &matches.gone);
+    let pattern = format!("`{}`", plain_name(&matches.pattern, MAX_PATH_CHARS).replace('`', "'"));
+    if matches.count == 0 {
+        let nowhere = match matches.unread {
+            0 => format!("{pattern} matches nothing in the index\n"),
+            _ => format!("{pattern} was not found\n"),
+        };
+        return (nowhere + &render_limits(matches) + &searched, Vec::new());
+    }
+    let least = if matches.unread > 0 { "at least " } else { "" };
+    let more = if matches.uncounted > 0 { "more than " } else { "" };
+    let mut text = format!(
+        "{least}{} of {pattern} in {}: {more}{}, best first\n",
+        write_count(matches.count, "place"),
+        write_count(matches.files, "file"),
+        write_count(matches.distinct, "name"),
+    );
+    let room = MAX_TOOL_TEXT_BYTES - RESERVE;
+    let mut shown = 0;
+    for name in matches.names.iter().take(MAX_SHOWN) {
+        let entry = render_name(name);
+        if text.len() + entry.len() > room {
+            break;
+        }
+        text.push_str(&entry);
+        shown += 1;
+    }
+    text.push_str(&render_other_names(matches, shown, room.saturating_sub(text.len())));
+    let places = matches.names.iter().take(shown).map(|name| (&name.first.file, name.first.line));
+    (text + &render_limits(matches) + &searched, summarize_lines(places))
+}
+
+/// Renders a name with its counts, its best place and the line there.
+fn render_name(name: &MatchedName) -> String {
+    let MatchedName { name, count, files, first } = name;
+    let files = if *files > 1 { format!(" in {files} files") } else { String::new() };
+    let group = match first.group {
+        OccurrenceKind::Definitions | OccurrenceKind::Uses => String::new(),
+        group => format!(", in {}", group_label(group)),
+    };
+    let path = plain_name(&first.file.path, MAX_PATH_CHARS);
+    let line = plain_line(&first.text);
+    let name = quote_name(&name.replace('"', "'"));
+    format!("{name} {count}{files}{group}: {path}:{}\n{}|{line}\n", first.line, first.line)
+}
+
+/// Lists the names after the first `shown` ones in one line, as many as fit into `room` bytes.
+fn render_other_names(matches: &PatternMatches, shown: usize, room: usize) -> String {
+    let mut text = String::new();
+    let mut left = matches.distinct - shown;
+    for name in matches.names.iter().skip(shown) {
+        let named = format!("{} {}, ", quote_name(&name.name.replace('"', "'")), name.count);
+        if text.len() + named.len() > room {
+            break;
+        }
+        text.push_str(&named);
+        left -= 1;
+    }
+    if text.is_empty() && left == 0 {
+        return text;
+    }
+    let more = match left {
+        0 => String::new(),
+        left => format!(" {left} more: narrow the pattern"),
+    };
+    format!("(also {}{more})\n", text.trim_end_matches(", "))
+}
+
+/// Describes which files and names are missing from the counts.
+fn render_limits(matches: &PatternMatches) -> String {
+    let mut text = String::new();
+    if matches.unread > 0 {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(
+            text,
+            "({} not read for want of time: name a repository, or narrow the pattern)",
+            write_count(matches.unread, "file")
+        );
+    }
+    if matches.uncounted > 0 {
+        let _ = writeln!(
+            text,
+            "({} of other names, which are too many to tell apart)",
+            write_count(matches.uncounted, "place")
+        );
+    }
+    if matches.is_cut {
+        text.push_str(
+            "(very long lines were searched in pieces; matches across two of them are missing)\n",
+        );
+    }
+    text
+}
+
+fn write_count(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -193,7 +193,7 @@ impl RawSearch {
         let query = arguments
             .query_or(DEFAULT_LIMIT)
             .map_err(|error| ToolCallError::Arguments(vec![error.to_string()]))?
-            .standing_in(tree);
+            .within_tree(tree);
         let within =
             self.resolve_scope(named.as_deref(), tree).await.unwrap_or(RootFilter::Everything);
         let found = match self.services.search_and_count(&query).await {

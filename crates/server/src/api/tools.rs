@@ -130,7 +130,7 @@ pub(super) async fn vector_search(
 ) -> Result<Response, ApiError> {
     let query = arguments.to_query()?;
     let (tree, notice) = services.find_client_tree(arguments.client_folder()).await;
-    let found = services.search_and_count(&query.standing_in(tree)).await?;
+    let found = services.search_and_count(&query.within_tree(tree)).await?;
     Ok(reply::json_response(
         StatusCode::OK,
         &SearchResults { notice: notice.or(found.notice.clone()), ..found },

@@ -7,13 +7,15 @@ use std::{
 };
 
 use codeinfo_core::{
-    FileRecord, Root, RootFilter, list_encodings, normalize_nfc,
+    FileRecord, OmissionRule, OmittedPaths, Root, RootFilter, count_paths, explain_omission,
+    list_encodings, list_omissions, normalize_nfc,
     paths::{ends_with, is_below, normalize_path},
 };
+use codeinfo_lang::detect::{MachineFile, detect_machine_file};
 use codeinfo_worktree::roots::{follow_link, read_file_url};
 use regex_automata::meta::Regex;
 
-use super::{Evidence, EvidenceError, snapshot::with_content, unsearched};
+use super::{Evidence, EvidenceError, snapshot::with_content};
 
 /// Maximum files in a message about an ambiguous or unknown path.
 const MAX_NAMED: usize = 3;
@@ -95,14 +97,14 @@ impl Evidence {
         };
         if asked.is_absolute()
             && self.list_possible_paths(&asked, &roots, &seen).is_empty()
-            && let Some(real) = follow_link(&self.paths.to_server_path(&asked), &roots).await
+            && let Some(real) = follow_link(&self.path_map.to_server_path(&asked), &roots).await
         {
             asked = real;
         }
         let mut places = Vec::new();
         let mut omitted = None;
         for (root, below) in self.list_possible_paths(&asked, &roots, &seen) {
-            omitted = omitted.or_else(|| unsearched::explain_unindexed_path(root, &below));
+            omitted = omitted.or_else(|| explain_unindexed_path(root, &below));
             let records = self.store.files_at(root.id, list_encodings(&below)).await?;
             if let Some(record) = root.retain_public_files(records).pop() {
                 places.push(ResolvedPath::File(root.clone(), record));
@@ -150,7 +152,7 @@ impl Evidence {
     ) -> Vec<(&'a Root, String)> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         if path.is_absolute() {
-            let server_path = self.paths.to_server_path(path);
+            let server_path = self.path_map.to_server_path(path);
             let below = roots.iter().filter_map(|root| {
                 let rest =
                     strip_root(&server_path, &root.path).or_else(|| strip_root(path, &root.path));
@@ -269,6 +271,54 @@ fn folder_ending<'a>(file: &'a str, end: &str) -> Option<&'a str> {
     file.match_indices('/')
         .map(|(at, _)| file.get(..at).unwrap_or_default())
         .find(|folder| ends_with(folder, end))
+}
+
+impl Evidence {
+    /// Describes the paths that were left out of the index and therefore not searched for `names`.
+    pub async fn describe_unsearched(&self, names: &[&str], within: RootFilter) -> Option<String> {
+        let roots = self.store.roots().await.ok()?;
+        describe_unsearched_roots(&within.select_roots(&roots), names)
+    }
+}
+
+/// Describes the left-out paths of some roots; `None` if none of them may contain code.
+pub(super) fn describe_unsearched_roots(roots: &[Root], names: &[&str]) -> Option<String> {
+    let mut unsearched = OmittedPaths::default();
+    for root in roots {
+        let prefix = if roots.len() == 1 { String::new() } else { format!("{}/", root.name) };
+        unsearched.add_groups(&root.omitted, &prefix, OmissionRule::may_hide_code);
+    }
+    let mut files = 0;
+    let mut folders = 0;
+    for (_, group) in unsearched.groups() {
+        files += group.files;
+        folders += group.folders;
+    }
+    let listed = list_omissions(unsearched.groups(), names);
+    let counts = count_paths(folders, files);
+    (!listed.is_empty()).then(|| format!("not searched, as left out: {counts}: {listed}"))
+}
+
+/// Explains why a path below a root is not in its index; `None` if it was not left out.
+fn explain_unindexed_path(root: &Root, path: &str) -> Option<String> {
+    root.omitted.explain_path(path).or_else(|| {
+        // Only the first paths of each rule are stored, but a name shows its rule.
+        let rule = rule_of_name(path)?;
+        let is_used = root.omitted.groups().any(|(known, _)| known == rule);
+        is_used.then(|| explain_omission(rule, path))
+    })
+}
+
+fn rule_of_name(path: &str) -> Option<OmissionRule> {
+    if path.split('/').any(|part| part.starts_with('.')) {
+        return Some(OmissionRule::Hidden);
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    detect_machine_file(name).map(|found| match found {
+        MachineFile::Binary => OmissionRule::Binary,
+        MachineFile::LockFile => OmissionRule::LockFile,
+        MachineFile::Generated => OmissionRule::Generated,
+    })
 }
 
 #[cfg(test)]

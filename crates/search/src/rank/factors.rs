@@ -1,5 +1,6 @@
-//! Lowers files whose role rarely answers a question, unless the query asks for that role.
+//! Factors of a score by the roles of a file and by the root of a chunk.
 
+use codeinfo_core::RootId;
 use codeinfo_lang::role::FileRole;
 
 use super::super::intent::{QueryIntent, QueryKind};
@@ -46,34 +47,55 @@ pub(super) fn compute_role_factor(roles: &[FileRole], intent: &QueryIntent, purp
     if is_code { factor * CODE_FOR_USERS.powf(purpose * surely) } else { factor }
 }
 
-fn score_role(role: FileRole, intent: &QueryIntent, weight_of_purpose: f32) -> f32 {
+fn score_role(role: FileRole, intent: &QueryIntent, purpose_weight: f32) -> f32 {
     let (asked_by, factor) = find_role_discount(role);
-    let is_named = intent.asks_for(asked_by);
+    let is_named = intent.has_any_word(asked_by);
     let purpose = intent.purpose;
     match role {
         FileRole::Test if intent.kind == QueryKind::Prose => match (is_named, purpose.is_for_tests)
         {
             (false, _) => factor,
-            (true, false) => factor.powf(ABOUT_TESTING * weight_of_purpose),
+            (true, false) => factor.powf(ABOUT_TESTING * purpose_weight),
             (true, true) => 1.0,
         },
         _ if is_named => 1.0,
         FileRole::Docs | FileRole::Example => {
-            factor.powf(1.0 - weight_of_purpose * purpose.is_about_using)
+            factor.powf(1.0 - purpose_weight * purpose.is_about_using)
         }
         _ => factor,
     }
 }
 
+/// Returns the factor of a chunk's score: 1 for a repository that the query names, less for others
+/// if it names any. Chunks of one repository keep their order. `weight` is the bonus of a named
+/// repository as a share of the score.
+pub(super) fn compute_root_name_factor(root: RootId, intent: &QueryIntent, weight: f32) -> f32 {
+    if intent.roots.is_empty() {
+        return 1.0;
+    }
+    let named = intent.roots.get(&root).copied().unwrap_or_default();
+    (1.0 + weight * named) / (1.0 + weight)
+}
+
+/// Factor of a chunk whose root has lost its folder while other roots exist: lower than any chunk
+/// about as good.
+const MISSING_ROOT: f32 = 0.5;
+
+/// Returns the factor of all scores of a chunk, which is below 1 if the folder of its root is gone.
+pub(super) fn compute_missing_root_factor(root: RootId, intent: &QueryIntent) -> f32 {
+    if intent.missing_roots.contains(&root) { MISSING_ROOT } else { 1.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use codeinfo_lang::role;
+    use uuid::Uuid;
 
     use super::*;
 
     #[test]
-    fn a_word_of_testing_or_of_use_lifts_what_it_says() {
-        let of = |path, query| {
+    fn words_of_testing_or_use_raise_tests_or_documents() {
+        let factor = |path, query| {
             let roles: Vec<FileRole> = role::detect_roles(path).collect();
             compute_role_factor(&roles, &QueryIntent::parse(query), 1.0)
         };
@@ -82,21 +104,21 @@ mod tests {
             "how does the test client close the connection",
             "how does the client close the connection",
         ]
-        .map(|query| of("tests/client.rs", query));
+        .map(|query| factor("tests/client.rs", query));
         assert!(not < about && about < 0.5 && asked >= 1.0, "{not} {about} {asked}");
         let [using, maybe, code] = [
             "how do I install the client on Windows",
             "what is a closed connection to the client",
             "where is the connection of the client closed",
         ]
-        .map(|query| of("docs/client.md", query));
+        .map(|query| factor("docs/client.md", query));
         assert!(code < maybe && maybe < using && using >= 1.0, "{code} {maybe} {using}");
-        assert!(of("src/client.rs", "how do I install the client on Windows") < 1.0);
+        assert!(factor("src/client.rs", "how do I install the client on Windows") < 1.0);
     }
 
     #[test]
-    fn lesser_roles_count_less_unless_asked_for() {
-        let of = |path, intent: &QueryIntent| {
+    fn other_roles_count_less_unless_the_query_names_them() {
+        let factor = |path, intent: &QueryIntent| {
             let roles: Vec<FileRole> = role::detect_roles(path).collect();
             compute_role_factor(&roles, intent, 1.0)
         };
@@ -115,11 +137,23 @@ mod tests {
             "src/legacy/header.c",
             "src/header_compat.c",
         ] {
-            assert!(of(path, &plain) < 1.0, "{path}");
-            assert!((of(path, &asking) - 1.0).abs() < 1e-6, "{path}");
+            assert!(factor(path, &plain) < 1.0, "{path}");
+            assert!((factor(path, &asking) - 1.0).abs() < 1e-6, "{path}");
         }
         for path in ["src/header.rs", "latest/contest.go", "src/attest.c"] {
-            assert!((of(path, &plain) - 1.0).abs() < 1e-6, "{path}");
+            assert!((factor(path, &plain) - 1.0).abs() < 1e-6, "{path}");
         }
+    }
+
+    #[test]
+    fn chunks_of_the_named_repository_keep_their_score() {
+        let [named, half, other] = [1, 2, 3].map(|id| RootId(Uuid::from_u128(id)));
+        let share = |root, intent: &QueryIntent| compute_root_name_factor(root, intent, 0.3);
+        let mut intent = QueryIntent::parse("how does the plug parse headers");
+        assert!((share(other, &intent) - 1.0).abs() < 1e-6);
+        intent.roots = [(named, 1.0), (half, 0.5)].into();
+        assert!((share(named, &intent) - 1.0).abs() < 1e-6);
+        assert!(share(other, &intent) < share(half, &intent));
+        assert!(share(half, &intent) < 1.0 && 0.5 < share(other, &intent));
     }
 }

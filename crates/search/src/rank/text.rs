@@ -1,15 +1,18 @@
-//! Scores the share of the query's words that a chunk contains.
+//! Scores the words, literals and named file of a query that a chunk contains.
 //!
-//! Comments and messages may have these words in another order, with some more or fewer, or with
+//! Comments and messages may have the words in another order, with some more or fewer, or with
 //! similar words.
 
 use std::cmp::Reverse;
 
 use aho_corasick::AhoCorasick;
-use codeinfo_core::inverse_document_frequency;
+use codeinfo_core::{ChunkRecord, inverse_document_frequency};
 use codeinfo_lang::words::stem_word;
 
-use super::super::{candidate::SearchCandidate, intent::QueryIntent};
+use super::super::{
+    candidate::SearchCandidate,
+    intent::{QueryIntent, QueryLiteral},
+};
 
 /// Minimum bytes of a stem; shorter ones occur in other words by chance.
 const MIN_STEM_BYTES: usize = 3;
@@ -106,12 +109,38 @@ fn find_stem(word: &str) -> Option<&str> {
     str::from_utf8(stem_word(word.as_bytes())).ok()
 }
 
+/// Returns the score of the literals that the chunk contains, 0…1: of the whole query, or of its
+/// quoted parts.
+pub(super) fn score_literals(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
+    let held = |literal: &QueryLiteral| {
+        if record.text.contains(&literal.text) { literal.weight } else { 0.0 }
+    };
+    let whole = intent.literals.whole.as_ref().map_or(0.0, held);
+    let quoted = &intent.literals.quoted;
+    #[expect(clippy::cast_precision_loss, reason = "a query quotes few parts")]
+    let number = quoted.len().max(1) as f32;
+    whole.max(quoted.iter().map(held).sum::<f32>() / number)
+}
+
+/// Score of a chunk in the named file without the named line; the chunk with it has 1.
+const OTHER_LINES: f32 = 0.5;
+
+/// Returns 1 if the query names the file of the chunk and, if it has a line, that line.
+pub(super) fn score_named_path(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
+    let matching = intent.paths.iter().filter(|named| named.matches_path(&record.path));
+    let shares = matching.map(|named| match named.line {
+        Some(line) if !(record.start_line..=record.end_line).contains(&line) => OTHER_LINES,
+        _ => 1.0,
+    });
+    shares.fold(0.0, f32::max)
+}
+
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
-    use super::{super::super::fixture::record, *};
-    use codeinfo_core::ScoreParts;
+    use super::{
+        super::super::fixture::{candidate, record},
+        *,
+    };
     use codeinfo_embed::SimilarWord;
 
     fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
@@ -122,20 +151,13 @@ mod tests {
         let candidates: Vec<SearchCandidate> = texts
             .iter()
             .zip(0_u128..)
-            .map(|(text, id)| SearchCandidate {
-                id: Uuid::from_u128(id),
-                record: record("src/net.rs", Some("Client::open"), text),
-                score: 0.5,
-                parts: ScoreParts::default(),
-                also: Vec::new(),
-                copies: Vec::new(),
-            })
+            .map(|(text, id)| candidate(id, record("src/net.rs", Some("Client::open"), text), 0.5))
             .collect();
         score_coverage(&candidates, intent)
     }
 
     #[test]
-    fn all_words_in_any_form_and_place_are_the_whole_query() {
+    fn words_match_in_any_form_and_order() {
         let shares = shares_of("retrying when the CLIENT closes", &["// Closed: tries a Retry."]);
         assert_eq!(shares, [1.0]);
     }
@@ -156,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_near_meaning_counts_as_far_as_it_is_near() {
+    fn a_similar_word_counts_by_its_similarity() {
         let near = |word: &str| match word {
             "password" => vec![
                 SimilarWord { word: "credentials", share: 0.5 },
@@ -176,22 +198,61 @@ mod tests {
     }
 
     #[test]
-    fn names_mean_themselves() {
+    fn names_have_no_similar_words() {
         let near = |_: &str| vec![SimilarWord { word: "credentials", share: 0.5 }];
         let intent = QueryIntent::parse("check_password").with_near(near);
         assert!(intent.near.is_empty());
     }
 
     #[test]
-    fn of_a_pasted_text_the_longest_words_are_looked_for() {
+    fn only_the_longest_words_of_pasted_text_count() {
         let words = ('a'..='h').flat_map(|a| ('a'..='h').map(move |b| format!("longword{a}{b}")));
         let long: String = words.collect::<Vec<String>>().join(" ");
         assert_eq!(shares_of(&format!("{long} tiny word"), &[&long, "tiny word"])[..], [1.0, 0.0]);
     }
 
     #[test]
-    fn without_telling_words_nothing_is_held() {
+    fn stop_words_and_short_words_do_not_count() {
         assert_eq!(shares_of("how is it", &["how is it"]), [0.0]);
         assert_eq!(shares_of("io db", &["io db"]), [0.0]);
+    }
+
+    #[test]
+    fn the_whole_query_scores_higher_than_its_quotes() {
+        let chunk = record("a", None, "if (retries != 0) { log(\"gave up after %d\"); }");
+        let share = |query: &str| score_literals(&chunk, &QueryIntent::parse(query));
+        for (query, wanted) in [("retries != 0", 1.0), ("gave up after", 0.3)] {
+            assert!((share(query) - wanted).abs() < 1e-6, "{query}");
+        }
+        for query in ["gave up", "retries", "retries == 0"] {
+            assert!(share(query) <= 0.0, "{query}");
+        }
+        let whole = share("log(\"gave up after %d\");");
+        let in_sentence = share("where is \"gave up after\" logged");
+        let in_code = share("log(\"gave up after %d\", now);");
+        let half = share("log(\"gave up after %d\", \"of it\");");
+        assert!(whole > in_sentence && in_sentence > in_code && in_code > half && half > 0.0);
+    }
+
+    #[test]
+    fn a_file_matches_by_the_end_of_its_path_and_a_chunk_by_its_line() {
+        let chunk =
+            ChunkRecord { start_line: 90, end_line: 99, ..record("src/net/upload.py", None, "") };
+        for (query, wanted) in [
+            ("upload.py", 1.0),
+            ("what does net/Upload.py do?", 1.0),
+            ("./src/net/upload.py", 1.0),
+            ("/repos/demo/src/net/upload.py:96", 1.0),
+            ("see upload.py:96:3.", 1.0),
+            ("src/net/upload.py#L96", 1.0),
+            ("upload.py:9", OTHER_LINES),
+            ("load.py", 0.0),
+            ("lib/net/upload.py", 0.0),
+            ("upload", 0.0),
+            ("upload::py", 0.0),
+        ] {
+            let found = score_named_path(&chunk, &QueryIntent::parse(query));
+            assert!((found - wanted).abs() < 1e-6, "{query}: {found}");
+        }
     }
 }

@@ -104,28 +104,20 @@ fn is_weak(words: &[String], absent_words: &[String], has: impl Fn(&str) -> bool
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::{
-        super::{fixture::record, intent::QueryIntent},
+        super::{
+            fixture::{candidate, record},
+            intent::QueryIntent,
+        },
         *,
     };
-    use codeinfo_core::ScoreParts;
-
     fn hints(question: &str, text: &str) -> bool {
-        let found = SearchCandidate {
-            id: Uuid::nil(),
-            record: record("a.py", None, text),
-            score: 0.5,
-            parts: ScoreParts::default(),
-            also: Vec::new(),
-            copies: Vec::new(),
-        };
+        let found = candidate(0, record("a.py", None, text), 0.5);
         find_hint(question, &QueryIntent::parse(question).names, &[found], &[]).is_some()
     }
 
     #[test]
-    fn a_question_in_another_language_that_found_none_of_its_words_is_told_so() {
+    fn a_foreign_question_without_matching_words_gets_the_hint() {
         let code = "def retry_login(user):\n    # Tries again.\n";
         for question in [
             "где повторяется вход пользователя",
@@ -146,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_or_is_english_is_not() {
+    fn a_matching_or_english_question_gets_no_hint() {
         for (question, text) in [
             ("где повторяется вход пользователя", "# повтор входа\n"),
             ("购物车总价在哪里计算", "// 计算购物车总价\n"),
