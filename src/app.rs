@@ -265,7 +265,7 @@ fn start_index_upkeep(config: &Config, on_mismatch: OnMismatch, ingest: &Ingest)
         drop(ingest.repair_damaged_roots());
     }
     if config.watch {
-        ingest.keep_current();
+        ingest.watch_roots();
     }
 }
 

@@ -164,9 +164,9 @@ pub(super) fn build_services(
         .with_turn_metrics(metrics.turns.clone())
         .with_toolkits(gateway.clone());
     let ingest = Ingest::new(store.clone(), Arc::clone(embedder), config.ingest, work.clone())
-        .shown_as(config.path_map.clone())
+        .with_path_map(config.path_map.clone())
         .with_private_places(private_places(config))
-        .choosing_in(config.page.folder_roots.clone())
+        .with_folder_choices(config.page.folder_roots.clone())
         .with_joining_worktrees(config.relays.auto_index);
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
     Ok(ApiServices {

@@ -414,7 +414,7 @@ async fn a_root_keeps_its_secrets_in_step_with_its_folder() {
     assert_eq!(bench.root().await.private_files.unwrap(), [".env", "c.txt"]);
 
     // By parts, as the watcher asks for them.
-    bench.ingest.keep_current();
+    bench.ingest.watch_roots();
     let until = async |expected: &[&str]| {
         let wait = async {
             while bench.root().await.private_files.unwrap_or_default() != expected {
@@ -474,7 +474,7 @@ async fn a_watched_repository_with_a_hostile_ignore_file_stays_current() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n")]);
     assert_eq!(bench.ingest(&repo).await.state, RunState::Completed);
-    bench.ingest.keep_current();
+    bench.ingest.watch_roots();
     pipe(&repo.at(".gitignore"));
     link(&repo.at(".ignore"));
     repo.write("b.rs", "fn b() {}\n");

@@ -184,7 +184,7 @@ async fn a_branch_that_moves_is_followed_by_a_run_and_by_the_watcher() {
     assert_eq!((status.state, status.counts.embedded), (RunState::Completed, 1));
     assert_eq!(text(&bench, "app@next/src/retry.rs").await, NEW);
 
-    bench.ingest.keep_current();
+    bench.ingest.watch_roots();
     let id = root(&bench, "app@next").await.id;
     // The first move may be found when the watcher begins, the later ones only as they happen.
     for (to, call) in [("v1", "repeat"), ("main", "back_off"), ("v1", "repeat")] {

@@ -190,9 +190,9 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("crates/toolkits/src/launch.rs", "a folder for its owner"),
     ("crates/worktree/src/git/packed.rs", "numbers of files, or when they were changed"),
     ("crates/ingest/src/watch/events.rs", "whole trees are watched at once, except on Linux"),
-    ("crates/ingest/src/path_form.rs", "paths of Windows are explained elsewhere"),
+    ("crates/ingest/src/names.rs", "paths of Windows are explained on other systems"),
     (
-        "crates/ingest/src/watch/folders.rs",
+        "crates/ingest/src/watch/watched_root.rs",
         "numbers of folders, or when they were made; cheap whole trees",
     ),
     ("src/install/places.rs", "which system this is"),

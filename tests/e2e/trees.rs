@@ -279,7 +279,7 @@ async fn the_watcher_follows_a_switch_and_embeds_what_is_new() {
     main.write("print.rs", &PRINT.replace("number", "amount"));
     commit_all(&main.0, "Change");
     git(&main.0, &["switch", "--quiet", "main"]);
-    bench.ingest.keep_current();
+    bench.ingest.watch_roots();
     let id = root(&bench, &main).await.id;
     for (branch, word, expected) in
         [("topic", "amount", 1), ("main", "number", 0), ("topic", "amount", 0)]

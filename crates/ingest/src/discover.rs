@@ -5,31 +5,37 @@
 //! even if a repository around it ignores it, and the result must not depend on the location. Links
 //! are excluded: their targets are found inside the root, or do not belong to it.
 
-mod attributes;
+mod folder_rules;
 pub mod ignored;
-mod search;
+mod secret_search;
 mod walk;
-mod way;
+mod walk_entry;
+
+pub(super) use walk::{WalkMode, walk_root};
+pub(super) use walk_entry::WalkContext;
 
 use std::{
     cell::RefCell,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     io,
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::{OmittedPaths, Root};
+use codeinfo_core::{OmissionRule, OmittedGroup, OmittedPaths, Root};
 use codeinfo_worktree::{
     beneath::{self, RootDir},
-    private_places::ResolvedPlaces,
+    git::GitRepository,
+    private_places::{PrivatePlaces, ResolvedPlaces},
 };
 use tokio_util::sync::CancellationToken;
 
 use self::ignored::{IgnoreRules, IgnoreVerdict};
-use super::{error::IngestError, pulse::IoHeartbeat, skip::SkippedPath};
-
-pub(super) use walk::WalkMode;
-pub(super) use way::WalkContext;
+use super::{
+    error::IngestError,
+    inspect::{self, FileVerdict},
+    io_watchdog::IoHeartbeat,
+    skip::{SkipReason, SkippedPath},
+};
 
 /// A file that may be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +47,7 @@ pub struct DiscoveredFile {
     /// Modification time, nanoseconds since the Unix epoch.
     pub modified_ns: u64,
     /// True if the file is indexed even when it is generated or minified.
-    pub is_asked_for: bool,
+    pub is_requested: bool,
 }
 
 /// Result of a walk.
@@ -70,12 +76,10 @@ pub fn discover_files(
 ) -> Result<WalkResult, IngestError> {
     let pulse = IoHeartbeat::default();
     let private = ResolvedPlaces::default();
-    let way = WalkContext { place: root, scope: None, private: &private, cancel, pulse: &pulse };
-    walk_root(
-        &open_folder(root)?,
-        way,
-        WalkMode::Files { max_bytes: max_file_bytes, keeps_all_paths: false },
-    )
+    let context =
+        WalkContext { root_path: root, scope: None, private: &private, cancel, pulse: &pulse };
+    let mode = WalkMode::Files { max_bytes: max_file_bytes, keeps_all_paths: false };
+    walk_root(&open_folder(root)?, context, mode)
 }
 
 /// Opens the folder of a root for walking and reading.
@@ -104,15 +108,6 @@ fn map_open_error(root: &Path, error: io::Error) -> IngestError {
         }
         _ => IngestError::Open { path, source: error },
     }
-}
-
-/// Walks an opened root, or its part in scope.
-pub(super) fn walk_root(
-    root: &RootDir,
-    way: WalkContext<'_>,
-    wanted: WalkMode,
-) -> Result<WalkResult, IngestError> {
-    walk::walk_in_scope(root, way, wanted)
 }
 
 /// Ignore files of a root for paths that may no longer exist. Each file is read once.
@@ -167,7 +162,7 @@ impl IgnoreFiles {
 
 /// Returns true for names of files that define which files are excluded.
 pub(super) fn is_ignore_file(name: &str) -> bool {
-    ignored::NAMES.contains(&name) || name == attributes::NAME
+    ignored::NAMES.contains(&name) || name == folder_rules::ATTRIBUTES_FILE
 }
 
 /// Returns the path below the root, separated by `/`, if it is UTF-8.
@@ -175,4 +170,115 @@ pub fn relative_path(root: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/"))
+}
+
+/// Files of a folder that are not indexed, and why.
+#[derive(Debug)]
+pub struct FolderExplanation {
+    /// True if the files are those that git tracks. Otherwise they are the files on disk, and an
+    /// excluded folder counts as one file.
+    pub is_tracked: bool,
+    /// Number of examined files.
+    pub total: usize,
+    /// Excluded paths below the folder by rule, each with the number of files it represents.
+    ///
+    /// An excluded folder ends with `/`. On disk its files are not counted, so it represents one.
+    pub omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>>,
+}
+
+impl FolderExplanation {
+    /// Returns the number of excluded files.
+    pub fn count_omitted(&self) -> usize {
+        self.omitted.values().flat_map(BTreeMap::values).sum()
+    }
+}
+
+/// Finds the files in `root`, a canonical path, that are not indexed. Blocks on the file system.
+pub fn explain_folder(
+    root: &Path,
+    max_file_bytes: u64,
+    private: &PrivatePlaces,
+) -> Result<FolderExplanation, IngestError> {
+    let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
+    let resolved = private.resolve();
+    let context = WalkContext {
+        root_path: root,
+        scope: None,
+        private: &resolved,
+        cancel: &cancel,
+        pulse: &pulse,
+    };
+    let folder = open_folder(root)?;
+    let mode = WalkMode::Files { max_bytes: max_file_bytes, keeps_all_paths: true };
+    let mut discovered = walk_root(&folder, context, mode)?;
+    let mut omitted = std::mem::take(&mut discovered.omitted);
+    for skipped in &discovered.skipped {
+        if let Some(rule) = skipped.reason.omission_rule() {
+            omitted.add_file(rule, &skipped.path);
+        }
+    }
+    let mut indexed = BTreeSet::new();
+    for file in discovered.files {
+        match find_content_rule(&folder, &file, max_file_bytes) {
+            Some(rule) => omitted.add_file(rule, &file.path),
+            None => drop(indexed.insert(file.path)),
+        }
+    }
+    let tracked = GitRepository::open(root).ok().flatten().and_then(|git| {
+        let mut tracked = Vec::new();
+        git.each_tracked(|path| tracked.push(path.to_owned())).ok()?;
+        Some(tracked)
+    });
+    Ok(match tracked {
+        Some(tracked) => explain_tracked(root, tracked, &indexed, &omitted),
+        None => explain_discovered(indexed.len(), &omitted),
+    })
+}
+
+fn explain_tracked(
+    root: &Path,
+    mut tracked: Vec<String>,
+    indexed: &BTreeSet<String>,
+    found: &OmittedPaths,
+) -> FolderExplanation {
+    tracked.dedup();
+    let total = tracked.len();
+    let mut omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>> = BTreeMap::new();
+    for path in tracked.iter().filter(|path| !indexed.contains(*path)) {
+        // Ignore files are read but not indexed, and no rule names them.
+        let (rule, known) = found.find_omission(path).unwrap_or((OmissionRule::Hidden, path));
+        if root.join(path).symlink_metadata().is_ok() {
+            *omitted.entry(rule).or_default().entry(known.to_owned()).or_default() += 1;
+        }
+    }
+    FolderExplanation { is_tracked: true, total, omitted }
+}
+
+fn explain_discovered(indexed: usize, found: &OmittedPaths) -> FolderExplanation {
+    let paths = |(rule, group): (OmissionRule, &OmittedGroup)| {
+        (rule, group.paths.iter().map(|path| (path.clone(), 1)).collect())
+    };
+    let omitted = found.groups().map(paths).collect();
+    let explanation = FolderExplanation { is_tracked: false, total: indexed, omitted };
+    FolderExplanation { total: indexed + explanation.count_omitted(), ..explanation }
+}
+
+/// Returns the rule that excludes a file because of its content.
+fn find_content_rule(
+    folder: &RootDir,
+    file: &DiscoveredFile,
+    max_bytes: u64,
+) -> Option<OmissionRule> {
+    let read = folder.open_file(Path::new(&file.path));
+    let content = read.and_then(|(opened, _)| beneath::read_to_limit(opened, max_bytes + 1, || ()));
+    let content = match content {
+        Ok(content) if content.len() as u64 <= max_bytes => content,
+        Ok(_) => return Some(OmissionRule::TooLarge),
+        Err(error) => return SkipReason::from_io_error(&error).omission_rule(),
+    };
+    match inspect::inspect_content(&file.path, &content, file.is_requested) {
+        FileVerdict::Text { .. } => None,
+        FileVerdict::LeftOut(rule) => Some(rule),
+        FileVerdict::Skipped(reason) => reason.omission_rule(),
+    }
 }

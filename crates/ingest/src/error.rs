@@ -80,7 +80,7 @@ pub enum IngestError {
     FolderNotFound(PathBuf),
     /// The root belongs to another host.
     #[error("`{0}` is on {1}; run this there, or `codeinfo remove {0}` to forget it")]
-    Elsewhere(String, String),
+    OnOtherHost(String, String),
     /// No root has that name, id or path.
     #[error("no indexed repository is called `{0}`")]
     RootNotFound(String),
@@ -177,7 +177,7 @@ impl IngestError {
             | Self::ShownTwice { .. }
             | Self::PathTaken { .. }
             | Self::Name(_)
-            | Self::Elsewhere(..)
+            | Self::OnOtherHost(..)
             | Self::TooManyFiles { .. } => ErrorCode::ValidationFailed,
             Self::ChooserOff | Self::FolderOutside | Self::Confined => ErrorCode::Forbidden,
             Self::FolderNotFound(_) => ErrorCode::FolderNotFound,

@@ -7,36 +7,41 @@
 //! One worker takes all runs in order. A second one takes the watcher's runs of other repositories,
 //! and a third one takes any of their runs once the first has worked for long.
 
-mod about;
-mod adds;
+mod client_tree;
 pub mod discover;
 mod error;
-mod explain;
-mod folders;
+mod folder_choice;
 mod inspect;
-mod mend;
+mod io_watchdog;
 mod names;
-mod past;
-mod path_form;
 mod pipeline;
 pub mod plan;
-mod pulse;
 mod repository;
-mod revision;
 mod root;
+mod root_details;
 mod runs;
-mod scope;
-mod settings;
 mod skip;
-mod standing;
 mod status;
 mod watch;
 mod worker;
+
+pub use client_tree::ClientTree;
+pub use discover::{FolderExplanation, explain_folder};
+pub use error::IngestError;
+pub use folder_choice::{FolderChoice, FolderChoices};
+pub use names::explain_form;
+pub use plan::PathScope;
+pub use root::{IngestRequest, RootStatus, can_be_indexed};
+pub use root_details::{LanguageCount, RootDetails, TreeAdditions};
+pub use skip::{MissingFiles, SkipReason, SkippedPath};
+pub use status::{PastRun, RunCounts, RunState, RunStatus};
+pub use watch::WatchStatus;
 
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use codeinfo_core::{LastRun, PathMap, Root, RunId, task::Tasks, telemetry::FailureLog};
@@ -49,37 +54,34 @@ use tokio::{
 };
 
 use self::{
-    about::LanguageCache,
-    adds::AdditionsCache,
-    folders::FolderChooser,
+    folder_choice::FolderChooser,
+    io_watchdog::IoWatchdog,
     pipeline::{IndexedFolders, IngestJob, RunDependencies, RunOrigin},
     plan::RunMode,
-    pulse::IoWatchdog,
     repository::OwnerLocks,
+    root_details::{AdditionsCache, LanguageCache},
     runs::{RunLimits, RunTable, WorkerLane},
     watch::WatchFaults,
 };
 
-pub use about::{LanguageCount, RootDetails};
-pub use adds::TreeAdditions;
-pub use error::IngestError;
-pub use explain::{FolderExplanation, explain_folder};
-pub use folders::{FolderChoice, FolderChoices};
-pub use past::PastRun;
-pub use path_form::explain_form;
-pub use root::{IngestRequest, RootStatus, can_be_indexed};
-pub use scope::PathScope;
-pub use settings::IngestSettings;
-pub use skip::{MissingFiles, SkipReason, SkippedPath};
-pub use standing::ClientTree;
-pub use status::{RunCounts, RunState, RunStatus};
-pub use watch::WatchStatus;
+/// Limits of indexing.
+#[derive(Debug, Clone, Copy)]
+pub struct IngestSettings {
+    /// Maximum bytes of a file; larger files are skipped and counted.
+    pub max_file_bytes: u64,
+    /// Maximum number of waiting runs.
+    pub max_queued_runs: usize,
+    /// Maximum number of finished runs with a status.
+    pub max_finished_runs: usize,
+    /// Time after which a run no longer delays runs of other repositories.
+    pub run_patience: Duration,
+}
 
 /// Starts and follows runs. Clones share the queue.
 #[derive(Clone)]
 pub struct Ingest {
     shared: Arc<IngestState>,
-    paths: PathMap,
+    path_map: PathMap,
     chooser: FolderChooser,
     /// Indexes a worktree of an indexed repository when a client works in it.
     joins: bool,
@@ -93,10 +95,8 @@ struct IngestState {
     queued: Notify,
     /// Wakes the task that restarts runs that lost the store.
     lost: Notify,
-    /// Faults of the watcher.
     watches: WatchFaults,
-    /// Languages of roots, cached.
-    counted: LanguageCache,
+    languages: LanguageCache,
     /// Files that trees add to other trees, cached.
     additions: AdditionsCache,
 }
@@ -128,13 +128,13 @@ impl Ingest {
     pub fn new(
         store: Store,
         embedder: Arc<dyn Embedder>,
-        limits: IngestSettings,
+        settings: IngestSettings,
         tasks: Tasks,
     ) -> Self {
-        let bounds = RunLimits {
-            queued: limits.max_queued_runs,
-            finished: limits.max_finished_runs,
-            patience: limits.run_patience,
+        let run_limits = RunLimits {
+            queued: settings.max_queued_runs,
+            finished: settings.max_finished_runs,
+            patience: settings.run_patience,
         };
         let folders = IndexedFolders::default();
         let watchdog = IoWatchdog::new(tasks.clone());
@@ -145,7 +145,7 @@ impl Ingest {
         let deps = RunDependencies {
             store,
             embedder,
-            max_file_bytes: limits.max_file_bytes,
+            max_file_bytes: settings.max_file_bytes,
             private: Arc::default(),
             folders,
             turns,
@@ -154,22 +154,22 @@ impl Ingest {
             tasks,
             failures,
         };
-        let runs = Mutex::new(RunTable::new(bounds));
-        let (watches, counted, additions) = Default::default();
+        let runs = Mutex::new(RunTable::new(run_limits));
+        let (watches, languages, additions) = Default::default();
         let (queued, lost) = Default::default();
         let shared =
-            Arc::new(IngestState { deps, runs, queued, lost, watches, counted, additions });
-        shared.deps.tasks.spawn(mend::resume_lost_runs(Arc::clone(&shared)));
+            Arc::new(IngestState { deps, runs, queued, lost, watches, languages, additions });
+        shared.deps.tasks.spawn(worker::resume_lost_runs(Arc::clone(&shared)));
         for lane in WorkerLane::ALL {
             shared.deps.tasks.spawn(worker::run_worker(Arc::clone(&shared), lane));
         }
-        Self { shared, paths: PathMap::default(), chooser, joins: false }
+        Self { shared, path_map: PathMap::default(), chooser, joins: false }
     }
 
-    /// Converts the paths that clients see with `paths`.
+    /// Converts the paths that clients see with `path_map`.
     #[must_use]
-    pub fn shown_as(self, paths: PathMap) -> Self {
-        Self { paths, ..self }
+    pub fn with_path_map(self, path_map: PathMap) -> Self {
+        Self { path_map, ..self }
     }
 
     /// Excludes the `private` places, which hold the index, keys and conversations, from indexing.
@@ -188,7 +188,7 @@ impl Ingest {
 
     /// Lets clients choose from folders below `allowed`.
     #[must_use]
-    pub fn choosing_in(self, allowed: Vec<PathBuf>) -> Self {
+    pub fn with_folder_choices(self, allowed: Vec<PathBuf>) -> Self {
         let chooser = FolderChooser::new(allowed, self.shared.deps.tasks.clone());
         Self { chooser, ..self }
     }
@@ -202,17 +202,17 @@ impl Ingest {
     /// works.
     pub async fn start_run(&self, request: IngestRequest) -> Result<RunId, IngestError> {
         let deps = &self.shared.deps;
-        let placed = root::resolve_request_path(deps, request.path.clone()).await;
+        let resolved = root::resolve_request_path(deps, request.path.clone()).await;
         if request.is_confined {
-            let folder = match &placed {
-                Ok((path, revision)) => revision.as_ref().map_or(path, |one| &one.folder),
+            let folder = match &resolved {
+                Ok((path, revision)) => revision.as_ref().map_or(path, |revision| &revision.folder),
                 // A confined client must not learn which paths exist.
                 Err(_) => &request.path,
             };
             self.refuse_outside(folder).await?;
         }
-        let (path, revision) = placed?;
-        let settled = self.shared.lock_runs().settled_roots();
+        let (path, revision) = resolved?;
+        let ended = self.shared.lock_runs().ended_roots();
         let roots = deps.store.roots().await?;
         let host = deps.store.host();
         let (lookups, stopping) = (&deps.lookups, deps.tasks.stop_token());
@@ -221,12 +221,12 @@ impl Ingest {
             repository::load_tree_facts(lookups, stopping, host.clone(), &path, commit, &roots)
                 .await?;
         let id = root::find_known_id(&roots, &path, revision.is_some())
-            .unwrap_or_else(|| revision::root_id(host.as_ref(), &path, revision.as_ref()));
-        root::refuse_taken_path(id, &path, &roots, &self.paths)?;
+            .unwrap_or_else(|| repository::root_id(host.as_ref(), &path, revision.as_ref()));
+        root::refuse_taken_path(id, &path, &roots, &self.path_map)?;
         let fresh =
             Root { id, revision, model_id: deps.embedder.model().id(), ..Root::from_folder(path) };
         let mut runs = self.shared.lock_runs();
-        runs.forget_names(&settled);
+        runs.forget_names(&ended);
         let root = root::build_requested_root(request, fresh, host.as_ref(), &roots, &runs)?;
         self.shared.admit_job(&mut runs, build_user_job(facts.apply_to(root), RunMode::Changes))
     }
@@ -247,7 +247,7 @@ impl Ingest {
         let root = self.find_root(root).await?;
         match &root.host {
             Some(host) if host.is_unknown() => return self.adopt_root(root).await,
-            Some(host) => return Err(IngestError::Elsewhere(root.name, host.name.clone())),
+            Some(host) => return Err(IngestError::OnOtherHost(root.name, host.name.clone())),
             None => {}
         }
         if let Some(folder) = root.local_folder() {
@@ -266,7 +266,7 @@ impl Ingest {
         let (path, revision) =
             root::resolve_request_path(&self.shared.deps, root.path.clone()).await?;
         let id =
-            revision::root_id(self.shared.deps.store.host().as_ref(), &path, revision.as_ref());
+            repository::root_id(self.shared.deps.store.host().as_ref(), &path, revision.as_ref());
         let (name, description) = (Some(root.name.clone()), root.description.clone());
         let former = (root.id != id).then(|| root.id.to_string());
         // The new root takes the name of the old one. It is written first, so that a kill in
@@ -284,13 +284,13 @@ impl Ingest {
     ///
     /// Must be called once, on a runtime.
     pub fn repair_damaged_roots(&self) -> JoinHandle<()> {
-        self.shared.deps.tasks.spawn_handle(mend::run_repairs(self.clone()))
+        self.shared.deps.tasks.spawn_handle(worker::run_repairs(self.clone()))
     }
 
     /// Starts to watch all roots and to index their changes, until the tasks stop.
     ///
     /// Must be called once, on a runtime.
-    pub fn keep_current(&self) {
+    pub fn watch_roots(&self) {
         self.shared.watches.start_watching();
         self.shared.deps.tasks.spawn(watch::watch_roots(Arc::clone(&self.shared)));
     }
@@ -351,13 +351,13 @@ impl Ingest {
     /// Returns every root, ordered by name, including roots whose first run waits.
     pub async fn list_roots(&self) -> Result<Vec<RootStatus>, IngestError> {
         let known = self.shared.deps.store.roots().await?;
-        let mut elsewhere = HashSet::new();
+        let mut leased = HashSet::new();
         for root in known.iter().filter(|root| root::is_interrupted(root)) {
             if self.shared.deps.store.is_leased(root.chunk_owner()).await? {
-                elsewhere.insert(root.id);
+                leased.insert(root.id);
             }
         }
-        Ok(root::collect_statuses(known, &elsewhere, &self.shared.lock_runs()))
+        Ok(root::collect_statuses(known, &leased, &self.shared.lock_runs()))
     }
 
     /// Finds a root by name, id or path: first in the store, then among roots whose first run
@@ -365,7 +365,7 @@ impl Ingest {
     async fn find_root(&self, reference: &str) -> Result<Root, IngestError> {
         let mut roots = self.shared.deps.store.roots().await?;
         roots.extend(self.shared.lock_runs().active_roots().map(|(root, ..)| root.clone()));
-        let found = self.paths.find_root(&roots, reference).cloned();
+        let found = self.path_map.find_root(&roots, reference).cloned();
         found.ok_or_else(|| IngestError::unknown_root(reference))
     }
 }

@@ -8,15 +8,11 @@
 //! fails, because waiting longer would delay all other runs of this process.
 
 mod batch;
-mod elsewhere;
-mod folders;
 mod index_state;
 mod private;
 mod read;
 mod readers;
-mod repair;
 mod scan;
-mod write;
 
 use std::{
     collections::BTreeSet,
@@ -34,20 +30,20 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+pub(super) use self::scan::{IndexedFolders, has_changes};
 use self::{
-    elsewhere::OtherTreeVersions, index_state::IndexState, readers::ReadJob,
-    write::EmbeddedFileBatch,
+    batch::EmbeddedFileBatch,
+    index_state::IndexState,
+    readers::{OtherTreeVersions, ReadJob},
 };
-pub(super) use self::{folders::IndexedFolders, scan::has_changes};
 use super::{
     discover::{DiscoveredFile, WalkResult},
     error::IngestError,
-    plan::{self, FileRecords, RunMode, RunPlan},
-    pulse::IoWatchdog,
+    io_watchdog::IoWatchdog,
+    plan::{self, FileRecords, PathScope, RunMode, RunPlan},
     repository::{self, OwnerLocks},
-    scope::PathScope,
     skip::MissingFiles,
-    status::{RunFindings as AtEnd, RunProgress, RunState},
+    status::{RunFindings, RunProgress, RunState},
 };
 
 /// Maximum number of read files that wait for the embedder.
@@ -99,7 +95,6 @@ pub(super) struct IngestJob {
     pub(super) origin: RunOrigin,
 }
 
-/// Origin of the request for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunOrigin {
     /// Requested by a client.
@@ -112,7 +107,6 @@ pub(super) enum RunOrigin {
 #[derive(Clone)]
 struct RunTarget {
     root: RootId,
-    /// Owner of the chunks.
     owner: RootId,
     store: Store,
     embedder: Arc<dyn Embedder>,
@@ -223,9 +217,9 @@ async fn run_leased(
         // Another process may own the root now.
         return ended;
     }
-    let noted = run.note_end(before, &ended).await;
+    let recorded = run.record_end(before, &ended).await;
     let state = ended?;
-    noted?;
+    recorded?;
     Ok(state)
 }
 
@@ -267,20 +261,20 @@ impl Run<'_> {
             .filter(|_| listed.is_some());
         let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
             let seen = scan::scan_part(deps, &self.root, &scope, &self.cancel).await?;
-            self.index_state = IndexState::of_part(seen.records, before.counts);
-            self.take_up_secrets(Some(before), Some(&scope), &seen.discovered);
+            self.index_state = IndexState::for_part(seen.records, before.counts);
+            self.merge_secrets(Some(before), Some(&scope), &seen.discovered);
             self.part = Some(scope);
             (seen.folder, seen.discovered)
         } else {
             let (folder, discovered) =
                 scan::walk_root(deps, &self.root, None, &self.cancel).await?;
-            self.take_up_secrets(before, None, &discovered);
+            self.merge_secrets(before, None, &discovered);
             let mut records = scan::load_records(deps, self.root.id).await?;
             let mut has_repaired = false;
             if before.is_some_and(|root| !root.last_run.is_completed()) {
                 self.mark_as_changing().await?;
                 has_repaired =
-                    repair::repair_index(&self.target, &mut records, &self.cancel).await?;
+                    index_state::repair_index(&self.target, &mut records, &self.cancel).await?;
             }
             deps.folders.record_all_files(self.root.id, records.keys());
             self.index_state = IndexState::new(records, has_repaired);
@@ -291,10 +285,10 @@ impl Run<'_> {
         self.private.extend(discovered.doubtful.iter().filter(is_unknown).cloned());
         if listed.is_none_or(|listed| self.private_files() != listed) {
             // The secrets must be recorded before a question can find these files.
-            self.begin_again().await?;
+            self.write_interrupted_root().await?;
         }
         let plan = self.build_plan(discovered, mode);
-        self.carry_out(deps, folder, plan, mode).await?;
+        self.execute_plan(deps, folder, plan, mode).await?;
         self.target.store.flush().await?;
         let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
         let has_changed = is_first || mode == RunMode::Everything || self.index_state.has_changed();
@@ -319,7 +313,7 @@ impl Run<'_> {
 
     /// Reads, embeds and writes the files of the plan, then deletes the ones that are gone, so that
     /// a moved file is always in the index.
-    async fn carry_out(
+    async fn execute_plan(
         &mut self,
         deps: &RunDependencies,
         folder: RootDir,
@@ -338,7 +332,7 @@ impl Run<'_> {
         }
         if !gone.is_empty() {
             self.mark_as_changing().await?;
-            write::remove_files(&self.target, &mut self.index_state, &gone).await?;
+            batch::remove_files(&self.target, &mut self.index_state, &gone).await?;
         }
         self.progress.add_done_files(0, 0, self.index_state.run_counts());
         Ok(())
@@ -354,29 +348,29 @@ impl Run<'_> {
         files: Vec<DiscoveredFile>,
         mode: RunMode,
     ) -> Result<Vec<String>, IngestError> {
-        let (read_to, read_from) = mpsc::channel(READ_AHEAD);
-        let (embedded_to, mut embedded_from) = mpsc::channel::<EmbeddedFileBatch>(WRITE_AHEAD);
+        let (result_sender, result_receiver) = mpsc::channel(READ_AHEAD);
+        let (batch_sender, mut batch_receiver) = mpsc::channel::<EmbeddedFileBatch>(WRITE_AHEAD);
         let hold = deps.watchdog.acquire_path(&self.root.path, &self.cancel).await?;
-        let elsewhere = match mode {
-            RunMode::Changes => elsewhere::load_other_versions(&self.target, &files).await?,
+        let other_versions = match mode {
+            RunMode::Changes => readers::load_other_versions(&self.target, &files).await?,
             RunMode::Everything => OtherTreeVersions::default(),
         };
-        let read_job = ReadJob::new(self, deps, folder, hold, files, elsewhere, mode);
-        let readers = read_job.start_readers(&deps.tasks, &read_to);
+        let read_job = ReadJob::new(self, deps, folder, hold, files, other_versions, mode);
+        let readers = read_job.start_readers(&deps.tasks, &result_sender);
         // The channel must close when the last reader ends.
-        drop(read_to);
+        drop(result_sender);
         let (target, cancel) = (self.target.clone(), self.cancel.clone());
-        let (place, pulses) = (self.root.path.clone(), readers.heartbeats());
-        let embedding = batch::embed_all(&target, read_from, embedded_to, &cancel);
+        let (root_path, pulses) = (self.root.path.clone(), readers.heartbeats());
+        let embedding = batch::embed_all(&target, result_receiver, batch_sender, &cancel);
         let mut gone = Vec::new();
         let writing = async {
-            while let Some(batch) = embedded_from.recv().await {
+            while let Some(batch) = batch_receiver.recv().await {
                 if self.cancel.is_cancelled() {
                     return Err(IngestError::Cancelled);
                 }
                 self.write_batch(batch, &mut gone).await?;
             }
-            drop(embedded_from);
+            drop(batch_receiver);
             Ok(())
         };
         let working = async {
@@ -387,7 +381,7 @@ impl Run<'_> {
         tokio::select! {
             ended = working => ended?,
             // Dropping the stages ends the wait for the readers.
-            error = deps.watchdog.wait_for_silence(&place, &pulses) => return Err(error),
+            error = deps.watchdog.wait_for_silence(&root_path, &pulses) => return Err(error),
         }
         Ok(gone)
     }
@@ -398,39 +392,38 @@ impl Run<'_> {
         gone: &mut Vec<String>,
     ) -> Result<(), IngestError> {
         self.lease.check()?;
-        if !batch.changed.is_empty() {
+        let files = &mut batch.files;
+        if !files.changed.is_empty() {
             self.mark_as_changing().await?;
         }
-        gone.extend(private::update_after_read(&mut self.private, &mut self.censored, &batch));
-        gone.extend_from_slice(&batch.gone);
-        for skipped in &batch.skipped {
+        gone.extend(private::update_after_read(&mut self.private, &mut self.censored, files));
+        gone.extend_from_slice(&files.gone);
+        for skipped in &files.skipped {
             // A file that is unreadable now may be readable next time, so its chunks remain.
-            if !skipped.reason.is_passing() && self.index_state.get(&skipped.path).is_some() {
+            if !skipped.reason.is_temporary() && self.index_state.get(&skipped.path).is_some() {
                 gone.push(skipped.path.clone());
             }
             self.index_state.skips.add(skipped.clone());
         }
-        self.index_state.fallbacks += batch.fallbacks;
-        self.index_state.redacted.add(batch.redacted);
-        self.index_state.lossy.extend(std::mem::take(&mut batch.lossy));
-        let (files, bytes) = (batch.files, batch.bytes);
-        let room = std::mem::take(&mut batch.rooms);
-        write::write_batch(&self.target, &mut self.index_state, batch).await?;
-        drop(room);
-        self.progress.add_done_files(files, bytes, self.index_state.run_counts());
+        self.index_state.fallbacks += files.fallbacks;
+        self.index_state.redacted.add(files.redacted);
+        self.index_state.lossy.extend(std::mem::take(&mut files.lossy));
+        let (count, bytes) = (files.count() as u64, files.bytes);
+        batch::write_batch(&self.target, &mut self.index_state, batch).await?;
+        self.progress.add_done_files(count, bytes, self.index_state.run_counts());
         Ok(())
     }
 
     /// Marks the root as changing before the first change of the run.
     async fn mark_as_changing(&mut self) -> Result<(), IngestError> {
         if !self.has_begun {
-            self.begin_again().await?;
+            self.write_interrupted_root().await?;
         }
         Ok(())
     }
 
     /// Marks the root as changing, with the secrets known now.
-    async fn begin_again(&mut self) -> Result<(), IngestError> {
+    async fn write_interrupted_root(&mut self) -> Result<(), IngestError> {
         self.has_begun = true;
         self.root.changed_at = Some(Timestamp::now());
         self.root.private_files = Some(self.private_files());
@@ -443,13 +436,13 @@ impl Run<'_> {
     }
 
     /// Writes the root as the run leaves it.
-    async fn note_end(
+    async fn record_end(
         &mut self,
         before: Option<Root>,
         ended: &Result<RunState, IngestError>,
     ) -> Result<(), IngestError> {
         let missing = MissingFiles::from_summary(&self.index_state.skips);
-        self.progress.record_findings(AtEnd { missing, part: self.part.clone() });
+        self.progress.record_findings(RunFindings { missing, part: self.part.clone() });
         let omitted = self.index_state.omitted_paths();
         if let Some(notes) = self.index_state.build_notes(ended.is_ok(), &omitted) {
             info!(root.name = %self.root.name, notes, "files not indexed as they are");
@@ -487,10 +480,11 @@ impl Run<'_> {
                 Root { last_run: error.to_last_run(), ..root }
             }
         };
-        let noting = self.target.store.put_root(Root { changed_at: self.root.changed_at, ..root });
+        let recording =
+            self.target.store.put_root(Root { changed_at: self.root.changed_at, ..root });
         if let Err(IngestError::Store(_)) = ended {
             // The store may be unavailable; the caller gets the error of the run itself.
-            match tokio::time::timeout(NOTE_TIMEOUT, noting).await {
+            match tokio::time::timeout(NOTE_TIMEOUT, recording).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     warn!(root.name = %self.root.name, %error, "failure not noted in the store");
@@ -499,7 +493,7 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        noting.await?;
+        recording.await?;
         Ok(self.target.store.flush().await?)
     }
 }

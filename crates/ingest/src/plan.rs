@@ -1,6 +1,10 @@
-//! Decides which files to read, which are gone and which are unchanged.
+//! Part of a root that a run covers, and the plan of the run: which files to read, which are gone
+//! and which are unchanged.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    ops::Bound,
+};
 
 use codeinfo_core::{FileRecord, hash};
 
@@ -34,32 +38,32 @@ pub struct RunPlan {
 /// A file of the same size and modification time is unchanged; a modification time of 0 is
 /// unreliable.
 ///
-/// Paths in `untouchable`, and below them, exist but could not be read; their stored records
+/// Paths in `unreadable`, and below them, exist but could not be read; their stored records
 /// remain.
 pub fn plan_run(
-    found: Vec<DiscoveredFile>,
+    files: Vec<DiscoveredFile>,
     known: &FileRecords,
-    untouchable: &[String],
+    unreadable: &[String],
     mode: RunMode,
 ) -> RunPlan {
     let mut plan = RunPlan::default();
-    let mut there: HashSet<&str> = HashSet::with_capacity(found.len());
-    for file in &found {
-        there.insert(&file.path);
+    let mut present: HashSet<&str> = HashSet::with_capacity(files.len());
+    for file in &files {
+        present.insert(&file.path);
     }
     plan.gone = known
         .keys()
-        .filter(|path| !there.contains(path.as_str()) && !is_untouchable(path, untouchable))
+        .filter(|path| !present.contains(path.as_str()) && !is_unreadable(path, unreadable))
         .cloned()
         .collect();
     plan.gone.sort_unstable();
-    for file in found {
+    for file in files {
         let is_same = known.get(&file.path).is_some_and(|record| {
             record.size == file.size
                 && record.modified_ns == file.modified_ns
                 && record.modified_ns != 0
                 && hash::is_current(&record.version)
-                && !(file.is_asked_for && hash::split_omitted(&record.version).1.is_some())
+                && !(file.is_requested && hash::split_omitted(&record.version).1.is_some())
         });
         match mode {
             RunMode::Changes if is_same => plan.unchanged += 1,
@@ -69,20 +73,52 @@ pub fn plan_run(
     plan
 }
 
-fn is_untouchable(path: &str, untouchable: &[String]) -> bool {
-    untouchable.iter().any(|unread| {
+fn is_unreadable(path: &str, unreadable: &[String]) -> bool {
+    unreadable.iter().any(|unread| {
         let below = path.strip_prefix(unread.as_str());
         unread.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
 }
 
+/// Paths below a root, separated by `/`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PathScope {
+    paths: BTreeSet<String>,
+}
+
+impl PathScope {
+    /// Creates a scope from paths below the root.
+    pub fn new(paths: BTreeSet<String>) -> Self {
+        Self { paths }
+    }
+
+    /// Returns the paths in order.
+    pub(super) fn paths(&self) -> &BTreeSet<String> {
+        &self.paths
+    }
+
+    /// Returns true if `path` is in the scope or below one of its paths.
+    pub(super) fn covers(&self, path: &str) -> bool {
+        let folders = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+        self.paths.contains(path) || folders.into_iter().any(|folder| self.paths.contains(folder))
+    }
+
+    /// Returns true if a path of the scope is below `folder`.
+    pub(super) fn leads_through(&self, folder: &str) -> bool {
+        let below = format!("{folder}/");
+        let from = (Bound::Included(below.as_str()), Bound::Unbounded);
+        self.paths.range::<str, _>(from).next().is_some_and(|path| path.starts_with(&below))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use codeinfo_core::RootId;
 
+    use super::*;
+
     fn build_discovered_file(path: &str, size: u64, modified_ns: u64) -> DiscoveredFile {
-        DiscoveredFile { path: path.to_owned(), size, modified_ns, is_asked_for: false }
+        DiscoveredFile { path: path.to_owned(), size, modified_ns, is_requested: false }
     }
 
     fn build_records(files: &[(&str, u64, u64)]) -> FileRecords {
@@ -119,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_read_again_when_asked() {
+    fn mode_everything_reads_all_files() {
         let known = build_records(&[("same", 1, 1)]);
         let plan =
             plan_run(vec![build_discovered_file("same", 1, 1)], &known, &[], RunMode::Everything);
@@ -130,10 +166,25 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_looked_at_is_not_gone() {
+    fn unreadable_files_are_not_gone() {
         let known = build_records(&[("a/b", 1, 1), ("ab", 1, 1), ("c", 1, 1)]);
         let unread = ["a".to_owned(), "c".to_owned()];
         assert_eq!(plan_run(vec![], &known, &unread, RunMode::Changes).gone, ["ab"]);
         assert!(plan_run(vec![], &known, &[String::new()], RunMode::Changes).gone.is_empty());
+    }
+
+    #[test]
+    fn a_scope_covers_paths_below_it_and_leads_through_its_folders() {
+        let scope = PathScope::new(["a/b", "a/c.rs", "z"].map(str::to_owned).into());
+        for path in ["a/b", "a/b/x/y.rs", "a/c.rs", "z", "z/1"] {
+            assert!(scope.covers(path), "{path}");
+        }
+        for path in ["a", "a/bb", "a/c.rst", "y/z", "zz"] {
+            assert!(!scope.covers(path), "{path}");
+        }
+        assert!(scope.leads_through("a"));
+        for folder in ["a/b", "z", "b", "a/c"] {
+            assert!(!scope.leads_through(folder), "{folder}");
+        }
     }
 }

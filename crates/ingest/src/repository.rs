@@ -1,5 +1,5 @@
-//! Identifies the repository of a folder from the files of git, without running git, and serializes
-//! changes of the data that its trees share.
+//! Repositories and commits of roots, read from the files of git without running git, and locks for
+//! changes of the data that the trees of a repository share.
 
 use std::{
     collections::HashMap,
@@ -7,16 +7,15 @@ use std::{
     sync::{Arc, Mutex as SyncMutex, PoisonError},
 };
 
-use codeinfo_core::{IndexedCommit, Origin, Root, RootId};
-use codeinfo_worktree::git::{GIT, GitRepository};
+use codeinfo_core::{Host, IndexedCommit, Origin, Root, RootId, plain_name};
+use codeinfo_worktree::git::{CommitLookupError, GIT, GitRepository};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
-use url::{Host, Url};
+use url::Url;
 
 use super::{
     error::IngestError,
-    pulse::{IoHeartbeat, IoWatchdog},
-    revision,
+    io_watchdog::{IoHeartbeat, IoWatchdog},
 };
 
 /// Facts about a tree, read from the files of git.
@@ -42,20 +41,20 @@ impl GitTreeFacts {
 pub(super) async fn load_tree_facts(
     lookups: &IoWatchdog,
     stopping: &CancellationToken,
-    host: Option<codeinfo_core::Host>,
+    host: Option<Host>,
     path: &Path,
     revision: Option<&IndexedCommit>,
     roots: &[Root],
 ) -> Result<GitTreeFacts, IngestError> {
     let place = revision.map_or(path, |revision| &revision.folder).to_owned();
-    let id = revision::root_id(host.as_ref(), path, revision);
+    let id = root_id(host.as_ref(), path, revision);
     let (folder, revision) = (place.clone(), revision.cloned());
     let before = roots.iter().find(|root| root.id == id).and_then(|root| root.origin.clone());
     let look = move |pulse: &IoHeartbeat| {
         let (revision, git) = match revision {
             None => (None, find_repository(&folder)),
             Some(revision) => {
-                let (now, git) = revision::resolve_commit(&revision)?;
+                let (now, git) = resolve_commit(&revision)?;
                 (
                     Some(now),
                     Some(FolderRepository { main: git.main_worktree().to_owned(), git: Some(git) }),
@@ -83,7 +82,7 @@ pub(super) async fn load_tree_facts(
 pub(super) fn find_repository_id(
     git: &GitRepository,
     roots: &[Root],
-    host: Option<&codeinfo_core::Host>,
+    host: Option<&Host>,
 ) -> RootId {
     let store = RootId::from_host_path(host, git.main_worktree());
     if host.is_none() {
@@ -93,9 +92,7 @@ pub(super) fn find_repository_id(
     find_shared_id(store, &Origin { store, remote, first_commit: None }, roots)
 }
 
-/// A tree of a repository.
 struct FolderRepository {
-    /// Path of the main worktree.
     main: PathBuf,
     /// The repository; `None` if the folder only claims to belong to one.
     git: Option<GitRepository>,
@@ -138,10 +135,10 @@ fn find_origin(
 /// host.
 fn normalize_remote(address: &Url) -> Option<String> {
     let host = match address.host()? {
-        Host::Domain(name) if name != "localhost" => name.to_owned(),
-        Host::Ipv4(number) if !number.is_loopback() => number.to_string(),
-        Host::Ipv6(number) if !number.is_loopback() => number.to_string(),
-        Host::Domain(_) | Host::Ipv4(_) | Host::Ipv6(_) => return None,
+        url::Host::Domain(name) if name != "localhost" => name.to_owned(),
+        url::Host::Ipv4(number) if !number.is_loopback() => number.to_string(),
+        url::Host::Ipv6(number) if !number.is_loopback() => number.to_string(),
+        url::Host::Domain(_) | url::Host::Ipv4(_) | url::Host::Ipv6(_) => return None,
     };
     Some(format!("{host}{}", address.path()).to_lowercase())
 }
@@ -163,7 +160,6 @@ pub(super) struct OwnerLocks {
 }
 
 impl OwnerLocks {
-    /// Waits for the lock of an owner.
     pub(super) async fn lock_owner(&self, owner: RootId) -> OwnedMutexGuard<()> {
         let turn = {
             let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,6 +168,78 @@ impl OwnerLocks {
             Arc::clone(owners.entry(owner).or_default())
         };
         turn.lock_owned().await
+    }
+}
+
+/// Maximum bytes of a commit name.
+pub(super) const MAX_NAME_BYTES: usize = 200;
+/// Characters that git forbids in names of branches and tags. Expressions such as `main~3` are not
+/// supported.
+const FORBIDDEN: &[char] = &['~', '^', ':', '?', '*', '[', '\\'];
+
+/// Returns the path that identifies a commit: `FOLDER@NAME`, at which nothing exists.
+pub(super) fn revision_path(revision: &IndexedCommit) -> PathBuf {
+    let mut path = revision.folder.clone().into_os_string();
+    path.push("@");
+    path.push(&revision.name);
+    path.into()
+}
+
+pub(super) fn root_id(
+    host: Option<&Host>,
+    path: &Path,
+    revision: Option<&IndexedCommit>,
+) -> RootId {
+    match revision {
+        None => RootId::from_host_path(host, path),
+        Some(revision) => RootId::from_commit(host, &revision.folder, &revision.name),
+    }
+}
+
+/// Resolves the name to its current commit. Blocks on the file system.
+pub(super) fn resolve_commit(
+    revision: &IndexedCommit,
+) -> Result<(IndexedCommit, GitRepository), IngestError> {
+    let refused = |reason: &str| IngestError::for_revision(revision, reason);
+    let opened = GitRepository::open(&revision.folder).ok().flatten();
+    let git = opened.ok_or_else(|| refused("the folder is no git repository any more"))?;
+    let commit = git.resolve_commit(&revision.name).map_err(|error| match error {
+        CommitLookupError::Unknown => refused(
+            "it is no branch, no tag and no commit there; `git log` and `git branch --all` show which are",
+        ),
+        CommitLookupError::Reftable => refused(
+            "the repository keeps its branches and tags in a reftable, which is not read; name the id of a commit",
+        ),
+        CommitLookupError::Packed => refused(
+            "the file `packed-refs` of the repository has more than 32 MiB, and is not read; name the id of a commit",
+        ),
+        CommitLookupError::Unreadable => refused("the files of git cannot be read"),
+        CommitLookupError::Object(fault) => IngestError::for_object_fault(revision, fault, git.is_shallow()),
+    })?;
+    let store = git.common_folder().to_owned();
+    Ok((IndexedCommit { store, commit, ..revision.clone() }, git))
+}
+
+/// Returns the reason as an error if a name cannot be a branch, tag or commit.
+pub(super) fn validate_revision_name(name: &str) -> Result<(), &'static str> {
+    let is_odd = |c: char| c.is_whitespace() || FORBIDDEN.contains(&c);
+    if name.is_empty() {
+        return Err("a branch, a tag or the id of a commit follows the `@`");
+    }
+    if MAX_NAME_BYTES < name.len() {
+        return Err("it is longer than 200 bytes");
+    }
+    if name.contains(is_odd) || name.contains("..") || name.contains("@{") {
+        return Err(
+            "it names no one branch, tag or commit; `git rev-parse NAME` gives the id of a commit",
+        );
+    }
+    let is_plain = plain_name(name, MAX_NAME_BYTES) == name;
+    let has_parts = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
+    if is_plain && has_parts {
+        Ok(())
+    } else {
+        Err("it can be no name of a branch, a tag or a commit")
     }
 }
 
@@ -195,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn worktrees_share_the_id_of_the_main_one_and_their_parts_do_not() {
+    fn worktrees_share_the_repository_of_the_main_one() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (main, linked) = repository(&base);
@@ -205,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_only_claims_to_be_a_worktree_is_its_own() {
+    fn a_folder_with_a_false_claim_is_its_own_repository() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (main, _) = repository(&base);
@@ -224,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_git_says_which_worktree_it_has() {
+    fn a_module_belongs_to_the_worktree_that_git_names() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (main, _) = repository(&base);
@@ -247,7 +315,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_that_is_called_like_a_repository_is_not_followed() {
+    fn a_link_named_git_is_not_followed() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (_, linked) = repository(&base);
@@ -258,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_to_one_remote_are_one_and_a_machines_own_are_none() {
+    fn remotes_are_normalized_and_local_ones_ignored() {
         for (address, expected) in [
             ("https://github.com/Owner/Repo", Some("github.com/owner/repo")),
             ("http://git.example:8080/r", Some("git.example/r")),
@@ -276,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_of_one_repository_have_the_id_that_one_of_them_has() {
+    fn trees_of_one_repository_share_a_known_id() {
         let id = |number: u128| RootId(uuid::Uuid::from_u128(number));
         let origin = |store: u128, remote: &str, first: &str| {
             let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
@@ -308,7 +376,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn turns_of_one_owner_come_one_after_the_other() {
+    async fn locks_of_one_owner_are_exclusive() {
         let turns = OwnerLocks::default();
         let [one, other] = [1, 2].map(|id| RootId(uuid::Uuid::from_u128(id)));
         let held = turns.lock_owner(one).await;

@@ -12,7 +12,7 @@ use codeinfo_worktree::{
 };
 
 use super::{
-    error::IngestError, names, pipeline::RunDependencies, pulse::IoHeartbeat, revision,
+    error::IngestError, io_watchdog::IoHeartbeat, names, pipeline::RunDependencies, repository,
     runs::RunTable, status::RunState,
 };
 
@@ -75,7 +75,7 @@ pub(super) async fn resolve_request_path(
                 Ok((folder, None))
             }
             Err(error) => match parse_revision(&path, &resolved)? {
-                Some(asked) => Ok((revision::revision_path(&asked), Some(asked))),
+                Some(asked) => Ok((repository::revision_path(&asked), Some(asked))),
                 None => Err(error),
             },
         }
@@ -99,12 +99,12 @@ fn parse_revision(
         let Ok(folder) = canonicalize_path(Path::new(folder), private) else { continue };
         let refused = |reason: String| IngestError::Revision {
             folder: folder.clone(),
-            name: plain_name(name, revision::MAX_NAME_BYTES),
+            name: plain_name(name, repository::MAX_NAME_BYTES),
             reason,
         };
         match GitRepository::open(&folder) {
             Ok(Some(git)) => {
-                revision::validate_revision_name(name)
+                repository::validate_revision_name(name)
                     .map_err(|reason| refused(reason.to_owned()))?;
                 let (name, store) = (name.to_owned(), git.common_folder().to_owned());
                 return Ok(Some(IndexedCommit { folder, name, store, commit: String::new() }));
@@ -175,11 +175,11 @@ pub(super) fn refuse_taken_path(
     id: RootId,
     path: &Path,
     known: &[Root],
-    paths: &PathMap,
+    path_map: &PathMap,
 ) -> Result<(), IngestError> {
-    let shown = paths.to_client_path(path);
+    let shown = path_map.to_client_path(path);
     let is_other = |root: &&Root| {
-        root.host.is_none() && root.id != id && paths.to_client_path(&root.path) == shown
+        root.host.is_none() && root.id != id && path_map.to_client_path(&root.path) == shown
     };
     let Some(other) = known.iter().find(is_other) else { return Ok(()) };
     let name = other.name.clone();
@@ -254,19 +254,19 @@ pub(super) fn is_interrupted(root: &Root) -> bool {
     root.last_run == LastRun::Interrupted
 }
 
-/// Combines the stored roots with the state of their runs. `elsewhere` names the roots that other
+/// Combines the stored roots with the state of their runs. `leased` names the roots that other
 /// processes are indexing.
 pub(super) fn collect_statuses(
     known: Vec<Root>,
-    elsewhere: &HashSet<RootId>,
+    leased: &HashSet<RootId>,
     runs: &RunTable,
 ) -> Vec<RootStatus> {
     let status = |root: Root| {
-        if elsewhere.contains(&root.id) {
+        if leased.contains(&root.id) {
             let root = Root { last_run: LastRun::Completed, ..root };
             return RootStatus { root, state: RunState::Embedding, run_id: None };
         }
-        known_root(root, runs)
+        derive_status(root, runs)
     };
     // Clients must not see where secrets are.
     let shown_roots = known.into_iter().map(|root| Root { private_files: None, ..root });
@@ -288,7 +288,7 @@ pub(super) fn collect_statuses(
     statuses
 }
 
-fn known_root(root: Root, runs: &RunTable) -> RootStatus {
+fn derive_status(root: Root, runs: &RunTable) -> RootStatus {
     let state = runs.last_state(&root).unwrap_or(match (&root.last_run, &root.last_ingest_at) {
         (LastRun::Completed, Some(_)) => RunState::Completed,
         (LastRun::Completed, None) => RunState::Cancelled,

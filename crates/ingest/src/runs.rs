@@ -13,18 +13,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::IngestError,
-    past::{PastRun, RunHistory},
     pipeline::{IngestJob, RunOrigin},
-    plan::RunMode,
-    scope::PathScope,
-    status::{RunState, RunStatus},
+    plan::{PathScope, RunMode},
+    status::{PastRun, RunHistory, RunState, RunStatus},
 };
 
 /// Maximum number of ended watcher runs with a status. They are few and counted separately, because
 /// a busy editor causes one each second.
 const MAX_FINISHED_BY_WATCH: usize = 16;
 
-/// Limits of the table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunLimits {
     pub(super) queued: usize,
@@ -32,10 +29,9 @@ pub(super) struct RunLimits {
     pub(super) patience: Duration,
 }
 
-/// All runs with a status.
 #[derive(Debug)]
 pub(super) struct RunTable {
-    bounds: RunLimits,
+    limits: RunLimits,
     entries: HashMap<RunId, RunEntry>,
     /// Waiting runs, first in, first out.
     queue: VecDeque<RunId>,
@@ -55,10 +51,9 @@ pub(super) struct RunTable {
     removing: HashSet<RootId>,
     /// Names given to roots in this process, so that two waiting runs cannot get the same name.
     names: HashMap<RootId, String>,
-    past: RunHistory,
+    history: RunHistory,
 }
 
-/// End of a run.
 #[derive(Debug)]
 struct RunEnding {
     state: RunState,
@@ -81,7 +76,6 @@ impl RunEnding {
 #[derive(Debug)]
 struct RunEntry {
     job: IngestJob,
-    /// Start of the work.
     started: Option<Instant>,
     sender: watch::Sender<RunStatus>,
     cancel: CancellationToken,
@@ -137,9 +131,9 @@ pub(super) struct NextRun {
 }
 
 impl RunTable {
-    pub(super) fn new(bounds: RunLimits) -> Self {
+    pub(super) fn new(limits: RunLimits) -> Self {
         Self {
-            bounds,
+            limits,
             entries: HashMap::new(),
             queue: VecDeque::new(),
             working: Vec::new(),
@@ -150,7 +144,7 @@ impl RunTable {
             lost: HashMap::new(),
             removing: HashSet::new(),
             names: HashMap::new(),
-            past: RunHistory::default(),
+            history: RunHistory::default(),
         }
     }
 
@@ -182,8 +176,8 @@ impl RunTable {
                 (RunOrigin::Watch, _) => {}
             }
         }
-        if self.bounds.queued <= self.queue.len() {
-            return Err(IngestError::QueueFull(self.bounds.queued));
+        if self.limits.queued <= self.queue.len() {
+            return Err(IngestError::QueueFull(self.limits.queued));
         }
         let run = RunId::random();
         let status = RunStatus::new_queued(run, job.root.name.clone());
@@ -224,7 +218,7 @@ impl RunTable {
         self.first_ready(WorkerLane::Spare)?;
         let working = self.working.iter().filter_map(|run| self.entries.get(run));
         let mut asked_for = working.filter(|entry| entry.job.origin == RunOrigin::User);
-        asked_for.next()?.started?.checked_add(self.bounds.patience)
+        asked_for.next()?.started?.checked_add(self.limits.patience)
     }
 
     /// Returns true if a run works on a tree of the same repository.
@@ -247,7 +241,7 @@ impl RunTable {
         let origin = self.entries.get(&run).map(|entry| entry.job.origin);
         let (finished, bound) = match origin {
             Some(RunOrigin::Watch) => (&mut self.finished_by_watch, MAX_FINISHED_BY_WATCH),
-            Some(RunOrigin::User) | None => (&mut self.finished, self.bounds.finished),
+            Some(RunOrigin::User) | None => (&mut self.finished, self.limits.finished),
         };
         finished.push_back(run);
         while bound < finished.len() {
@@ -324,17 +318,17 @@ impl RunTable {
         self.lost.remove(&root);
         self.names.remove(&root);
         self.ended.remove(&root);
-        self.past.forget_root(root);
+        self.history.forget_root(root);
     }
 
     /// Records the result of a run that covered `part` of a root, or all of it if `None`.
     pub(super) fn record_run(&mut self, root: RootId, run: PastRun, part: Option<&PathScope>) {
-        self.past.record_run(root, run, part);
+        self.history.record_run(root, run, part);
     }
 
     /// Returns the result of the last run of a root in this process.
     pub(super) fn last_run(&self, root: RootId) -> Option<&PastRun> {
-        self.past.last_run(root)
+        self.history.last_run(root)
     }
 
     /// Returns true if a run of the root waits or works.
@@ -342,14 +336,12 @@ impl RunTable {
         self.queued_run(root).is_some() || self.working_on(root).is_some()
     }
 
-    /// Returns the waiting run of a root.
     fn queued_run(&self, root: RootId) -> Option<RunId> {
         let is_of_root =
             |run: &&RunId| self.entries.get(run).is_some_and(|entry| entry.job.root.id == root);
         self.queue.iter().find(is_of_root).copied()
     }
 
-    /// Returns the working run of a root.
     fn working_on(&self, root: RootId) -> Option<(RunId, &RunEntry)> {
         let working = self.working.iter().filter_map(|run| Some((*run, self.entries.get(run)?)));
         working.into_iter().find(|(_, entry)| entry.job.root.id == root)
@@ -378,14 +370,14 @@ impl RunTable {
     }
 
     /// Returns the named roots whose runs have ended. From now on the store has their names.
-    pub(super) fn settled_roots(&self) -> Vec<RootId> {
+    pub(super) fn ended_roots(&self) -> Vec<RootId> {
         self.names.keys().copied().filter(|root| !self.is_active(*root)).collect()
     }
 
-    /// Drops the names of settled roots. The store was read after they settled, and other processes
+    /// Drops the names of ended roots. The store was read after their runs ended, and other processes
     /// may have removed or renamed them.
-    pub(super) fn forget_names(&mut self, settled: &[RootId]) {
-        for root in settled {
+    pub(super) fn forget_names(&mut self, ended_roots: &[RootId]) {
+        for root in ended_roots {
             if !self.is_active(*root) {
                 self.names.remove(root);
             }

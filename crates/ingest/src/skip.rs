@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, io};
 use codeinfo_core::{OmissionRule, OmittedGroup, OmittedPaths, plain_name};
 use codeinfo_worktree::beneath::{self, ObjectFault};
 
-use super::{discover::ignored, scope::PathScope};
+use super::{discover::ignored, plan::PathScope};
 
 /// Reason why a file could not be indexed, although no rule excludes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl SkipReason {
     }
 
     /// Returns true if the file exists and its former index may still be correct.
-    pub(super) fn is_passing(self) -> bool {
+    pub(super) fn is_temporary(self) -> bool {
         matches!(self, Self::Unreadable | Self::NotFetched)
     }
 
@@ -186,7 +186,7 @@ impl MissingFiles {
         let is_covered = |(path, _): &&(String, String)| scope.covers(path);
         let covered = before.named.iter().filter(is_covered).count() as u64;
         self.total += before.total.saturating_sub(covered);
-        let rest = before.named.iter().filter(|one| !is_covered(one)).cloned();
+        let rest = before.named.iter().filter(|file| !is_covered(file)).cloned();
         self.named.extend(rest);
         self.named.sort();
         self.named.truncate(SkipSummary::NAMED);
@@ -201,7 +201,7 @@ mod tests {
     const NAMED: usize = SkipSummary::IN_MESSAGE;
 
     #[test]
-    fn the_first_few_are_named_and_all_are_counted() {
+    fn the_first_files_are_named_and_all_counted() {
         let mut skips = SkipSummary::default();
         assert_eq!(skips.message(), None);
         skips.add(SkippedPath { path: "a".to_owned(), reason: SkipReason::Unreadable });
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_has_a_line_with_its_count_and_the_first_paths() {
+    fn each_rule_has_a_line() {
         let mut omitted = OmittedPaths::default();
         assert_eq!(omission_lines(&omitted), [""; 0]);
         omitted.add_folder(OmissionRule::Vendored, "vendor");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_two_reasons_is_named_and_counted_once() {
+    fn a_file_with_two_reasons_is_counted_once() {
         let mut skips = SkipSummary::default();
         for path in ["b", "a"] {
             skips.add(SkippedPath { path: path.to_owned(), reason: SkipReason::TooLarge });

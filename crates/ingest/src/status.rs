@@ -1,16 +1,18 @@
-//! Status of a run as clients see it, and the sender that reports it.
+//! Status of a run as clients see it, the sender that reports it, and the results of the last run of
+//! each root.
 
 use std::{
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use codeinfo_core::RunId;
+use codeinfo_core::{RootId, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::{scope::PathScope, skip::MissingFiles};
+use super::{plan::PathScope, skip::MissingFiles};
 
 /// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +120,6 @@ impl RunStatus {
         }
     }
 
-    /// Sets a final state.
     pub(super) fn set_final_state(&mut self, state: RunState) {
         self.state = state;
         self.current_file = None;
@@ -135,7 +136,7 @@ pub(super) struct RunProgress {
     sender: watch::Sender<RunStatus>,
     started: Instant,
     bytes: ByteProgress,
-    found: Arc<Mutex<RunFindings>>,
+    findings: Arc<Mutex<RunFindings>>,
 }
 
 /// Findings of a run at its end, in addition to its status.
@@ -156,18 +157,16 @@ struct ByteProgress {
 
 impl RunProgress {
     pub(super) fn new(sender: watch::Sender<RunStatus>) -> Self {
-        let found = Arc::default();
-        Self { sender, started: Instant::now(), bytes: ByteProgress::default(), found }
+        let findings = Arc::default();
+        Self { sender, started: Instant::now(), bytes: ByteProgress::default(), findings }
     }
 
-    /// Records the findings.
-    pub(super) fn record_findings(&self, found: RunFindings) {
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    pub(super) fn record_findings(&self, findings: RunFindings) {
+        *self.findings.lock().unwrap_or_else(PoisonError::into_inner) = findings;
     }
 
-    /// Returns the recorded findings.
     pub(super) fn findings(&self) -> RunFindings {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn update_status(&self, change: impl FnOnce(&mut RunStatus)) {
@@ -225,17 +224,113 @@ fn estimate_remaining_ms(elapsed: Duration, done: u64, total: u64) -> Option<u64
     u64::try_from(left_ms).ok()
 }
 
+/// Maximum number of roots with a result.
+const MAX_ROOTS: usize = 256;
+
+/// A run that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastRun {
+    pub state: RunState,
+    pub started_at: Timestamp,
+    pub ended_at: Timestamp,
+    pub counts: RunCounts,
+    /// Reason of the failure, or remarks.
+    pub message: Option<String>,
+    /// Missing files of the whole root, even if the run covered a part of it.
+    pub missing: MissingFiles,
+}
+
+/// Last run of each root, excluding runs of former processes.
+#[derive(Debug, Default)]
+pub(super) struct RunHistory {
+    runs: HashMap<RootId, PastRun>,
+}
+
+impl RunHistory {
+    /// Records the result of a run that covered only `scope`, or the whole root if `None`.
+    pub(super) fn record_run(&mut self, root: RootId, run: PastRun, scope: Option<&PathScope>) {
+        let missing = match (self.runs.get(&root), scope) {
+            (Some(before), Some(scope)) => run.missing.with_rest(&before.missing, scope),
+            _ => run.missing,
+        };
+        self.runs.insert(root, PastRun { missing, ..run });
+        if MAX_ROOTS < self.runs.len() {
+            let oldest = self.runs.iter().min_by_key(|(_, run)| run.ended_at);
+            if let Some(oldest) = oldest.map(|(root, _)| *root) {
+                self.runs.remove(&oldest);
+            }
+        }
+    }
+
+    pub(super) fn forget_root(&mut self, root: RootId) {
+        self.runs.remove(&root);
+    }
+
+    pub(super) fn last_run(&self, root: RootId) -> Option<&PastRun> {
+        self.runs.get(&root)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
-    fn the_time_left_follows_the_bytes() {
+    fn the_remaining_time_follows_the_bytes() {
         let second = Duration::from_secs(1);
         assert_eq!(estimate_remaining_ms(second, 0, 100), None);
         assert_eq!(estimate_remaining_ms(second, 25, 100), Some(3000));
         assert_eq!(estimate_remaining_ms(4 * second, 100, 100), Some(0));
         // A file may have grown since it was measured.
         assert_eq!(estimate_remaining_ms(second, 101, 100), Some(0));
+    }
+
+    fn run(named: &[&str], total: u64) -> PastRun {
+        let named = named.iter().map(|path| ((*path).to_owned(), "too large".to_owned()));
+        let ended_at = Timestamp::EPOCH;
+        PastRun {
+            state: RunState::Completed,
+            started_at: ended_at,
+            ended_at,
+            counts: RunCounts::default(),
+            message: None,
+            missing: MissingFiles { named: named.collect(), total },
+        }
+    }
+
+    #[test]
+    fn a_partial_run_keeps_missing_files_of_the_rest() {
+        let (mut history, root) = (RunHistory::default(), RootId::from_path(Path::new("/a")));
+        let scope = PathScope::new(["src".to_owned()].into());
+        let missing = |history: &RunHistory| {
+            let missing = history.last_run(root).unwrap().missing.clone();
+            let paths: Vec<String> = missing.named.into_iter().map(|(path, _)| path).collect();
+            (paths.join(" "), missing.total)
+        };
+        history.record_run(root, run(&["a", "src/b", "src/c", "z"], 7), None);
+        history.record_run(root, run(&["src/d"], 1), Some(&scope));
+        assert_eq!(missing(&history), ("a src/d z".to_owned(), 6));
+        history.record_run(root, run(&["src/e"], 1), None);
+        assert_eq!(missing(&history), ("src/e".to_owned(), 1));
+        history.forget_root(root);
+        history.record_run(root, run(&["src/e"], 1), Some(&scope));
+        assert_eq!(missing(&history), ("src/e".to_owned(), 1));
+    }
+
+    #[test]
+    fn the_oldest_runs_are_dropped() {
+        let mut history = RunHistory::default();
+        let root = |number: usize| RootId::from_path(Path::new(&format!("/{number}")));
+        for number in 0..=MAX_ROOTS {
+            let ended_at = Timestamp::EPOCH.to_system_time() + Duration::from_secs(number as u64);
+            history.record_run(
+                root(number),
+                PastRun { ended_at: ended_at.into(), ..run(&[], 0) },
+                None,
+            );
+        }
+        assert!(history.last_run(root(0)).is_none() && history.last_run(root(1)).is_some());
     }
 }

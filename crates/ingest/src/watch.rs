@@ -8,9 +8,7 @@
 //! request never joins a run of the watcher; it gets another run.
 
 mod events;
-mod folders;
-mod pending;
-mod watched;
+mod watched_root;
 
 use std::{
     collections::HashMap,
@@ -23,16 +21,14 @@ use tracing::{debug, info, warn};
 
 use self::{
     events::{FsWatcher, WatchEvent},
-    pending::ChangeSet,
-    watched::WatchedRoot,
+    watched_root::{ChangeSet, WatchedRoot},
 };
 use super::{
     IngestState,
     error::IngestError,
+    io_watchdog::IoWatchdog,
     pipeline::{self, IngestJob, RunOrigin},
-    plan::RunMode,
-    pulse::IoWatchdog,
-    scope::PathScope,
+    plan::{PathScope, RunMode},
 };
 
 /// Interval of checks for new roots and replaced folders.
@@ -61,7 +57,6 @@ pub(super) struct WatchFaults {
 }
 
 impl WatchFaults {
-    /// Records that watching has started.
     pub(super) fn start_watching(&self) {
         self.set_faults(HashMap::new());
     }
@@ -84,8 +79,8 @@ pub(super) async fn watch_roots(shared: Arc<IngestState>) {
     // A separate watchdog, so that a hanging watcher does not block runs.
     let watcher = FsWatcher::open(IoWatchdog::new(shared.deps.tasks.clone()));
     // A separate watchdog, so that a look-up for another task does not count as silence.
-    let looks = IoWatchdog::new(shared.deps.tasks.clone());
-    let mut watch = RootWatcher { watcher, looks, roots: HashMap::new(), shared };
+    let lookups = IoWatchdog::new(shared.deps.tasks.clone());
+    let mut watch = RootWatcher { watcher, lookups, roots: HashMap::new(), shared };
     let mut sync_at = Instant::now();
     while !stopping.is_cancelled() {
         if sync_at <= Instant::now() {
@@ -97,7 +92,7 @@ pub(super) async fn watch_roots(shared: Arc<IngestState>) {
         let wake_at = due_at.map_or(sync_at, |due| due.min(sync_at));
         tokio::select! {
             () = stopping.cancelled() => break,
-            seen = watch.watcher.next() => watch.record_event(&seen),
+            event = watch.watcher.next() => watch.record_event(&event),
             () = tokio::time::sleep_until(wake_at.into()) => {
                 watch.refresh_due_roots().await;
                 watch.report_faults();
@@ -109,7 +104,7 @@ pub(super) async fn watch_roots(shared: Arc<IngestState>) {
 struct RootWatcher {
     watcher: FsWatcher,
     /// Watchdog for looking up the folders and commits of roots.
-    looks: IoWatchdog,
+    lookups: IoWatchdog,
     roots: HashMap<RootId, WatchedRoot>,
     shared: Arc<IngestState>,
 }
@@ -136,28 +131,32 @@ impl RootWatcher {
             };
             // The removed watches may have covered parts of other roots.
             let now = Instant::now();
-            self.roots.values_mut().filter(shares).for_each(|other| other.pending.note_all(now));
+            self.roots
+                .values_mut()
+                .filter(shares)
+                .for_each(|other| other.pending.add_everything(now));
         }
         let deps = &self.shared.deps;
-        let places = folders::load_identities(&self.looks, deps.tasks.stop_token(), &known).await;
-        for (root, place) in known.into_iter().zip(places) {
+        let identities =
+            watched_root::load_identities(&self.lookups, deps.tasks.stop_token(), &known).await;
+        for (root, identity) in known.into_iter().zip(identities) {
             let watched =
                 self.roots.entry(root.id).or_insert_with(|| WatchedRoot::new(root.clone()));
-            watched.is_silent = place.is_none();
-            let Some(place) = place else { continue };
-            let is_back = place.is_some() && place != watched.place;
-            if place.is_none() && watched.place.is_some() {
+            watched.is_silent = identity.is_none();
+            let Some(identity) = identity else { continue };
+            let is_back = identity.is_some() && identity != watched.identity;
+            if identity.is_none() && watched.identity.is_some() {
                 info!(root.name = %root.name, "folder or branch of a watched root is gone");
                 let folders = std::mem::take(&mut watched.folders);
                 self.watcher.unwatch_folders(deps, folders).await;
             }
             watched.root = root;
-            watched.place = place;
+            watched.identity = identity;
             if is_back {
-                watched.pending.note_all(Instant::now());
+                watched.pending.add_everything(Instant::now());
             } else if watched.compare_at.is_some_and(|at| at <= Instant::now()) {
                 watched.compare_at = Some(Instant::now() + COMPARE);
-                watched.pending.note_all(Instant::now());
+                watched.pending.add_everything(Instant::now());
             }
         }
     }
@@ -169,11 +168,11 @@ impl RootWatcher {
     }
 
     /// Records the changes that the system reported.
-    fn record_event(&mut self, seen: &WatchEvent) {
+    fn record_event(&mut self, event: &WatchEvent) {
         let now = Instant::now();
         for watched in self.roots.values_mut() {
-            match seen {
-                WatchEvent::Lost => watched.pending.note_all(now),
+            match event {
+                WatchEvent::Lost => watched.pending.add_everything(now),
                 WatchEvent::Paths(paths) => {
                     for path in paths {
                         watched.record_change(path, now);
@@ -188,7 +187,7 @@ impl RootWatcher {
         let now = Instant::now();
         for root in self.shared.lock_runs().take_deferred() {
             if let Some(watched) = self.roots.get_mut(&root) {
-                watched.pending.note_all(now);
+                watched.pending.add_everything(now);
             }
         }
         let is_due = |watched: &WatchedRoot| watched.pending.due_at().is_some_and(|due| due <= now);
@@ -199,24 +198,24 @@ impl RootWatcher {
             let Some(watched) = self.roots.get_mut(&id) else { continue };
             // An abandoned thread may still hang there.
             let is_held = self.shared.deps.watchdog.is_held(&watched.root.path);
-            if is_active || is_held || watched.place.is_none() {
+            if is_active || is_held || watched.identity.is_none() {
                 watched.pending.postpone_until(now + RETRY);
                 continue;
             }
-            let what = watched.pending.take_changes();
-            match reconcile_root(&self.shared, &self.watcher, watched, &what).await {
+            let changes = watched.pending.take_changes();
+            match reconcile_root(&self.shared, &self.watcher, watched, &changes).await {
                 Ok(()) => watched.failed = None,
                 Err(IngestError::Cancelled) => return,
                 Err(error @ IngestError::Stalled { .. }) => {
                     watched.failed = Some(error.to_string());
                     warn!(root.name = %watched.root.name, %error, "watched root hangs");
-                    watched.pending.put_back(what, Instant::now() + SYNC);
+                    watched.pending.put_back(changes, Instant::now() + SYNC);
                 }
                 // The next check of the roots finds out whether the folder still exists.
                 Err(error) => {
                     watched.failed = Some(error.to_string());
                     debug!(root.id = %id, %error, "watched root could not be brought up to date");
-                    watched.pending.put_back(what, Instant::now() + SYNC);
+                    watched.pending.put_back(changes, Instant::now() + SYNC);
                 }
             }
         }
@@ -226,16 +225,16 @@ impl RootWatcher {
 /// Watches new folders and requests a run if there is something to do.
 async fn reconcile_root(
     shared: &IngestState,
-    system: &FsWatcher,
+    watcher: &FsWatcher,
     watched: &mut WatchedRoot,
-    what: &ChangeSet,
+    changes: &ChangeSet,
 ) -> Result<(), IngestError> {
-    let scope = match what {
+    let scope = match changes {
         ChangeSet::Everything => None,
         ChangeSet::Paths(paths) => Some(Arc::new(PathScope::new(paths.clone()))),
     };
     // The watches come before the check, so that later changes are reported.
-    let limit = system.watch_for(&shared.deps, watched, scope.as_ref()).await?;
+    let limit = watcher.watch_root(&shared.deps, watched, scope.as_ref()).await?;
     if let Some(limit) = limit {
         if watched.compare_at.is_none() {
             warn!(root.name = %watched.root.name, every_seconds = COMPARE.as_secs(), "{limit}");

@@ -78,7 +78,7 @@ async fn the_watcher_follows_what_becomes_another_repository_and_what_no_longer_
     let app = bench.repo("app", &[("a.rs", "fn a() {}\n"), ("inner/b.rs", "fn b() {}\n")]);
     commit_all(&app.0, "Begin");
     bench.ingest(&app).await;
-    bench.ingest.keep_current();
+    bench.ingest.watch_roots();
     let until = async |expected: &[&str]| {
         let wait = async {
             while bench.files().await != expected {

@@ -17,7 +17,7 @@ use ignore::{
 pub const NAMES: [&str; 4] = [".git/info/exclude", ".gitignore", ".ignore", ".codeinfoignore"];
 
 /// Number of [`NAMES`] that git reads; they come first.
-const OF_GIT: usize = 2;
+const GIT_NAMES: usize = 2;
 
 /// Contents of a folder's ignore files, in the order of [`NAMES`].
 pub type IgnoreFileContents = [Option<Vec<u8>>; NAMES.len()];
@@ -112,9 +112,9 @@ struct IgnoreLevel {
     generated: Option<Gitignore>,
     /// Bytes of the folder's path, including the `/` after it.
     prefix: usize,
-    spent: PatternUsage,
+    usage: PatternUsage,
     /// Patterns with `!` of its `.codeinfoignore` that name a folder and something in it.
-    asked: Vec<String>,
+    requested: Vec<String>,
     above: Option<Arc<IgnoreLevel>>,
 }
 
@@ -128,13 +128,13 @@ pub struct PatternUsage {
 impl PatternUsage {
     /// Adds the usage of a folder beyond that of its parent.
     pub fn add_folder(&mut self, folder: &IgnoreRules, above: &IgnoreRules) {
-        let (spent, before) = (folder.pattern_usage(), above.pattern_usage());
-        self.patterns += spent.patterns.saturating_sub(before.patterns);
-        self.wild_bytes += spent.wild_bytes.saturating_sub(before.wild_bytes);
+        let (usage, before) = (folder.pattern_usage(), above.pattern_usage());
+        self.patterns += usage.patterns.saturating_sub(before.patterns);
+        self.wild_bytes += usage.wild_bytes.saturating_sub(before.wild_bytes);
     }
 
     /// Returns true if a walk may compile no more patterns.
-    pub fn is_all(self) -> bool {
+    pub fn is_exhausted(self) -> bool {
         MAX_WALK_PATTERNS <= self.patterns || MAX_WALK_WILD_BYTES <= self.wild_bytes
     }
 }
@@ -148,24 +148,25 @@ impl IgnoreRules {
         folder: &str,
         files: &IgnoreFileContents,
     ) -> (Self, Vec<(&'static str, IgnoreError)>) {
-        let mut spent = self.pattern_usage();
+        let mut usage = self.pattern_usage();
         let (mut sets, mut errors) = ([const { None }; NAMES.len()], Vec::new());
         for ((content, name), into) in files.iter().zip(NAMES).zip(&mut sets) {
             let Some(content) = content else { continue };
-            *into = Some(compile_patterns(content, &mut spent, |error| {
+            *into = Some(compile_patterns(content, &mut usage, |error| {
                 if !errors.contains(&(name, error)) {
                     errors.push((name, error));
                 }
             }));
         }
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let asked = files.last().and_then(Option::as_deref).map(asked_below).unwrap_or_default();
+        let requested =
+            files.last().and_then(Option::as_deref).map(list_requested_below).unwrap_or_default();
         let level = IgnoreLevel {
             sets,
             generated: None,
             prefix,
-            spent,
-            asked,
+            usage,
+            requested,
             above: self.nearest.clone(),
         };
         (Self { nearest: Some(Arc::new(level)) }, errors)
@@ -173,11 +174,11 @@ impl IgnoreRules {
 
     /// Adds a folder's patterns of generated files. Returns an error if some were dropped.
     pub fn with_generated(&self, folder: &str, patterns: &[u8]) -> (Self, Option<IgnoreError>) {
-        let (mut spent, mut error) = (self.pattern_usage(), None);
-        let generated = Some(compile_patterns(patterns, &mut spent, |found| error = Some(found)));
+        let (mut usage, mut error) = (self.pattern_usage(), None);
+        let generated = Some(compile_patterns(patterns, &mut usage, |found| error = Some(found)));
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let (sets, above) = ([const { None }; NAMES.len()], self.nearest.clone());
-        let level = IgnoreLevel { sets, generated, prefix, spent, asked: Vec::new(), above };
+        let level = IgnoreLevel { sets, generated, prefix, usage, requested: Vec::new(), above };
         (Self { nearest: Some(Arc::new(level)) }, error)
     }
 
@@ -187,8 +188,8 @@ impl IgnoreRules {
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
             level = here.above.as_deref();
-            let said = path.get(here.prefix..).zip(here.generated.as_ref());
-            match said.map(|(below, generated)| generated.matched(below, false)) {
+            let matching = path.get(here.prefix..).zip(here.generated.as_ref());
+            match matching.map(|(below, generated)| generated.matched(below, false)) {
                 None | Some(Match::None) => {}
                 Some(found) => return Some(found.is_ignore()),
             }
@@ -197,12 +198,12 @@ impl IgnoreRules {
     }
 
     fn pattern_usage(&self) -> PatternUsage {
-        self.nearest.as_ref().map(|level| level.spent).unwrap_or_default()
+        self.nearest.as_ref().map(|level| level.usage).unwrap_or_default()
     }
 
     /// Returns true if a pattern with `!` of a `.codeinfoignore` asks for a path. It overrides all
     /// rules but those about secrets.
-    pub fn asks_for(&self, path: &str, is_folder: bool) -> bool {
+    pub fn requests(&self, path: &str, is_folder: bool) -> bool {
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
             level = here.above.as_deref();
@@ -217,12 +218,12 @@ impl IgnoreRules {
     }
 
     /// Returns true if such a pattern may ask for something in a folder.
-    pub fn asks_below(&self, folder: &str) -> bool {
+    pub fn requests_below(&self, folder: &str) -> bool {
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
             level = here.above.as_deref();
             let Some(below) = folder.get(here.prefix..) else { continue };
-            if here.asked.iter().any(|pattern| leads_through(pattern, below)) {
+            if here.requested.iter().any(|pattern| leads_through(pattern, below)) {
                 return true;
             }
         }
@@ -231,17 +232,17 @@ impl IgnoreRules {
 
     /// Returns the verdict on a path below the root. Does not check its parent folders.
     pub fn match_path(&self, path: &str, is_folder: bool) -> IgnoreVerdict {
-        let mut said = [IgnoreVerdict::Silent; NAMES.len()];
+        let mut verdicts = [IgnoreVerdict::Silent; NAMES.len()];
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
             level = here.above.as_deref();
             // The rules of a folder do not apply outside of it.
             let Some(below) = path.get(here.prefix..) else { continue };
-            for (said, set) in said.iter_mut().zip(&here.sets) {
+            for (verdict, set) in verdicts.iter_mut().zip(&here.sets) {
                 if let Some(set) = set
-                    && *said == IgnoreVerdict::Silent
+                    && *verdict == IgnoreVerdict::Silent
                 {
-                    *said = match set.matched(below, is_folder) {
+                    *verdict = match set.matched(below, is_folder) {
                         Match::None => IgnoreVerdict::Silent,
                         Match::Ignore(_) => IgnoreVerdict::Ignored,
                         Match::Whitelist(_) => IgnoreVerdict::Kept,
@@ -249,9 +250,12 @@ impl IgnoreRules {
                 }
             }
         }
-        let last = said.into_iter().enumerate().rfind(|(_, said)| *said != IgnoreVerdict::Silent);
+        let last = verdicts
+            .into_iter()
+            .enumerate()
+            .rfind(|(_, verdict)| *verdict != IgnoreVerdict::Silent);
         match last {
-            Some((kind, IgnoreVerdict::Ignored)) if kind < OF_GIT => IgnoreVerdict::IgnoredByGit,
+            Some((kind, IgnoreVerdict::Ignored)) if kind < GIT_NAMES => IgnoreVerdict::IgnoredByGit,
             Some((_, verdict)) => verdict,
             None => IgnoreVerdict::Silent,
         }
@@ -261,7 +265,7 @@ impl IgnoreRules {
 /// Compiles the patterns of one file within the limits.
 fn compile_patterns(
     content: &[u8],
-    spent: &mut PatternUsage,
+    usage: &mut PatternUsage,
     mut report: impl FnMut(IgnoreError),
 ) -> Gitignore {
     let content = match content.get(..MAX_BYTES) {
@@ -285,14 +289,14 @@ fn compile_patterns(
             continue;
         }
         let wild_bytes = if wildcards == 0 { 0 } else { line.len() };
-        if spent.patterns == MAX_PATTERNS || MAX_WILD_BYTES < spent.wild_bytes + wild_bytes {
+        if usage.patterns == MAX_PATTERNS || MAX_WILD_BYTES < usage.wild_bytes + wild_bytes {
             report(IgnoreError::TooMany);
             continue;
         }
         match builder.add_line(None, &literal_braces(line)) {
             Ok(_) => {
-                spent.patterns += 1;
-                spent.wild_bytes += wild_bytes;
+                usage.patterns += 1;
+                usage.wild_bytes += wild_bytes;
             }
             Err(_) => report(IgnoreError::BadPattern),
         }
@@ -304,7 +308,7 @@ fn compile_patterns(
 }
 
 /// Returns the patterns with `!` of an ignore file that name a folder and something in it.
-fn asked_below(content: &[u8]) -> Vec<String> {
+fn list_requested_below(content: &[u8]) -> Vec<String> {
     let content = String::from_utf8_lossy(content.get(..MAX_BYTES).unwrap_or(content));
     let patterns = content
         .lines()

@@ -1,35 +1,30 @@
 //! Walks a root through handles of its folders, so that no link is followed, and applies bounded
 //! ignore files.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
+use codeinfo_core::OmissionRule;
 use codeinfo_lang::{
     detect::{MachineFile, detect_machine_file},
     vendored::{self, FolderContents},
+};
+use codeinfo_secrets::SecretNameCertainty;
+use codeinfo_worktree::{
+    beneath::{self, FolderEntry, FolderEntryKind, FolderHandle, RootDir},
+    decode,
+    git::TrackedPaths,
 };
 
 use super::{
     DiscoveredFile, WalkResult,
     ignored::{IgnoreRules, IgnoreVerdict, PatternUsage},
     is_ignore_file,
-    search::{self, FolderOwnership, UnwalkedFolder},
-    way::{FolderNameHint, GIT, WalkContext, WalkEntry},
+    secret_search::{self, FolderOwnership, UnwalkedFolder},
+    walk_entry::{FolderNameHint, GIT, WalkContext, WalkEntry},
 };
 use crate::{
     error::IngestError,
     skip::{SkipReason, SkippedPath},
-};
-
-mod bounds;
-mod rules;
-
-use bounds::{BOUNDS, WalkLimits};
-use codeinfo_core::OmissionRule;
-use codeinfo_secrets::SecretNameCertainty;
-use codeinfo_worktree::{
-    beneath::{self, FolderEntry, FolderEntryKind, FolderHandle, RootDir},
-    decode,
-    git::TrackedPaths,
 };
 
 /// Kind of result of a walk.
@@ -41,67 +36,79 @@ pub(crate) enum WalkMode {
         /// Names every excluded path.
         keeps_all_paths: bool,
     },
-    /// Only folders.
     Folders,
 }
 
-/// Walks the part of a root that `way` covers.
-pub(super) fn walk_in_scope(
+#[derive(Debug, Clone, Copy)]
+struct WalkLimits {
+    /// Maximum number of entries, including excluded ones.
+    entries: usize,
+    files: usize,
+    /// Maximum bytes of the paths of all entries: a commit may have the same folder in a million
+    /// places.
+    path_bytes: usize,
+}
+
+/// Limits that keep the list of files within a few hundred megabytes.
+const LIMITS: WalkLimits =
+    WalkLimits { entries: 4_000_000, files: 1_000_000, path_bytes: 512 << 20 };
+
+/// Walks an opened root, or its part in the scope of `context`.
+pub(crate) fn walk_root(
     root: &RootDir,
-    way: WalkContext<'_>,
-    wanted: WalkMode,
+    context: WalkContext<'_>,
+    mode: WalkMode,
 ) -> Result<WalkResult, IngestError> {
-    walk_within_limits(root, way, wanted, BOUNDS)
+    walk_within_limits(root, context, mode, LIMITS)
 }
 
 fn walk_within_limits(
     root: &RootDir,
-    way: WalkContext<'_>,
-    wanted: WalkMode,
-    bounds: WalkLimits,
+    context: WalkContext<'_>,
+    mode: WalkMode,
+    limits: WalkLimits,
 ) -> Result<WalkResult, IngestError> {
-    if let Some(place) = way.private.find_place(way.place) {
-        return Err(IngestError::Private { path: way.place.to_owned(), place });
+    if let Some(place) = context.private.find_place(context.root_path) {
+        return Err(IngestError::Private { path: context.root_path.to_owned(), place });
     }
     let mut walk = RootWalk {
-        bounds,
+        limits,
         root,
-        way,
-        wanted,
-        found: WalkResult::default(),
+        context,
+        mode,
+        result: WalkResult::default(),
         entries: 0,
         path_bytes: 0,
-        spent: PatternUsage::default(),
-        left_out: Vec::new(),
+        usage: PatternUsage::default(),
+        unwalked: Vec::new(),
         tracked: None,
     };
-    walk.found.omitted.keeps_all_paths =
-        matches!(wanted, WalkMode::Files { keeps_all_paths: true, .. });
+    walk.result.omitted.keeps_all_paths =
+        matches!(mode, WalkMode::Files { keeps_all_paths: true, .. });
     let mut pending = vec![WalkEntry::default()];
-    while let Some(step) = pending.pop() {
-        walk.walk_folder(step, &mut pending)?;
+    while let Some(folder) = pending.pop() {
+        walk.walk_folder(folder, &mut pending)?;
     }
-    if wanted != WalkMode::Folders {
-        let secrets = search::search_secrets(root, way, std::mem::take(&mut walk.left_out))?;
-        walk.found.private.extend(secrets);
+    if mode != WalkMode::Folders {
+        let secrets =
+            secret_search::search_secrets(root, context, std::mem::take(&mut walk.unwalked))?;
+        walk.result.private.extend(secrets);
     }
-    way.pulse.mark_idle();
-    let mut found = walk.found;
-    found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    Ok(found)
+    context.pulse.mark_idle();
+    walk.result.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(walk.result)
 }
 
-struct RootWalk<'a> {
-    bounds: WalkLimits,
-    root: &'a RootDir,
-    way: WalkContext<'a>,
-    wanted: WalkMode,
-    found: WalkResult,
+pub(super) struct RootWalk<'a> {
+    limits: WalkLimits,
+    pub(super) root: &'a RootDir,
+    pub(super) context: WalkContext<'a>,
+    mode: WalkMode,
+    result: WalkResult,
     entries: usize,
     path_bytes: usize,
-    /// Pattern usage of all folders.
-    spent: PatternUsage,
-    left_out: Vec<UnwalkedFolder>,
+    pub(super) usage: PatternUsage,
+    unwalked: Vec<UnwalkedFolder>,
     /// Paths that git tracks, loaded on first use.
     tracked: Option<TrackedPaths>,
 }
@@ -110,110 +117,152 @@ impl RootWalk<'_> {
     /// Walks one folder: records its files and adds its subfolders to `pending`.
     fn walk_folder(
         &mut self,
-        step: WalkEntry,
+        folder: WalkEntry,
         pending: &mut Vec<WalkEntry>,
     ) -> Result<(), IngestError> {
-        let Some((opened, entries)) = self.open_and_list(&step)? else { return Ok(()) };
+        let Some((handle, entries)) = self.list_folder(&folder)? else { return Ok(()) };
         let is_git_file =
             |entry: &FolderEntry| entry.name == GIT && entry.kind == FolderEntryKind::File;
-        if !step.is_root() && entries.iter().any(is_git_file) {
-            self.skip_nested_repository(step);
+        if !folder.is_root() && entries.iter().any(is_git_file) {
+            self.skip_nested_repository(folder);
             return Ok(());
         }
-        if let Some(rule) = self.rule_inside(&step, &entries) {
-            self.leave_out(step, rule, pending);
+        if let Some(rule) = self.find_inner_rule(&folder, &entries) {
+            self.omit_folder(folder, rule, pending);
             return Ok(());
         }
-        let rules = self.read_rules(&step, &entries);
-        self.note_folder(&step);
-        let is_area = step.told.is_some_and(|told| told.kind == FolderContents::Packages);
-        let around = WalkEntry { is_among_packages: step.is_among_packages || is_area, ..step };
+        let rules = self.read_rules(&folder, &entries);
+        self.record_folder(&folder);
+        let is_area = folder.hint.is_some_and(|hint| hint.kind == FolderContents::Packages);
+        let folder = WalkEntry { is_among_packages: folder.is_among_packages || is_area, ..folder };
         for entry in &entries {
-            self.count_entry(&around)?;
-            let next = around.child_with_rules(entry, &rules);
-            self.path_bytes += next.text.len();
-            if !self.is_in_scope(&next, entry.kind) {
+            self.count_entry(&folder)?;
+            let child = folder.child(entry, &rules);
+            self.path_bytes += child.path.len();
+            if !self.is_in_scope(&child, entry.kind) {
                 continue;
             }
             match entry.kind {
-                FolderEntryKind::Other => self.omit_file(OmissionRule::Link, &next.text),
-                FolderEntryKind::Module => self.skip_path(next.text, SkipReason::Module),
-                FolderEntryKind::File => self.classify_file(&opened, entry, next),
-                FolderEntryKind::Folder if entry.name == GIT => self.nested_git(&around, &next),
+                FolderEntryKind::Other => self.omit_file(OmissionRule::Link, &child.path),
+                FolderEntryKind::Module => self.skip_path(child.path, SkipReason::Module),
+                FolderEntryKind::File => self.classify_file(&handle, entry, child),
+                FolderEntryKind::Folder if entry.name == GIT => {
+                    self.keep_nested_git_private(&folder, &child);
+                }
                 FolderEntryKind::Folder => {
-                    let beside = entries.iter().filter_map(|entry| entry.name.to_str());
-                    self.next_folder(entry, next, beside, pending);
+                    let siblings = entries.iter().filter_map(|entry| entry.name.to_str());
+                    self.classify_folder(entry, child, siblings, pending);
                 }
             }
         }
         Ok(())
     }
 
-    /// Classifies a folder by its path and its siblings.
-    fn next_folder<'e>(
+    /// Counts an entry of a folder. Fails if the walk is cancelled or exceeds a limit.
+    fn count_entry(&mut self, folder: &WalkEntry) -> Result<(), IngestError> {
+        self.context.pulse.beat();
+        self.entries += 1;
+        if self.context.cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        let files = self.result.files.len() + self.result.skipped.len();
+        let limits = [
+            (self.entries, self.limits.entries, "entries"),
+            (files, self.limits.files, "files"),
+            (self.path_bytes, self.limits.path_bytes, "bytes of paths"),
+        ];
+        match limits.into_iter().find(|(count, limit, _)| count > limit) {
+            None => Ok(()),
+            Some((_, limit, unit)) => Err(IngestError::TooManyFiles {
+                path: self.context.root_path.to_owned(),
+                limit,
+                unit,
+                largest: self.find_largest_folder(folder),
+            }),
+        }
+    }
+
+    /// Returns the top-level folder with the most files, or the current folder if none has files.
+    fn find_largest_folder(&self, current: &WalkEntry) -> String {
+        let mut counts = HashMap::<&str, usize>::new();
+        for file in &self.result.files {
+            if let Some((folder, _)) = file.path.split_once('/') {
+                *counts.entry(folder).or_default() += 1;
+            }
+        }
+        let largest = counts.into_iter().max_by_key(|(_, count)| *count);
+        largest.map_or(current.path.as_str(), |(folder, _)| folder).to_owned()
+    }
+
+    fn classify_folder<'e>(
         &mut self,
         entry: &FolderEntry,
-        mut next: WalkEntry,
-        beside: impl Iterator<Item = &'e str>,
+        mut child: WalkEntry,
+        siblings: impl Iterator<Item = &'e str>,
         pending: &mut Vec<WalkEntry>,
     ) {
-        if let Some(place) = self.way.private_place(&next.path) {
-            self.keep_private(&next);
+        if let Some(place) = self.context.private_place(&child.os_path) {
+            self.keep_private(&child);
             let is_own = place.is_own();
             let rule = if is_own { OmissionRule::OwnData } else { OmissionRule::Secret };
-            self.found.omitted.add_folder(rule, &next.text);
-        } else if codeinfo_secrets::is_private_folder(&next.path) {
-            self.keep_private(&next);
-            self.found.omitted.add_folder(OmissionRule::Secret, &next.text);
-        } else if next.rules.asks_for(&next.text, true) {
-            let is_asked_for = WalkEntry {
-                unless_asked_for: None,
+            self.result.omitted.add_folder(rule, &child.path);
+        } else if codeinfo_secrets::is_private_folder(&child.os_path) {
+            self.keep_private(&child);
+            self.result.omitted.add_folder(OmissionRule::Secret, &child.path);
+        } else if child.rules.requests(&child.path, true) {
+            let requested = WalkEntry {
+                rule_unless_requested: None,
                 is_among_packages: false,
                 is_ignored_by_git: false,
-                ..next
+                ..child
             };
-            pending.push(is_asked_for);
+            pending.push(requested);
         } else {
-            let told = vendored::expected_contents(&next.path).map(|kind| FolderNameHint {
+            let hint = vendored::expected_contents(&child.os_path).map(|kind| FolderNameHint {
                 kind,
-                is_beside: vendored::fits_beside(&next.path, beside),
+                has_siblings: vendored::fits_beside(&child.os_path, siblings),
             });
-            let rule =
-                self.own_rule(&mut next, entry, FolderEntryKind::Folder).or(next.unless_asked_for);
-            match (rule, told) {
+            let rule = self
+                .find_own_rule(&mut child, entry, FolderEntryKind::Folder)
+                .or(child.rule_unless_requested);
+            match (rule, hint) {
                 // The kind of the folder is more precise than an ignore file.
-                (Some(_), Some(told)) if told.is_beside => {
-                    self.leave_out(next, told_rule(told.kind), pending);
+                (Some(_), Some(hint)) if hint.has_siblings => {
+                    self.omit_folder(child, rule_for_contents(hint.kind), pending);
                 }
-                (Some(rule), _) => self.leave_out(next, rule, pending),
-                (None, told) => pending.push(WalkEntry { told, ..next }),
+                (Some(rule), _) => self.omit_folder(child, rule, pending),
+                (None, hint) => pending.push(WalkEntry { hint, ..child }),
             }
         }
     }
 
     /// Returns the rule that excludes a folder because of its contents.
-    fn rule_inside(&mut self, step: &WalkEntry, entries: &[FolderEntry]) -> Option<OmissionRule> {
-        let is_open = step.is_root() || step.unless_asked_for.is_some();
-        if is_open || step.rules.asks_for(&step.text, true) {
+    fn find_inner_rule(
+        &mut self,
+        folder: &WalkEntry,
+        entries: &[FolderEntry],
+    ) -> Option<OmissionRule> {
+        let is_open = folder.is_root() || folder.rule_unless_requested.is_some();
+        if is_open || folder.rules.requests(&folder.path, true) {
             return None;
         }
         if vendored::has_cache_marker(|name| entries.iter().any(|entry| entry.name == name)) {
             return Some(OmissionRule::Built);
         }
-        if step.told.is_none() && !step.is_among_packages {
+        if folder.hint.is_none() && !folder.is_among_packages {
             return None;
         }
         let inside: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
-        let is_area = step.told.is_some_and(|told| told.kind == FolderContents::Packages);
-        if (is_area || step.is_among_packages) && vendored::is_package(&inside) {
+        let is_area = folder.hint.is_some_and(|hint| hint.kind == FolderContents::Packages);
+        if (is_area || folder.is_among_packages) && vendored::is_package(&inside) {
             return Some(OmissionRule::Vendored);
         }
-        let told = step.told?;
-        let fits = told.is_beside && vendored::fits_inside(&step.path, &inside);
-        let is_output = told.kind == FolderContents::Outputs;
-        let is_so = vendored::has_marker(&step.path, &inside)
-            || fits && !(is_output && self.is_tracked(&step.text, FolderEntryKind::Folder));
-        is_so.then(|| told_rule(told.kind))
+        let hint = folder.hint?;
+        let fits = hint.has_siblings && vendored::fits_inside(&folder.os_path, &inside);
+        let is_output = hint.kind == FolderContents::Outputs;
+        let is_excluded = vendored::has_marker(&folder.os_path, &inside)
+            || fits && !(is_output && self.is_tracked(&folder.path, FolderEntryKind::Folder));
+        is_excluded.then(|| rule_for_contents(hint.kind))
     }
 
     /// Returns true if git tracks a file, or a file in a folder.
@@ -221,8 +270,8 @@ impl RootWalk<'_> {
         if self.root.is_fixed() {
             return true;
         }
-        let place = self.way.place;
-        let tracked = self.tracked.get_or_insert_with(|| TrackedPaths::read_worktree(place));
+        let root_path = self.context.root_path;
+        let tracked = self.tracked.get_or_insert_with(|| TrackedPaths::read_worktree(root_path));
         if kind == FolderEntryKind::Folder {
             tracked.has_below(path)
         } else {
@@ -232,158 +281,157 @@ impl RootWalk<'_> {
 
     /// Returns the rule by which ignore files or a hidden name exclude an entry. Ignore files of
     /// git do not affect the files that git tracks.
-    fn own_rule(
+    fn find_own_rule(
         &mut self,
-        next: &mut WalkEntry,
+        child: &mut WalkEntry,
         entry: &FolderEntry,
         kind: FolderEntryKind,
     ) -> Option<OmissionRule> {
-        let verdict = next.rules.match_path(&next.text, kind == FolderEntryKind::Folder);
-        next.is_ignored_by_git |= verdict == IgnoreVerdict::IgnoredByGit;
+        let verdict = child.rules.match_path(&child.path, kind == FolderEntryKind::Folder);
+        child.is_ignored_by_git |= verdict == IgnoreVerdict::IgnoredByGit;
         match verdict {
             IgnoreVerdict::Ignored => return Some(OmissionRule::Ignored),
             IgnoreVerdict::Kept => return None,
             IgnoreVerdict::Silent | IgnoreVerdict::IgnoredByGit => {}
         }
-        if next.is_ignored_by_git && !self.is_tracked(&next.text, kind) {
+        if child.is_ignored_by_git && !self.is_tracked(&child.path, kind) {
             return Some(OmissionRule::Ignored);
         }
         let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
-        let is_hidden = is_hidden && !codeinfo_secrets::is_settings_example(&next.text);
+        let is_hidden = is_hidden && !codeinfo_secrets::is_settings_example(&child.path);
         is_hidden.then_some(OmissionRule::Hidden)
     }
 
     /// Skips a folder whose `.git` is a file: a submodule or a worktree, whose files belong to
     /// another repository.
-    fn skip_nested_repository(&mut self, step: WalkEntry) {
+    fn skip_nested_repository(&mut self, folder: WalkEntry) {
         // If that file is deleted, the folder becomes a normal one.
-        self.note_folder(&step);
-        if self.is_covered(&step) {
-            self.skip_path(step.text.clone(), SkipReason::Module);
+        self.record_folder(&folder);
+        if self.is_covered(&folder) {
+            self.skip_path(folder.path.clone(), SkipReason::Module);
         }
-        self.search_later(step, FolderOwnership::Own);
+        self.search_later(folder, FolderOwnership::Own);
     }
 
-    fn note_folder(&mut self, step: &WalkEntry) {
-        let is_named = step.is_utf8 || step.is_root();
-        if self.wanted == WalkMode::Folders && is_named && self.is_covered(step) {
-            self.found.folders.push(step.path.clone());
+    fn record_folder(&mut self, folder: &WalkEntry) {
+        let is_named = folder.is_utf8 || folder.is_root();
+        if self.mode == WalkMode::Folders && is_named && self.is_covered(folder) {
+            self.result.folders.push(folder.os_path.clone());
         }
     }
 
-    fn is_covered(&self, step: &WalkEntry) -> bool {
-        self.way.scope.is_none_or(|scope| scope.covers(&step.text))
+    fn is_covered(&self, folder: &WalkEntry) -> bool {
+        self.context.scope.is_none_or(|scope| scope.covers(&folder.path))
     }
 
-    /// Excludes a folder by a rule, unless a pattern asks for something in it.
-    fn leave_out(&mut self, step: WalkEntry, rule: OmissionRule, pending: &mut Vec<WalkEntry>) {
-        if step.rules.asks_below(&step.text) {
-            pending.push(WalkEntry { unless_asked_for: Some(rule), told: None, ..step });
+    /// Excludes a folder by a rule, unless a pattern requests something in it.
+    fn omit_folder(&mut self, folder: WalkEntry, rule: OmissionRule, pending: &mut Vec<WalkEntry>) {
+        if folder.rules.requests_below(&folder.path) {
+            pending.push(WalkEntry { rule_unless_requested: Some(rule), hint: None, ..folder });
             return;
         }
-        self.found.omitted.add_folder(rule, &step.text);
+        self.result.omitted.add_folder(rule, &folder.path);
         let is_own = matches!(rule, OmissionRule::Ignored | OmissionRule::Hidden);
         self.search_later(
-            step,
+            folder,
             if is_own { FolderOwnership::Own } else { FolderOwnership::Vendored },
         );
     }
 
-    /// Excludes a file by a rule.
     fn omit_file(&mut self, rule: OmissionRule, path: &str) {
-        if self.wanted != WalkMode::Folders {
-            self.found.omitted.add_file(rule, path);
+        if self.mode != WalkMode::Folders {
+            self.result.omitted.add_file(rule, path);
         }
     }
 
     /// Adds a folder to the search for secrets. Drops its rules, which the search does not need and
     /// which would use memory.
-    fn search_later(&mut self, step: WalkEntry, whose: FolderOwnership) {
-        self.left_out.push(UnwalkedFolder {
-            step: WalkEntry { rules: IgnoreRules::default(), ..step },
-            whose,
+    fn search_later(&mut self, folder: WalkEntry, ownership: FolderOwnership) {
+        self.unwalked.push(UnwalkedFolder {
+            folder: WalkEntry { rules: IgnoreRules::default(), ..folder },
+            ownership,
         });
     }
 
     /// Opens and lists a folder; returns `None` if it is unreadable.
-    fn open_and_list(
+    fn list_folder(
         &mut self,
-        step: &WalkEntry,
+        folder: &WalkEntry,
     ) -> Result<Option<(FolderHandle, Vec<FolderEntry>)>, IngestError> {
-        let listed = self.root.open_folder(&step.path).and_then(|mut folder| {
+        let listed = self.root.open_folder(&folder.os_path).and_then(|mut handle| {
             let mut entries = Vec::new();
-            for entry in folder.list_entries() {
-                self.way.pulse.beat();
-                if self.way.cancel.is_cancelled() || entries.len() > self.bounds.entries {
+            for entry in handle.list_entries() {
+                self.context.pulse.beat();
+                if self.context.cancel.is_cancelled() || entries.len() > self.limits.entries {
                     break;
                 }
                 entries.push(entry?);
             }
-            Ok((folder, entries))
+            Ok((handle, entries))
         });
-        if self.way.cancel.is_cancelled() {
+        if self.context.cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
         match listed {
             Ok(listed) => Ok(Some(listed)),
-            Err(_) if step.is_root() => {
-                let path = self.way.place.to_owned();
+            Err(_) if folder.is_root() => {
+                let path = self.context.root_path.to_owned();
                 Err(IngestError::Path { path, reason: "cannot be read" })
             }
             Err(error) => {
-                self.skip_path(step.text.clone(), SkipReason::from_io_error(&error));
+                self.skip_path(folder.path.clone(), SkipReason::from_io_error(&error));
                 Ok(None)
             }
         }
     }
 
-    fn is_in_scope(&self, next: &WalkEntry, kind: FolderEntryKind) -> bool {
-        let Some(scope) = self.way.scope else { return true };
+    fn is_in_scope(&self, child: &WalkEntry, kind: FolderEntryKind) -> bool {
+        let Some(scope) = self.context.scope else { return true };
         // Scopes contain only UTF-8 names.
-        let leads = kind == FolderEntryKind::Folder && scope.leads_through(&next.text);
-        next.is_utf8 && (leads || scope.covers(&next.text))
+        let leads = kind == FolderEntryKind::Folder && scope.leads_through(&child.path);
+        child.is_utf8 && (leads || scope.covers(&child.path))
     }
 
-    fn skip_path(&mut self, path: String, reason: SkipReason) {
-        self.found.skipped.push(SkippedPath { path, reason });
+    pub(super) fn skip_path(&mut self, path: String, reason: SkipReason) {
+        self.result.skipped.push(SkippedPath { path, reason });
     }
 
     /// Records the `.git` of a nested repository as a secret, because its configuration may contain
     /// the password of a remote. The root's own is judged by its content when the shell's sandbox
     /// is set up.
-    fn nested_git(&mut self, around: &WalkEntry, git: &WalkEntry) {
-        if !around.is_root() {
+    fn keep_nested_git_private(&mut self, folder: &WalkEntry, git: &WalkEntry) {
+        if !folder.is_root() {
             self.keep_private(git);
         }
     }
 
     fn keep_private(&mut self, secret: &WalkEntry) {
-        self.found.private.extend(secret.nearest_utf8());
+        self.result.private.extend(secret.nearest_utf8());
     }
 
     /// Adds a file to the files, the secrets or the skipped ones, or excludes it.
-    fn classify_file(&mut self, folder: &FolderHandle, entry: &FolderEntry, next: WalkEntry) {
-        let WalkMode::Files { max_bytes, .. } = self.wanted else { return };
-        let name = codeinfo_secrets::secret_name(&next.text);
+    fn classify_file(&mut self, handle: &FolderHandle, entry: &FolderEntry, child: WalkEntry) {
+        let WalkMode::Files { max_bytes, .. } = self.mode else { return };
+        let name = codeinfo_secrets::secret_name(&child.path);
         if name == Some(SecretNameCertainty::Certain)
-            || self.way.private_place(&next.path).is_some()
+            || self.context.private_place(&child.os_path).is_some()
         {
-            self.keep_private(&next);
+            self.keep_private(&child);
             // The name itself may contain a secret.
             self.omit_file(
                 OmissionRule::Secret,
-                &codeinfo_secrets::redact_secrets("", None, &next.text).text,
+                &codeinfo_secrets::redact_secrets("", None, &child.path).text,
             );
             return;
         }
-        let (step, before) = (next.clone(), self.found.files.len());
-        self.admit_file(folder, entry, next, max_bytes);
+        let (file, before) = (child.clone(), self.result.files.len());
+        self.admit_file(handle, entry, child, max_bytes);
         if name == Some(SecretNameCertainty::Doubtful) {
-            if before < self.found.files.len() {
-                self.found.doubtful.insert(step.text);
+            if before < self.result.files.len() {
+                self.result.doubtful.insert(file.path);
             } else {
                 // Its content will not be read.
-                self.keep_private(&step);
+                self.keep_private(&file);
             }
         }
     }
@@ -391,38 +439,39 @@ impl RootWalk<'_> {
     /// Adds a file that is not certainly a secret to the files, the skipped or the excluded ones.
     fn admit_file(
         &mut self,
-        folder: &FolderHandle,
+        handle: &FolderHandle,
         entry: &FolderEntry,
-        mut next: WalkEntry,
+        mut child: WalkEntry,
         max_bytes: u64,
     ) {
         let name = entry.name.to_string_lossy();
-        let is_asked_for = next.rules.asks_for(&next.text, false);
-        let unasked_rule = next.unless_asked_for.filter(|_| !is_asked_for);
-        if let Some(rule) = self.own_rule(&mut next, entry, FolderEntryKind::File).or(unasked_rule)
+        let is_requested = child.rules.requests(&child.path, false);
+        let rule_unless_requested = child.rule_unless_requested.filter(|_| !is_requested);
+        if let Some(rule) =
+            self.find_own_rule(&mut child, entry, FolderEntryKind::File).or(rule_unless_requested)
         {
             // Ignore files are read but not indexed.
             if !is_ignore_file(&name) {
-                self.omit_file(rule, &next.text);
+                self.omit_file(rule, &child.path);
             }
             return;
         }
-        if !next.is_utf8 {
-            self.skip_path(next.text, SkipReason::PathNotUtf8);
+        if !child.is_utf8 {
+            self.skip_path(child.path, SkipReason::PathNotUtf8);
             return;
         }
-        let is_generated = next.rules.is_generated(&next.text);
+        let is_generated = child.rules.is_generated(&child.path);
         let is_kept = |rule: &OmissionRule| {
-            is_asked_for || (*rule == OmissionRule::Generated && is_generated == Some(false))
+            is_requested || (*rule == OmissionRule::Generated && is_generated == Some(false))
         };
         let is_marked = is_generated == Some(true);
-        let rule = name_rule(&name).or(is_marked.then_some(OmissionRule::Generated));
+        let rule = find_name_rule(&name).or(is_marked.then_some(OmissionRule::Generated));
         if let Some(rule) = rule.filter(|rule| !is_kept(rule)) {
-            self.omit_file(rule, &next.text);
+            self.omit_file(rule, &child.path);
             return;
         }
-        let path = next.text;
-        match folder.read_facts(entry) {
+        let path = child.path;
+        match handle.read_facts(entry) {
             Ok(Some(facts)) if max_bytes < facts.size => {
                 if self.is_binary(&path) {
                     self.omit_file(OmissionRule::Binary, &path);
@@ -431,11 +480,11 @@ impl RootWalk<'_> {
                 }
             }
             // Files with a time of 0 are always read.
-            Ok(Some(facts)) => self.found.files.push(DiscoveredFile {
+            Ok(Some(facts)) => self.result.files.push(DiscoveredFile {
                 path,
                 size: facts.size,
                 modified_ns: facts.modified_ns,
-                is_asked_for: is_asked_for || is_generated == Some(false),
+                is_requested: is_requested || is_generated == Some(false),
             }),
             Ok(None) => {}
             Err(error) => self.skip_path(path, SkipReason::from_io_error(&error)),
@@ -446,7 +495,7 @@ impl RootWalk<'_> {
     /// this.
     fn is_binary(&self, path: &str) -> bool {
         let read = |(file, _)| {
-            beneath::read_to_limit(file, decode::HEAD_BYTES as u64, || self.way.pulse.beat())
+            beneath::read_to_limit(file, decode::HEAD_BYTES as u64, || self.context.pulse.beat())
         };
         if self.root.is_fixed() {
             return false;
@@ -456,7 +505,7 @@ impl RootWalk<'_> {
     }
 }
 
-fn told_rule(kind: FolderContents) -> OmissionRule {
+fn rule_for_contents(kind: FolderContents) -> OmissionRule {
     match kind {
         FolderContents::Packages => OmissionRule::Vendored,
         FolderContents::Outputs => OmissionRule::Built,
@@ -464,10 +513,57 @@ fn told_rule(kind: FolderContents) -> OmissionRule {
 }
 
 /// Returns the rule that excludes files of a name.
-fn name_rule(name: &str) -> Option<OmissionRule> {
+fn find_name_rule(name: &str) -> Option<OmissionRule> {
     detect_machine_file(name).map(|found| match found {
         MachineFile::Binary => OmissionRule::Binary,
         MachineFile::LockFile => OmissionRule::LockFile,
         MachineFile::Generated => OmissionRule::Generated,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use codeinfo_worktree::{beneath::RootDir, private_places::ResolvedPlaces};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::io_watchdog::IoHeartbeat;
+
+    const AMPLE: WalkLimits = WalkLimits { entries: 100, files: 100, path_bytes: 1_000 };
+
+    #[test]
+    fn a_root_above_a_limit_is_refused_with_its_largest_folder() {
+        let root = tempfile::tempdir().unwrap();
+        for (folder, files) in [("few", 1), ("many", 8), ("some", 2)] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+            for file in 0..files {
+                fs::write(root.path().join(format!("{folder}/{file}.rs")), "fn a() {}").unwrap();
+            }
+        }
+        let walk = |limits| {
+            let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
+            let private = &ResolvedPlaces::default();
+            let root_path = root.path();
+            let context =
+                WalkContext { root_path, scope: None, private, cancel: &cancel, pulse: &pulse };
+            let mode = WalkMode::Files { max_bytes: 100, keeps_all_paths: false };
+            let walked =
+                walk_within_limits(&RootDir::open(root.path()).unwrap(), context, mode, limits);
+            walked.map(|result| result.files.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(walk(AMPLE), Ok(11));
+        for (limits, limit) in [
+            (WalkLimits { entries: 12, ..AMPLE }, "12 entries"),
+            (WalkLimits { files: 9, ..AMPLE }, "9 files"),
+            (WalkLimits { path_bytes: 90, ..AMPLE }, "90 bytes of paths"),
+        ] {
+            let refused = walk(limits).unwrap_err();
+            assert!(
+                refused.contains(&format!("holds more than {limit}, most of them below `many`")),
+                "{refused}"
+            );
+        }
+    }
 }

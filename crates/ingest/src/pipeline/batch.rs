@@ -1,120 +1,125 @@
-//! Gathers files into batches and embeds them.
+//! Batches of files: gathers read files, embeds them, and writes them to the store: first the chunks,
+//! then the file records that vouch for them. The store deletes chunks that no record needs.
 
 use std::collections::VecDeque;
 
-use codeinfo_core::{FileRecord, TermVector, hash::ChunkingMethod};
+use codeinfo_core::{FileRecord, chunk_id, hash::ChunkingMethod};
 use codeinfo_embed::EmbeddingDocument;
-use codeinfo_store::ChunkVectors;
+use codeinfo_store::{ChunkVectors, NewChunk, StoreError};
 use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
     RunTarget,
-    index_state::RedactionCounts,
+    index_state::{IndexState, RedactionCounts},
     read::{ReadOutcome, UnembeddedChunk},
     readers::FileReadResult,
-    write::{self, EmbeddedFileBatch},
 };
 use crate::{error::IngestError, skip::SkippedPath};
 
-/// Number of chunks that completes a batch. A batch exceeds it by at most the chunks of its last
-/// file.
+/// Number of chunks that completes a batch, and maximum number of chunks per write. A batch exceeds
+/// it by at most the chunks of its last file. Readers wait while an engine writes, so writes must
+/// be short.
 const CHUNKS: usize = 256;
 /// Number of files, with or without chunks, that completes a batch.
 const FILES: usize = 512;
-
 /// Bytes of files that complete a batch.
 const BYTES: u64 = 4 << 20;
+/// Maximum number of files per removal.
+const REMOVED_FILES: usize = 256;
+/// Maximum number of chunk ids per removal.
+const REMOVED_CHUNKS: usize = 1024;
+
+/// Files of a batch, without their chunks.
+#[derive(Debug, Default)]
+pub(super) struct BatchFiles {
+    pub(super) changed: Vec<FileRecord>,
+    pub(super) same: Vec<FileRecord>,
+    pub(super) skipped: Vec<SkippedPath>,
+    pub(super) gone: Vec<String>,
+    /// Number of files chunked by lines because parsing took too long.
+    pub(super) fallbacks: u64,
+    pub(super) redacted: RedactionCounts,
+    /// Files that were decoded with losses.
+    pub(super) lossy: Vec<String>,
+    /// Changed files that are indexed with their secrets replaced and hidden from the model's
+    /// shell.
+    pub(super) censored: Vec<String>,
+    pub(super) bytes: u64,
+    /// Held until the batch is written.
+    pub(super) permits: Vec<OwnedSemaphorePermit>,
+}
+
+impl BatchFiles {
+    /// Returns the number of files of the plan that the batch completes.
+    pub(super) fn count(&self) -> usize {
+        self.changed.len() + self.same.len() + self.skipped.len() + self.gone.len()
+    }
+}
 
 /// Read files to embed together.
 #[derive(Debug, Default)]
-pub(super) struct FileBatch {
-    pieces: Vec<(usize, UnembeddedChunk)>,
-    changed: Vec<FileRecord>,
-    same: Vec<FileRecord>,
-    skipped: Vec<SkippedPath>,
-    gone: Vec<String>,
-    fallbacks: u64,
-    redacted: RedactionCounts,
-    lossy: Vec<String>,
-    censored: Vec<String>,
-    bytes: u64,
-    rooms: Vec<OwnedSemaphorePermit>,
+struct FileBatch {
+    /// Chunks, each with its position in its file, counted from 0.
+    chunks: Vec<(usize, UnembeddedChunk)>,
+    files: BatchFiles,
+}
+
+/// Batch with its vectors, ready to be written.
+#[derive(Debug)]
+pub(super) struct EmbeddedFileBatch {
+    pub(super) chunks: Vec<NewChunk>,
+    pub(super) files: BatchFiles,
 }
 
 impl FileBatch {
-    pub(super) fn add_file(&mut self, read: FileReadResult) {
-        self.bytes += read.bytes;
-        match read.outcome {
-            ReadOutcome::Same(record) => self.same.push(record),
-            ReadOutcome::Changed(record, pieces, notes) => {
-                self.lossy.extend(notes.is_lossy.then(|| record.path.clone()));
-                self.censored.extend(notes.is_private.then(|| record.path.clone()));
-                self.changed.push(record);
-                self.fallbacks += u64::from(notes.cut == ChunkingMethod::Fallback);
-                self.redacted.add(RedactionCounts::of_file(notes.secrets));
-                self.pieces.extend(pieces.into_iter().enumerate());
-                self.rooms.push(read.room);
+    fn add_file(&mut self, result: FileReadResult) {
+        let files = &mut self.files;
+        files.bytes += result.bytes;
+        match result.outcome {
+            ReadOutcome::Same(record) => files.same.push(record),
+            ReadOutcome::Changed(record, chunks, notes) => {
+                files.lossy.extend(notes.is_lossy.then(|| record.path.clone()));
+                files.censored.extend(notes.is_private.then(|| record.path.clone()));
+                files.changed.push(record);
+                files.fallbacks += u64::from(notes.cut == ChunkingMethod::Fallback);
+                files.redacted.add(RedactionCounts::for_file(notes.secrets));
+                files.permits.push(result.permit);
+                self.chunks.extend(chunks.into_iter().enumerate());
             }
-            ReadOutcome::Skipped(path, reason) => self.skipped.push(SkippedPath { path, reason }),
-            ReadOutcome::Gone(path) => self.gone.push(path),
+            ReadOutcome::Skipped(path, reason) => files.skipped.push(SkippedPath { path, reason }),
+            ReadOutcome::Gone(path) => files.gone.push(path),
         }
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        CHUNKS <= self.pieces.len() || FILES <= self.file_count() || BYTES <= self.bytes
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.file_count() == 0
-    }
-
-    fn file_count(&self) -> usize {
-        self.changed.len() + self.same.len() + self.skipped.len() + self.gone.len()
+    fn is_full(&self) -> bool {
+        CHUNKS <= self.chunks.len() || FILES <= self.files.count() || BYTES <= self.files.bytes
     }
 
     /// Embeds the chunks, each with its path and symbol.
-    pub(super) async fn embed_chunks(
-        self,
-        target: &RunTarget,
-    ) -> Result<EmbeddedFileBatch, IngestError> {
-        let files = self.file_count() as u64;
+    async fn embed_chunks(self, target: &RunTarget) -> Result<EmbeddedFileBatch, IngestError> {
         let documents: Vec<EmbeddingDocument> = self
-            .pieces
+            .chunks
             .iter()
-            .map(|(_, piece)| EmbeddingDocument::from(&piece.chunk).to_owned())
+            .map(|(_, chunk)| EmbeddingDocument::from(&chunk.record).to_owned())
             .collect();
         let wanted = documents.len();
-        let dense = match wanted {
+        let vectors = match wanted {
             0 => Vec::new(),
             _ => target.embedder.embed_documents(documents).await?,
         };
-        if dense.len() != wanted {
-            return Err(IngestError::VectorCount { got: dense.len(), wanted });
+        if vectors.len() != wanted {
+            return Err(IngestError::VectorCount { got: vectors.len(), wanted });
         }
-        let chunks = self.pieces.into_iter().zip(dense).map(|((ordinal, piece), dense)| {
-            write::build_chunk(
-                target.owner,
-                piece.chunk,
-                ordinal,
-                combine_vectors(dense, piece.sparse),
-            )
-        });
-        Ok(EmbeddedFileBatch {
-            chunks: chunks.collect(),
-            changed: self.changed,
-            same: self.same,
-            skipped: self.skipped,
-            gone: self.gone,
-            fallbacks: self.fallbacks,
-            redacted: self.redacted,
-            lossy: self.lossy,
-            censored: self.censored,
-            files,
-            bytes: self.bytes,
-            rooms: self.rooms,
-        })
+        let new_chunk = |((place, chunk), dense): ((usize, UnembeddedChunk), Vec<f32>)| {
+            let UnembeddedChunk { record, sparse } = chunk;
+            let id = chunk_id(target.owner, &record.path, &record.version, place);
+            NewChunk { id, record, vectors: ChunkVectors { dense, sparse } }
+        };
+        let chunks = self.chunks.into_iter().zip(vectors).map(new_chunk).collect();
+        Ok(EmbeddedFileBatch { chunks, files: self.files })
     }
 }
 
@@ -124,8 +129,8 @@ impl FileBatch {
 /// While the writer is busy, started batches continue and no new one starts.
 pub(super) async fn embed_all(
     target: &RunTarget,
-    mut from: mpsc::Receiver<FileReadResult>,
-    to: mpsc::Sender<EmbeddedFileBatch>,
+    mut results: mpsc::Receiver<FileReadResult>,
+    batches: mpsc::Sender<EmbeddedFileBatch>,
     cancel: &CancellationToken,
 ) -> Result<(), IngestError> {
     let concurrency = target.embedder.concurrency();
@@ -134,7 +139,7 @@ pub(super) async fn embed_all(
     let mut batch = FileBatch::default();
     let mut has_more = true;
     loop {
-        if batch.is_full() || !has_more && !batch.is_empty() {
+        if batch.is_full() || !has_more && batch.files.count() > 0 {
             embedding.push_back(std::mem::take(&mut batch).embed_chunks(target));
         }
         if !has_more && embedding.is_empty() && done.is_empty() {
@@ -145,7 +150,7 @@ pub(super) async fn embed_all(
         tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(IngestError::Cancelled),
-            permit = to.reserve(), if !done.is_empty() => match (permit, done.pop_front()) {
+            permit = batches.reserve(), if !done.is_empty() => match (permit, done.pop_front()) {
                 (Ok(permit), Some(batch)) => permit.send(batch),
                 // The writer failed and reports the error.
                 _ => return Ok(()),
@@ -153,14 +158,54 @@ pub(super) async fn embed_all(
             Some(embedded) = embedding.next(), if !embedding.is_empty() => {
                 done.push_back(embedded?);
             }
-            received = from.recv(), if has_room => match received {
-                Some(read) => batch.add_file(read),
+            received = results.recv(), if has_room => match received {
+                Some(result) => batch.add_file(result),
                 None => has_more = false,
             },
         }
     }
 }
 
-fn combine_vectors(dense: Vec<f32>, sparse: TermVector) -> ChunkVectors {
-    ChunkVectors { dense, sparse }
+pub(super) async fn write_batch(
+    target: &RunTarget,
+    index_state: &mut IndexState,
+    EmbeddedFileBatch { chunks, files }: EmbeddedFileBatch,
+) -> Result<(), IngestError> {
+    let embedded = chunks.len() as u64;
+    let mut remaining = chunks.into_iter();
+    while !remaining.as_slice().is_empty() {
+        target.store.put_chunks(remaining.by_ref().take(CHUNKS).collect()).await?;
+    }
+    let records: Vec<FileRecord> = files
+        .changed
+        .into_iter()
+        .chain(files.same)
+        .filter(|record| index_state.get(&record.path) != Some(record))
+        .collect();
+    if !records.is_empty() {
+        target.store.put_files(records.clone()).await?;
+    }
+    index_state.record_written(records, embedded);
+    Ok(())
+}
+
+/// Deletes files from the store.
+pub(super) async fn remove_files(
+    target: &RunTarget,
+    index_state: &mut IndexState,
+    paths: &[String],
+) -> Result<(), IngestError> {
+    for removed in paths.chunks(REMOVED_FILES) {
+        target.store.remove_files(target.root, removed.to_vec()).await?;
+        index_state.record_removed(removed);
+    }
+    Ok(())
+}
+
+/// Deletes chunks by id.
+pub(super) async fn remove_chunks(target: &RunTarget, ids: &[Uuid]) -> Result<(), StoreError> {
+    for removed in ids.chunks(REMOVED_CHUNKS) {
+        target.store.remove_chunks(removed.to_vec()).await?;
+    }
+    Ok(())
 }

@@ -9,24 +9,24 @@ use std::collections::BTreeSet;
 
 use codeinfo_core::Root;
 
-use super::{Run, write::EmbeddedFileBatch};
-use crate::{discover::WalkResult, scope::PathScope, skip::SkipReason};
+use super::{Run, batch::BatchFiles};
+use crate::{discover::WalkResult, plan::PathScope, skip::SkipReason};
 
 /// Maximum number of secret paths of a root. Each becomes an argument of the shell's sandbox, which
 /// closes the whole root if they do not fit.
-const MAX: usize = 1_000;
+const MAX_PATHS: usize = 1_000;
 
-/// Returns at most [`MAX`] secret paths. If there are more, folders replace the files in them, the
+/// Returns at most [`MAX_PATHS`] secret paths. If there are more, folders replace the files in them, the
 /// fullest first; files directly in the root beyond the limit are dropped.
 pub(super) fn fold_private_paths(private: &BTreeSet<String>) -> Vec<String> {
     let mut named = private.clone();
-    codeinfo_secrets::fold_paths(&mut named, MAX, |_| true);
-    named.into_iter().take(MAX).collect()
+    codeinfo_secrets::fold_paths(&mut named, MAX_PATHS, |_| true);
+    named.into_iter().take(MAX_PATHS).collect()
 }
 
 impl Run<'_> {
     /// Merges the secrets found by a walk with those known before of files that still exist.
-    pub(super) fn take_up_secrets(
+    pub(super) fn merge_secrets(
         &mut self,
         before: Option<&Root>,
         scope: Option<&PathScope>,
@@ -60,33 +60,33 @@ pub(super) fn may_exist(path: &String, scope: Option<&PathScope>, discovered: &W
 }
 
 /// Updates the secrets after files were read. Returns the files to delete from the index, because
-/// more than [`MAX`] are indexed with replaced secrets.
+/// more than [`MAX_PATHS`] are indexed with replaced secrets.
 pub(super) fn update_after_read(
     private: &mut BTreeSet<String>,
     censored: &mut BTreeSet<String>,
-    batch: &EmbeddedFileBatch,
+    files: &BatchFiles,
 ) -> Vec<String> {
-    let changed = batch.changed.iter().map(|record| &record.path);
-    let skipped = batch.skipped.iter().filter(|file| !file.reason.is_passing());
-    for path in changed.chain(&batch.gone).chain(skipped.map(|file| &file.path)) {
+    let changed = files.changed.iter().map(|record| &record.path);
+    let skipped = files.skipped.iter().filter(|file| !file.reason.is_temporary());
+    for path in changed.chain(&files.gone).chain(skipped.map(|file| &file.path)) {
         censored.remove(path);
     }
-    let indexed = batch.changed.iter().chain(&batch.same).map(|record| &record.path);
-    for path in indexed.chain(&batch.gone) {
+    let indexed = files.changed.iter().chain(&files.same).map(|record| &record.path);
+    for path in indexed.chain(&files.gone) {
         if !censored.contains(path) {
             private.remove(path);
         }
     }
-    let (mut too_many, new) = (Vec::new(), batch.censored.iter());
+    let (mut too_many, new) = (Vec::new(), files.censored.iter());
     for path in new {
         private.insert(path.clone());
-        if censored.len() < MAX {
+        if censored.len() < MAX_PATHS {
             censored.insert(path.clone());
         } else {
             too_many.push(path.clone());
         }
     }
-    for skipped in &batch.skipped {
+    for skipped in &files.skipped {
         if skipped.reason != SkipReason::HoldsSecret
             && codeinfo_secrets::is_secret_path(&skipped.path)
         {
@@ -110,7 +110,11 @@ pub(super) fn update_after_read(
 }
 
 /// Returns true if the names in a part of a root reveal other secrets than the known ones.
-pub(super) fn have_changed(before: &[String], scope: &PathScope, discovered: &WalkResult) -> bool {
+pub(super) fn have_secrets_changed(
+    before: &[String],
+    scope: &PathScope,
+    discovered: &WalkResult,
+) -> bool {
     let is_secret = |path: &str| {
         codeinfo_secrets::is_secret_path(path) || codeinfo_secrets::is_private_folder(path.as_ref())
     };
@@ -122,32 +126,32 @@ pub(super) fn have_changed(before: &[String], scope: &PathScope, discovered: &Wa
         above.any(|folder| before.iter().any(|named| named == folder))
     };
     // A folder that is not walked is searched whole, even outside the scope.
-    let is_elsewhere = |path: &String| !scope.covers(path) && before.contains(path);
+    let is_known_outside = |path: &String| !scope.covers(path) && before.contains(path);
     // A folder that represents others does not have the name of a secret.
     let is_new = |path: &&String| {
-        !is_named(path) && !is_elsewhere(path) && (is_secret(path) || !before.contains(path))
+        !is_named(path) && !is_known_outside(path) && (is_secret(path) || !before.contains(path))
     };
     let doubtful = discovered.doubtful.iter().filter(|path| before.contains(path));
     let found: BTreeSet<&String> =
         discovered.private.iter().filter(is_new).chain(doubtful).collect();
-    before.len() < MAX && known != found
+    before.len() < MAX_PATHS && known != found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{pipeline::index_state::RedactionCounts, skip::SkippedPath};
+    use crate::skip::SkippedPath;
 
     #[test]
-    fn a_root_names_no_more_secrets_than_a_bound() {
-        let top: BTreeSet<String> = (0..=MAX).map(|number| format!("{number}.pem")).collect();
-        assert_eq!(fold_private_paths(&top).len(), MAX);
+    fn a_root_has_a_limited_number_of_secret_paths() {
+        let top: BTreeSet<String> = (0..=MAX_PATHS).map(|number| format!("{number}.pem")).collect();
+        assert_eq!(fold_private_paths(&top).len(), MAX_PATHS);
         let together = top.iter().map(|name| format!("certs/{name}")).collect();
         assert_eq!(fold_private_paths(&together), ["certs"]);
     }
 
     #[test]
-    fn secrets_that_folders_stand_for_are_no_change() {
+    fn secrets_below_a_known_folder_are_no_change() {
         let names = |names: &[&str]| -> Vec<String> {
             names.iter().map(|name| (*name).to_owned()).collect()
         };
@@ -155,7 +159,7 @@ mod tests {
             let private = names(found).into_iter().collect();
             let discovered = WalkResult { private, ..WalkResult::default() };
             let scope = PathScope::new(names(&["a"]).into_iter().collect());
-            have_changed(&names(before), &scope, &discovered)
+            have_secrets_changed(&names(before), &scope, &discovered)
         };
         let before = [".env", "a/.env", "a/sub/.git", "a/vendor", "b/.env"];
         assert!(!changed(&before, &["a/.env", "a/sub/.git", "a/vendor"]));
@@ -165,29 +169,33 @@ mod tests {
     }
 
     #[test]
-    fn only_secrets_that_would_be_named_have_changed() {
+    fn only_new_secrets_in_scope_are_a_change() {
         let changed = |before: &[String], found: &str| {
             let found = BTreeSet::from([found.to_owned()]);
             let scope = PathScope::new(found.clone());
-            have_changed(before, &scope, &WalkResult { private: found, ..WalkResult::default() })
+            have_secrets_changed(
+                before,
+                &scope,
+                &WalkResult { private: found, ..WalkResult::default() },
+            )
         };
         assert!(changed(&[], "new.pem"));
         assert!(changed(&["zoo".to_owned()], "z/new.pem"));
         // A folder already represents it.
         assert!(!changed(&["z".to_owned()], "z/new.pem"));
         // It is outside the scope and already known.
-        let elsewhere = ["a/.env".to_owned()];
-        let discovered = WalkResult { private: elsewhere.clone().into(), ..WalkResult::default() };
+        let outside = ["a/.env".to_owned()];
+        let discovered = WalkResult { private: outside.clone().into(), ..WalkResult::default() };
         let scope = PathScope::new(["a/b.rs".to_owned()].into());
-        assert!(!have_changed(&elsewhere, &scope, &discovered));
-        assert!(have_changed(&[], &scope, &discovered));
+        assert!(!have_secrets_changed(&outside, &scope, &discovered));
+        assert!(have_secrets_changed(&[], &scope, &discovered));
         // The limit is reached.
-        let full: Vec<String> = (0..MAX).map(|number| format!("{number}.pem")).collect();
+        let full: Vec<String> = (0..MAX_PATHS).map(|number| format!("{number}.pem")).collect();
         assert!(!changed(&full, "new.pem"));
     }
 
     #[test]
-    fn what_cannot_be_read_stays_a_secret() {
+    fn unreadable_files_remain_secrets() {
         let skipped =
             |(path, reason): (&str, SkipReason)| SkippedPath { path: path.to_owned(), reason };
         let found = [
@@ -195,26 +203,18 @@ mod tests {
             ("b", SkipReason::TooLarge),
             ("c", SkipReason::HoldsSecret),
         ];
-        let batch = EmbeddedFileBatch {
-            chunks: Vec::new(),
-            changed: Vec::new(),
-            same: Vec::new(),
+        let files = BatchFiles {
             skipped: found.map(skipped).into(),
             gone: vec!["d".to_owned()],
-            fallbacks: 0,
-            redacted: RedactionCounts::default(),
-            lossy: Vec::new(),
             censored: vec!["f".to_owned()],
-            files: 4,
-            bytes: 0,
-            rooms: Vec::new(),
+            ..BatchFiles::default()
         };
         let mut private = BTreeSet::from(["a", "b", "d", "e"].map(str::to_owned));
         let mut censored = BTreeSet::from(["d".to_owned()]);
-        let too_many = update_after_read(&mut private, &mut censored, &batch);
+        let too_many = update_after_read(&mut private, &mut censored, &files);
         assert_eq!(private.into_iter().collect::<Vec<_>>(), ["a", "c", "e", "f"]);
         assert_eq!((too_many, censored), (Vec::new(), BTreeSet::from(["f".to_owned()])));
-        let mut full: BTreeSet<String> = (0..MAX).map(|number| number.to_string()).collect();
-        assert_eq!(update_after_read(&mut BTreeSet::new(), &mut full, &batch), ["f"]);
+        let mut full: BTreeSet<String> = (0..MAX_PATHS).map(|number| number.to_string()).collect();
+        assert_eq!(update_after_read(&mut BTreeSet::new(), &mut full, &files), ["f"]);
     }
 }

@@ -19,12 +19,12 @@ use codeinfo_worktree::{
 };
 use memchr::memmem;
 
-use super::elsewhere::OtherTreeVersions;
+use super::readers::OtherTreeVersions;
 use crate::{
     discover::DiscoveredFile,
     inspect::{self, FileVerdict, IndexedText},
+    io_watchdog::IoHeartbeat,
     plan::RunMode,
-    pulse::IoHeartbeat,
     skip::SkipReason,
 };
 
@@ -40,11 +40,9 @@ pub(super) struct RunFileReader<'a> {
     pub(super) pulse: &'a IoHeartbeat,
     pub(super) max_file_bytes: u64,
     pub(super) mode: RunMode,
-    /// Versions of other trees.
-    pub(super) elsewhere: &'a OtherTreeVersions,
+    pub(super) other_versions: &'a OtherTreeVersions,
 }
 
-/// Outcome of reading one file.
 #[derive(Debug)]
 pub(super) enum ReadOutcome {
     /// The content is already stored; only size or time differ.
@@ -61,7 +59,6 @@ pub(super) enum ReadOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadNotes {
     pub(super) cut: ChunkingMethod,
-    /// Number of replaced secrets.
     pub(super) secrets: u64,
     /// True if a part could not be decoded.
     pub(super) is_lossy: bool,
@@ -77,7 +74,7 @@ impl ReadNotes {
 /// One chunk without its embedding.
 #[derive(Debug)]
 pub(super) struct UnembeddedChunk {
-    pub(super) chunk: ChunkRecord,
+    pub(super) record: ChunkRecord,
     pub(super) sparse: TermVector,
 }
 
@@ -88,48 +85,50 @@ impl RunFileReader<'_> {
         file: &DiscoveredFile,
         known: Option<&FileRecord>,
     ) -> ReadOutcome {
-        let path = || file.path.clone();
         let content = self.read_content(file);
         self.pulse.mark_idle();
         let (content, size, modified_ns) = match content {
             Ok(Some(read)) => read,
-            Ok(None) => return ReadOutcome::Skipped(path(), SkipReason::TooLarge),
+            Ok(None) => return ReadOutcome::Skipped(file.path.clone(), SkipReason::TooLarge),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return ReadOutcome::Gone(path());
+                return ReadOutcome::Gone(file.path.clone());
             }
-            Err(error) => return ReadOutcome::Skipped(path(), SkipReason::from_io_error(&error)),
+            Err(error) => {
+                return ReadOutcome::Skipped(file.path.clone(), SkipReason::from_io_error(&error));
+            }
         };
-        let record = |version: String, chunks: usize| FileRecord {
+        let record = |version: String, chunks: u32| FileRecord {
             root: self.root,
-            path: path(),
+            path: file.path.clone(),
             version,
             size,
             modified_ns,
-            chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
+            chunks,
         };
         let version = hash::compute_file_version(&content, ChunkingMethod::Planned);
-        let has_it = known.filter(|known| {
+        let same = known.filter(|known| {
             let (known, rule) = hash::split_omitted(&known.version);
-            known == version && !(rule.is_some() && file.is_asked_for)
+            known == version && !(rule.is_some() && file.is_requested)
         });
-        if let (RunMode::Changes, Some(known)) = (self.mode, has_it) {
+        if let (RunMode::Changes, Some(known)) = (self.mode, same) {
             return ReadOutcome::Same(FileRecord { size, modified_ns, ..known.clone() });
         }
         // The content decides whether such a file must be hidden from the shell.
         let may_be_private = codeinfo_secrets::is_secret_path(&file.path)
             || memmem::find(&content, b"PRIVATE KEY").is_some();
         if !may_be_private
-            && let Some((version, chunks)) = self.find_other_version(&file.path, &version, &content)
+            && let Some((version, chunks)) =
+                self.other_versions.find_version(&file.path, &version, &content)
         {
             return ReadOutcome::Changed(record(version, chunks), Vec::new(), ReadNotes::NONE);
         }
-        let indexed = match inspect::inspect_content(&file.path, &content, file.is_asked_for) {
+        let indexed = match inspect::inspect_content(&file.path, &content, file.is_requested) {
             FileVerdict::Text(indexed) => indexed,
             FileVerdict::LeftOut(rule) => {
                 let version = hash::omitted_version(&version, rule);
                 return ReadOutcome::Changed(record(version, 0), Vec::new(), ReadNotes::NONE);
             }
-            FileVerdict::Skipped(reason) => return ReadOutcome::Skipped(path(), reason),
+            FileVerdict::Skipped(reason) => return ReadOutcome::Skipped(file.path.clone(), reason),
         };
         let IndexedText { text, language, is_lossy, secrets, is_private } = indexed;
         let text = decode::shorten_lines(text);
@@ -142,27 +141,9 @@ impl RunFileReader<'_> {
         } else {
             (version, ChunkingMethod::Planned)
         };
-        let record = record(version, chunked.chunks.len());
-        let pieces = build_chunks(&record, language, chunked);
-        ReadOutcome::Changed(record, pieces, ReadNotes { cut, secrets, is_lossy, is_private })
-    }
-
-    /// Returns the version under which another tree has this content, and its chunk count.
-    fn find_other_version(
-        self,
-        path: &str,
-        version: &str,
-        content: &[u8],
-    ) -> Option<(String, usize)> {
-        if !self.elsewhere.has_path(path) {
-            return None;
-        }
-        let fallback = || hash::compute_file_version(content, ChunkingMethod::Fallback);
-        let chunks = |version: String| {
-            let chunks = self.elsewhere.chunk_count(path, &version)?;
-            Some((version, chunks as usize))
-        };
-        chunks(version.to_owned()).or_else(|| chunks(fallback()))
+        let record = record(version, u32::try_from(chunked.chunks.len()).unwrap_or(u32::MAX));
+        let chunks = build_chunks(&record, language, chunked);
+        ReadOutcome::Changed(record, chunks, ReadNotes { cut, secrets, is_lossy, is_private })
     }
 
     /// Returns a file's content, size and modification time, or `None` if it is too large.
@@ -185,9 +166,9 @@ impl RunFileReader<'_> {
             }
             (content, size)
         };
-        let settled =
+        let reliable_before =
             codeinfo_core::nanoseconds_since_epoch(SystemTime::now()).saturating_sub(RACY_NS);
-        let is_racy = settled <= facts.modified_ns || facts.size != size;
+        let is_racy = reliable_before <= facts.modified_ns || facts.size != size;
         let may_change = is_racy && !self.folder.is_fixed();
         Ok(Some((content, size, if may_change { 0 } else { facts.modified_ns })))
     }
@@ -200,8 +181,8 @@ fn build_chunks(
 ) -> Vec<UnembeddedChunk> {
     let roles: Vec<_> = role::detect_roles(&record.path).collect();
     let indexed_at_ms = Timestamp::now().as_milliseconds();
-    let piece = |chunk: Chunk<'_>| {
-        let chunk = ChunkRecord {
+    let unembedded_chunk = |chunk: Chunk<'_>| {
+        let record = ChunkRecord {
             root: record.root,
             path: record.path.clone(),
             version: record.version.clone(),
@@ -217,10 +198,10 @@ fn build_chunks(
             signature: chunk.signature,
             language: language.map(|language| language.name.to_owned()),
         };
-        let sparse = lexical::weigh_document(&EmbeddingDocument::from(&chunk));
-        UnembeddedChunk { chunk, sparse }
+        let sparse = lexical::weigh_document(&EmbeddingDocument::from(&record));
+        UnembeddedChunk { record, sparse }
     };
-    chunked.chunks.into_iter().map(piece).collect()
+    chunked.chunks.into_iter().map(unembedded_chunk).collect()
 }
 
 #[cfg(test)]
@@ -236,15 +217,21 @@ mod tests {
 
     fn read(folder: &RootDir, path: &str) -> ReadOutcome {
         let (root, pulse) = (RootId::from_path(Path::new("/demo")), IoHeartbeat::default());
-        let (mode, elsewhere) = (RunMode::Changes, &OtherTreeVersions::default());
-        let reader =
-            RunFileReader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode, elsewhere };
-        let (path, is_asked_for) = (path.to_owned(), false);
-        reader.read_file(&DiscoveredFile { path, size: 1, modified_ns: 1, is_asked_for }, None)
+        let (mode, other_versions) = (RunMode::Changes, &OtherTreeVersions::default());
+        let reader = RunFileReader {
+            root,
+            folder,
+            pulse: &pulse,
+            max_file_bytes: 1000,
+            mode,
+            other_versions,
+        };
+        let (path, is_requested) = (path.to_owned(), false);
+        reader.read_file(&DiscoveredFile { path, size: 1, modified_ns: 1, is_requested }, None)
     }
 
     #[test]
-    fn what_is_no_regular_file_any_more_is_not_read() {
+    fn links_pipes_and_folders_are_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let beneath = RootDir::open(folder.path()).unwrap();
         fs::write(folder.path().join("a.rs"), "fn a() {}\n").unwrap();
@@ -265,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_no_text_the_start_alone_is_read_and_the_size_noted() {
+    fn only_the_start_of_a_binary_file_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let beneath = RootDir::open(folder.path()).unwrap();
         let mut content = vec![b'\0'; decode::HEAD_BYTES];
@@ -290,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_swapped_for_a_link_all_the_time_shows_nothing_from_outside() {
+    fn a_folder_swapped_for_a_link_shows_nothing_outside() {
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("a.rs"), "fn outside() {}\n").unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -323,7 +310,7 @@ mod tests {
                 }
                 match read(&beneath, "src/a.rs") {
                     ReadOutcome::Changed(_, pieces, _) => {
-                        assert_eq!(pieces[0].chunk.text.trim_end(), "fn inside() {}");
+                        assert_eq!(pieces[0].record.text.trim_end(), "fn inside() {}");
                         inside += 1;
                     }
                     _ => refused += 1,

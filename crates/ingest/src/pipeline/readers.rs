@@ -1,11 +1,19 @@
-//! Blocking threads that read and chunk the files of a run.
+//! Blocking threads that read and chunk the files of a run, and the versions of files that other
+//! trees of the repository have in the store, which need no chunking and embedding.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use codeinfo_core::{FileRecord, RootId, task::Tasks};
+use codeinfo_core::{
+    FileRecord, LastRun, RootId,
+    hash::{self, ChunkingMethod},
+    task::Tasks,
+};
 use codeinfo_worktree::beneath::RootDir;
 use tokio::{
     runtime::Handle,
@@ -15,15 +23,14 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Run, RunDependencies,
-    elsewhere::OtherTreeVersions,
+    Run, RunDependencies, RunTarget,
     read::{ReadOutcome, RunFileReader},
 };
 use crate::{
     discover::DiscoveredFile,
     error::IngestError,
+    io_watchdog::{IoHeartbeat, PathPermit},
     plan::RunMode,
-    pulse::{IoHeartbeat, PathPermit},
     status::RunProgress,
 };
 
@@ -36,13 +43,17 @@ const MAX_BYTES: u32 = 32 << 20;
 /// a batch that waits for them.
 const MAX_FILE_WEIGHT: u32 = 8 << 20;
 
+/// Maximum number of files whose records are looked up by path; for more files, all records of a
+/// root are read.
+const MAX_LOOKUPS: usize = 2000;
+
 /// Outcome of reading one file, to be embedded and written.
 pub(super) struct FileReadResult {
     pub(super) outcome: ReadOutcome,
     /// Size of the file when the folder was walked.
     pub(super) bytes: u64,
     /// Permit that makes room for other files when dropped.
-    pub(super) room: OwnedSemaphorePermit,
+    pub(super) permit: OwnedSemaphorePermit,
 }
 
 /// State shared by the readers of a run.
@@ -51,11 +62,11 @@ pub(super) struct ReadJob {
     folder: RootDir,
     max_file_bytes: u64,
     mode: RunMode,
-    elsewhere: OtherTreeVersions,
-    /// Files to read, each with its stored record.
+    other_versions: OtherTreeVersions,
     files: Vec<(DiscoveredFile, Option<FileRecord>)>,
     next: AtomicUsize,
-    room: Arc<Semaphore>,
+    /// Free bytes of files between reading and writing.
+    free_bytes: Arc<Semaphore>,
     cancel: CancellationToken,
     progress: RunProgress,
     /// Held until the last reader ends, which may be after the run.
@@ -69,7 +80,6 @@ pub(super) struct ReaderThreads {
 }
 
 impl ReaderThreads {
-    /// Returns the heartbeat of each reader.
     pub(super) fn heartbeats(&self) -> Vec<Arc<IoHeartbeat>> {
         self.pulses.clone()
     }
@@ -98,25 +108,24 @@ impl ReadJob {
         folder: RootDir,
         hold: PathPermit,
         files: Vec<DiscoveredFile>,
-        elsewhere: OtherTreeVersions,
+        other_versions: OtherTreeVersions,
         mode: RunMode,
     ) -> Self {
-        let known = |file: &DiscoveredFile| run.index_state.get(&file.path).cloned();
         Self {
             root: run.root.id,
             folder,
             max_file_bytes: deps.max_file_bytes,
             mode,
-            elsewhere,
+            other_versions,
             files: files
                 .into_iter()
                 .map(|file| {
-                    let known = known(&file);
+                    let known = run.index_state.get(&file.path).cloned();
                     (file, known)
                 })
                 .collect(),
             next: AtomicUsize::new(0),
-            room: Arc::new(Semaphore::new(MAX_BYTES as usize)),
+            free_bytes: Arc::new(Semaphore::new(MAX_BYTES as usize)),
             cancel: run.cancel.clone(),
             progress: run.progress.clone(),
             hold,
@@ -152,21 +161,90 @@ impl ReadJob {
             pulse,
             max_file_bytes: self.max_file_bytes,
             mode: self.mode,
-            elsewhere: &self.elsewhere,
+            other_versions: &self.other_versions,
         };
         while let Some((file, known)) = self.files.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             if self.cancel.is_cancelled() {
                 return;
             }
             let weight = u32::try_from(file.size).unwrap_or(u32::MAX).min(MAX_FILE_WEIGHT);
-            let room = Arc::clone(&self.room).acquire_many_owned(weight);
+            let permit = Arc::clone(&self.free_bytes).acquire_many_owned(weight);
             // The semaphore is never closed.
-            let Ok(room) = runtime.block_on(room) else { return };
+            let Ok(permit) = runtime.block_on(permit) else { return };
             self.progress.set_current_file(&file.path);
             let outcome = reader.read_file(file, known.as_ref());
-            if to.blocking_send(FileReadResult { outcome, bytes: file.size, room }).is_err() {
+            if to.blocking_send(FileReadResult { outcome, bytes: file.size, permit }).is_err() {
                 return;
             }
         }
     }
+}
+
+/// File versions of other trees with their chunk counts, by path. Clones share the map.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OtherTreeVersions {
+    versions: Arc<HashMap<String, Vec<(String, u32)>>>,
+}
+
+impl OtherTreeVersions {
+    /// Returns the version under which another tree has the content of a file, and its chunk count.
+    /// `version` is the usual version of `content`.
+    pub(super) fn find_version(
+        &self,
+        path: &str,
+        version: &str,
+        content: &[u8],
+    ) -> Option<(String, u32)> {
+        let versions = self.versions.get(path)?;
+        let find = |version: &str| versions.iter().find(|(known, _)| known == version).cloned();
+        find(version)
+            .or_else(|| find(&hash::compute_file_version(content, ChunkingMethod::Fallback)))
+    }
+}
+
+/// Loads the versions of `files` that other trees have, or had. Returns none if the index of a tree
+/// is damaged.
+pub(super) async fn load_other_versions(
+    target: &RunTarget,
+    files: &[DiscoveredFile],
+) -> Result<OtherTreeVersions, IngestError> {
+    let roots = target.store.roots().await?;
+    let mut trees: Vec<RootId> = Vec::new();
+    let others =
+        roots.iter().filter(|root| root.chunk_owner() == target.owner && root.id != target.root);
+    for other in others {
+        if other.last_run == LastRun::Damaged {
+            return Ok(OtherTreeVersions::default());
+        }
+        // A tree whose removal was killed has records of deleted chunks.
+        if other.last_run.is_completed() {
+            trees.push(other.id);
+        }
+    }
+    trees.extend(RootId::former_record_ids(target.owner));
+    let mut versions: HashMap<String, Vec<(String, u32)>> = HashMap::new();
+    for tree in trees {
+        for FileRecord { path, version, chunks, .. } in load_records(target, tree, files).await? {
+            if version.is_empty() {
+                continue;
+            }
+            let known = versions.entry(path).or_default();
+            if known.iter().all(|(other, _)| *other != version) {
+                known.push((version, chunks));
+            }
+        }
+    }
+    Ok(OtherTreeVersions { versions: Arc::new(versions) })
+}
+
+async fn load_records(
+    target: &RunTarget,
+    tree: RootId,
+    files: &[DiscoveredFile],
+) -> Result<Vec<FileRecord>, IngestError> {
+    if MAX_LOOKUPS < files.len() {
+        return Ok(target.store.files(tree).await?);
+    }
+    let paths = files.iter().map(|file| file.path.clone()).collect();
+    Ok(target.store.files_at(tree, paths).await?)
 }

@@ -1,6 +1,9 @@
-//! Scans a root or a part of it and loads the stored records.
+//! Scans a root or a part of it, and loads the stored records.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use codeinfo_core::{FileRecord, Root, RootId};
 use codeinfo_worktree::beneath::RootDir;
@@ -10,9 +13,8 @@ use super::{RunDependencies, private};
 use crate::{
     discover::{self, WalkContext, WalkMode, WalkResult},
     error::IngestError,
-    plan::{self, FileRecords, RunMode},
-    pulse::IoHeartbeat,
-    scope::PathScope,
+    io_watchdog::IoHeartbeat,
+    plan::{self, FileRecords, PathScope, RunMode},
 };
 
 /// A part of a root: the files on disk and the stored records.
@@ -31,15 +33,14 @@ pub(crate) async fn has_changes(
 ) -> Result<bool, IngestError> {
     let PartialScan { discovered, records, .. } = scan_part(deps, root, scope, cancel).await?;
     let known = root.private_files.as_deref();
-    if known.is_none_or(|known| private::have_changed(known, scope, &discovered)) {
+    if known.is_none_or(|known| private::have_secrets_changed(known, scope, &discovered)) {
         return Ok(true);
     }
-    let untouchable = list_unreadable_paths(&discovered);
-    let plan = plan::plan_run(discovered.files, &records, &untouchable, RunMode::Changes);
+    let unreadable_paths = list_unreadable_paths(&discovered);
+    let plan = plan::plan_run(discovered.files, &records, &unreadable_paths, RunMode::Changes);
     Ok(!plan.read.is_empty() || !plan.gone.is_empty())
 }
 
-/// Scans a part of a root.
 pub(super) async fn scan_part(
     deps: &RunDependencies,
     root: &Root,
@@ -52,7 +53,7 @@ pub(super) async fn scan_part(
         let found = discovered.files.iter().map(|file| &file.path);
         let distinct: HashSet<&String> = scope.paths().iter().chain(found).collect();
         let paths = distinct.into_iter().cloned().collect();
-        by_path(deps.store.files_at(root.id, paths).await?)
+        key_by_path(deps.store.files_at(root.id, paths).await?)
     } else {
         // The store can only find the files of a folder by reading all records.
         let mut records = load_records(deps, root.id).await?;
@@ -74,33 +75,108 @@ pub(super) async fn walk_root(
     let (scope, inner, private) = (scope.cloned(), cancel.clone(), deps.private_places());
     let work = move |pulse: &IoHeartbeat| {
         let folder = discover::open_root(&tree)?;
-        let (place, scope) = (tree.path.as_path(), scope.as_deref());
+        let (root_path, scope) = (tree.path.as_path(), scope.as_deref());
         let resolved = private.resolve();
-        let way = WalkContext { place, scope, private: &resolved, cancel: &inner, pulse };
-        let discovered = discover::walk_root(
-            &folder,
-            way,
-            WalkMode::Files { max_bytes, keeps_all_paths: false },
-        )?;
+        let context = WalkContext { root_path, scope, private: &resolved, cancel: &inner, pulse };
+        let mode = WalkMode::Files { max_bytes, keeps_all_paths: false };
+        let discovered = discover::walk_root(&folder, context, mode)?;
         Ok((folder, discovered))
     };
     deps.watchdog.run_blocking(&root.path, cancel, work).await?
 }
 
-/// Loads the records of all files of a root.
 pub(super) async fn load_records(
     deps: &RunDependencies,
     root: RootId,
 ) -> Result<FileRecords, IngestError> {
-    Ok(by_path(deps.store.files(root).await?))
+    Ok(key_by_path(deps.store.files(root).await?))
 }
 
-fn by_path(records: Vec<FileRecord>) -> FileRecords {
+fn key_by_path(records: Vec<FileRecord>) -> FileRecords {
     records.into_iter().map(|record| (record.path.clone(), record)).collect()
 }
 
 /// Returns the paths that exist but could not be read.
 pub(super) fn list_unreadable_paths(discovered: &WalkResult) -> Vec<String> {
-    let unreadable = discovered.skipped.iter().filter(|file| file.reason.is_passing());
+    let unreadable = discovered.skipped.iter().filter(|file| file.reason.is_temporary());
     unreadable.map(|file| file.path.clone()).collect()
+}
+
+/// Known folders of each root. Clones share them. A folder remains when all its files are gone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct IndexedFolders {
+    known: Arc<Mutex<HashMap<RootId, HashSet<String>>>>,
+}
+
+impl IndexedFolders {
+    /// Returns true if one of `paths` is a folder with indexed files, or `None` if the folders of
+    /// the root are unknown.
+    pub(super) fn have_any(
+        &self,
+        root: RootId,
+        paths: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Option<bool> {
+        let known = self.lock_folders();
+        let folders = known.get(&root)?;
+        Some(paths.into_iter().any(|path| folders.contains(path.as_ref())))
+    }
+
+    /// Records the folders of all indexed files of a root.
+    pub(super) fn record_all_files<'a>(
+        &self,
+        root: RootId,
+        files: impl IntoIterator<Item = &'a String>,
+    ) {
+        self.lock_folders().entry(root).or_default();
+        self.add_files(root, files);
+    }
+
+    /// Records the folders of more indexed files, if those of the root are known.
+    pub(super) fn add_files<'a>(&self, root: RootId, files: impl IntoIterator<Item = &'a String>) {
+        let mut known = self.lock_folders();
+        let Some(folders) = known.get_mut(&root) else { return };
+        for file in files {
+            let mut path = file.as_str();
+            while let Some((folder, _)) = path.rsplit_once('/') {
+                if !folders.insert(folder.to_owned()) {
+                    // Its parents are already recorded.
+                    break;
+                }
+                path = folder;
+            }
+        }
+    }
+
+    /// Drops the folders of a root, so that the next run reads its files from the store.
+    pub(crate) fn forget_root(&self, root: RootId) {
+        self.lock_folders().remove(&root);
+    }
+
+    /// Locks the folders. A poisoned lock is safe to use: at most a folder is missing.
+    fn lock_folders(&self) -> MutexGuard<'_, HashMap<RootId, HashSet<String>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn folders_are_known_once_all_files_were_seen() {
+        let (folders, root) = (IndexedFolders::default(), RootId::from_path(Path::new("/demo")));
+        let file = |path: &str| path.to_owned();
+        folders.add_files(root, [&file("a/b/c.rs")]);
+        assert_eq!(folders.have_any(root, ["a"]), None);
+        folders.record_all_files(root, [&file("a/b/c.rs"), &file("d.rs")]);
+        folders.add_files(root, [&file("e/f.rs")]);
+        for path in ["a", "a/b", "e"] {
+            assert_eq!(folders.have_any(root, ["x", path]), Some(true), "{path}");
+        }
+        assert_eq!(folders.have_any(root, ["a/b/c.rs", "d.rs", "b", ""]), Some(false));
+        folders.forget_root(root);
+        assert_eq!(folders.have_any(root, ["a"]), None);
+    }
 }

@@ -17,13 +17,13 @@ use notify::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{folders, watched::WatchedRoot};
+use super::watched_root::{self, WatchedRoot};
 use crate::{
     discover::WalkContext,
     error::IngestError,
+    io_watchdog::{IoHeartbeat, IoWatchdog},
     pipeline::RunDependencies,
-    pulse::{IoHeartbeat, IoWatchdog},
-    scope::PathScope,
+    plan::PathScope,
 };
 
 /// Name of the system's watcher for the watchdog. It does all its work on one thread.
@@ -38,7 +38,6 @@ const MAX_EVENTS: usize = 4096;
 pub(super) enum WatchEvent {
     /// Changes at these paths.
     Paths(Vec<PathBuf>),
-    /// Events were lost.
     Lost,
 }
 
@@ -57,7 +56,7 @@ pub(super) struct FsWatcher {
 }
 
 impl FsWatcher {
-    /// Creates the system's watcher. If that fails, [`FsWatcher::watch_for`] reports why.
+    /// Creates the system's watcher. If that fails, [`FsWatcher::watch_root`] reports why.
     pub(super) fn open(watchdog: IoWatchdog) -> Self {
         let (sender, events) = mpsc::channel(MAX_EVENTS);
         let lost = Arc::new(AtomicBool::new(false));
@@ -93,28 +92,29 @@ impl FsWatcher {
     /// folders.
     ///
     /// Returns advice if the system cannot watch them all.
-    pub(super) async fn watch_for(
+    pub(super) async fn watch_root(
         &self,
         deps: &RunDependencies,
-        of: &mut WatchedRoot,
+        watched: &mut WatchedRoot,
         scope: Option<&Arc<PathScope>>,
     ) -> Result<Option<String>, IngestError> {
-        if of.root.revision.is_some() {
+        if watched.root.revision.is_some() {
             // Only the commit itself can change.
             return Ok(None);
         }
-        let (root, stopping) = (of.root.path.clone(), deps.tasks.stop_token());
-        let (place, part, cancel) = (root.clone(), scope.cloned(), stopping.clone());
+        let (root, stopping) = (watched.root.path.clone(), deps.tasks.stop_token());
+        let (walked_root, walked_scope, cancel) = (root.clone(), scope.cloned(), stopping.clone());
         let private = deps.private_places();
         let walk = move |pulse: &IoHeartbeat| {
-            let (place, scope) = (place.as_path(), part.as_deref());
+            let (root_path, scope) = (walked_root.as_path(), walked_scope.as_deref());
             let resolved = private.resolve();
-            let way = WalkContext { place, scope, private: &resolved, cancel: &cancel, pulse };
+            let context =
+                WalkContext { root_path, scope, private: &resolved, cancel: &cancel, pulse };
             // A missing root has no folders.
-            folders::list_watched_folders(way).unwrap_or_default()
+            watched_root::list_watched_folders(context).unwrap_or_default()
         };
-        let wanted = deps.watchdog.run_blocking(&of.root.path, stopping, walk).await?;
-        let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut of.folders));
+        let wanted = deps.watchdog.run_blocking(&watched.root.path, stopping, walk).await?;
+        let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut watched.folders));
         let cancel = stopping.clone();
         let watch = move |watcher: &mut WatcherResult, pulse: &IoHeartbeat| {
             let watcher = match watcher {
@@ -149,7 +149,7 @@ impl FsWatcher {
         let Some((folders, limit)) = self.run_on_watcher(stopping, watch).await? else {
             return Ok(Some(HANGS.to_owned()));
         };
-        of.folders = folders;
+        watched.folders = folders;
         Ok(limit)
     }
 
@@ -187,7 +187,6 @@ impl FsWatcher {
     }
 }
 
-/// Removes and returns a folder and the folders below it.
 fn take_below(folders: &mut BTreeSet<PathBuf>, path: &Path) -> BTreeSet<PathBuf> {
     let from = (Bound::Included(path), Bound::Unbounded);
     let below: Vec<PathBuf> = folders
@@ -250,11 +249,12 @@ fn describe_limit(error: &notify::Error) -> String {
 mod tests {
     use std::{sync::mpsc, time::Duration};
 
-    use super::*;
     use codeinfo_core::task::Tasks;
 
+    use super::*;
+
     #[test]
-    fn events_that_the_system_dropped_are_lost_ones() {
+    fn dropped_events_count_as_lost() {
         let dropped = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
         assert!(matches!(classify_event(Ok(dropped)), Some(WatchEvent::Lost)));
         assert!(matches!(
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_watcher_that_hangs_keeps_nobody_waiting_and_is_asked_again_when_it_answers() {
+    async fn a_hanging_watcher_delays_no_call_and_is_used_again_later() {
         let watchdog = IoWatchdog::with_timeout(Tasks::default(), Duration::from_secs(2));
         let (watcher, cancel) = (FsWatcher::open(watchdog), CancellationToken::new());
         let (answer, asked) = mpsc::channel::<()>();

@@ -21,7 +21,7 @@ const SECRETS: (&str, &str) = (
 const STEP: f32 = 0.01;
 
 #[tokio::test]
-async fn what_is_indexed_of_a_text_moves_with_the_revision() {
+async fn the_index_of_a_text_changes_only_with_the_revision() {
     let folder = tempfile::tempdir().unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chunk/tests/fixtures");
     for entry in fs::read_dir(fixtures).unwrap() {
@@ -38,17 +38,19 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
     let embedder = BuiltinEmbedder::load(Tasks::default()).unwrap();
     let mut hasher = Sha256::new();
     for path in names {
-        let pieces = pieces_of(&beneath, &path);
-        assert!(!pieces.is_empty(), "{path}");
-        let documents = pieces.iter().map(|piece| EmbeddingDocument::from(&piece.chunk).to_owned());
+        let chunks = read_chunks(&beneath, &path);
+        assert!(!chunks.is_empty(), "{path}");
+        let documents =
+            chunks.iter().map(|chunk| EmbeddingDocument::from(&chunk.record).to_owned());
         let vectors = embedder.embed_documents(documents.collect()).await.unwrap();
-        for (UnembeddedChunk { chunk, sparse }, vector) in pieces.iter().zip(vectors) {
+        for (UnembeddedChunk { record: chunk, sparse }, vector) in chunks.iter().zip(vectors) {
             let place = (path.as_str(), chunk.start_line, chunk.end_line, &chunk.text);
             let facts = (&chunk.symbol, chunk.kind, &chunk.defines, &chunk.bases, &chunk.roles);
             hasher.update(format!("{place:?}{facts:?}{:?}{:?}", chunk.language, chunk.signature));
-            let weights: Vec<i32> = sparse.values.iter().map(|weight| stepped(*weight)).collect();
+            let weights: Vec<i32> =
+                sparse.values.iter().map(|weight| round_to_step(*weight)).collect();
             hasher.update(format!("{:?}{weights:?}", sparse.indices));
-            let numbers: Vec<i32> = vector.iter().map(|number| stepped(*number)).collect();
+            let numbers: Vec<i32> = vector.iter().map(|number| round_to_step(*number)).collect();
             hasher.update(format!("{numbers:?}"));
         }
     }
@@ -59,25 +61,31 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
     assert_eq!(
         (hash::REVISION, hash.as_str()),
         GOLDEN,
-        "chunks, terms or vectors are not as they were: raise `REVISION` in domain/hash.rs, so that \
+        "chunks, terms or vectors are not as they were: raise `REVISION` in `crates/core/src/hash.rs`, so that \
          files are read again, and write both here"
     );
 }
 
-fn pieces_of(folder: &RootDir, path: &str) -> Vec<UnembeddedChunk> {
+fn read_chunks(folder: &RootDir, path: &str) -> Vec<UnembeddedChunk> {
     let (root, pulse) = (RootId::from_path(Path::new("/demo")), IoHeartbeat::default());
-    let (mode, elsewhere) = (RunMode::Everything, &OtherTreeVersions::default());
-    let reader =
-        RunFileReader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode, elsewhere };
+    let (mode, other_versions) = (RunMode::Everything, &OtherTreeVersions::default());
+    let reader = RunFileReader {
+        root,
+        folder,
+        pulse: &pulse,
+        max_file_bytes: 1 << 20,
+        mode,
+        other_versions,
+    };
     let found =
-        DiscoveredFile { path: path.to_owned(), size: 1, modified_ns: 1, is_asked_for: false };
+        DiscoveredFile { path: path.to_owned(), size: 1, modified_ns: 1, is_requested: false };
     match reader.read_file(&found, None) {
-        ReadOutcome::Changed(_, pieces, _) => pieces,
+        ReadOutcome::Changed(_, chunks, _) => chunks,
         other => panic!("{path}: {other:?}"),
     }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "weights and numbers are small")]
-fn stepped(number: f32) -> i32 {
+fn round_to_step(number: f32) -> i32 {
     (number / STEP).round() as i32
 }

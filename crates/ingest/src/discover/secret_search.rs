@@ -12,7 +12,10 @@ use codeinfo_secrets::{fold_paths, is_published};
 use codeinfo_worktree::beneath::{FolderEntry, FolderEntryKind, RootDir};
 use tracing::info;
 
-use super::way::{GIT, WalkContext, WalkEntry};
+use super::{
+    ignored::IgnoreRules,
+    walk_entry::{GIT, WalkContext, WalkEntry},
+};
 use crate::error::IngestError;
 
 /// Limits of the search. A folder above any limit is itself treated as a secret.
@@ -22,13 +25,12 @@ struct SecretSearchLimits {
     each: usize,
     /// Maximum number of entries in all folders.
     all: usize,
-    /// Maximum time for all folders.
     time: Duration,
 }
 
 /// The packages of a large application have about 80,000 entries, which take less than half a
 /// second. (Builds may have millions.)
-const BOUNDS: SecretSearchLimits =
+const LIMITS: SecretSearchLimits =
     SecretSearchLimits { each: 250_000, all: 1_000_000, time: Duration::from_secs(10) };
 /// Maximum number of paths for the secrets in all vendored and built folders of a root: each path
 /// slows down every command of the model's shell.
@@ -43,10 +45,9 @@ pub(super) enum FolderOwnership {
     Vendored,
 }
 
-/// A folder that is not walked.
 pub(super) struct UnwalkedFolder {
-    pub(super) step: WalkEntry,
-    pub(super) whose: FolderOwnership,
+    pub(super) folder: WalkEntry,
+    pub(super) ownership: FolderOwnership,
 }
 
 /// Returns the secrets in folders that are not walked.
@@ -55,36 +56,42 @@ pub(super) struct UnwalkedFolder {
 /// count only if they are few.
 pub(super) fn search_secrets(
     root: &RootDir,
-    way: WalkContext<'_>,
-    left_out: Vec<UnwalkedFolder>,
+    context: WalkContext<'_>,
+    unwalked: Vec<UnwalkedFolder>,
 ) -> Result<BTreeSet<String>, IngestError> {
-    search_within_limits(root, way, left_out, BOUNDS)
+    search_within_limits(root, context, unwalked, LIMITS)
 }
 
 fn search_within_limits(
     root: &RootDir,
-    way: WalkContext<'_>,
-    mut left_out: Vec<UnwalkedFolder>,
-    bounds: SecretSearchLimits,
+    context: WalkContext<'_>,
+    mut unwalked: Vec<UnwalkedFolder>,
+    limits: SecretSearchLimits,
 ) -> Result<BTreeSet<String>, IngestError> {
-    left_out.sort_by(|a, b| b.step.path.cmp(&a.step.path));
-    let until = Instant::now() + bounds.time;
-    let mut search =
-        SecretSearch { root, way, left_out, until, entries: 0, found: FoundSecrets::default() };
+    unwalked.sort_by(|a, b| b.folder.os_path.cmp(&a.folder.os_path));
+    let deadline = Instant::now() + limits.time;
+    let mut search = SecretSearch {
+        root,
+        context,
+        unwalked,
+        deadline,
+        entries: 0,
+        found: FoundSecrets::default(),
+    };
     let mut too_large: Vec<String> = Vec::new();
-    while let Some(UnwalkedFolder { step, whose }) = search.left_out.pop() {
-        let folder = step.nearest_utf8();
-        let left = bounds.each.min(bounds.all.saturating_sub(search.entries));
-        if whose == FolderOwnership::Vendored {
-            search.found.vendored.extend(folder.clone());
+    while let Some(UnwalkedFolder { folder, ownership }) = search.unwalked.pop() {
+        let path = folder.nearest_utf8();
+        let max_entries = limits.each.min(limits.all.saturating_sub(search.entries));
+        if ownership == FolderOwnership::Vendored {
+            search.found.vendored.extend(path.clone());
         }
-        if !search.search_folder(step, whose, left)? {
-            search.found.secrets.extend(folder.clone());
-            too_large.extend(folder);
+        if !search.search_folder(folder, ownership, max_entries)? {
+            search.found.secrets.extend(path.clone());
+            too_large.extend(path);
         }
     }
     if let Some(first) = too_large.first() {
-        info!(root.path = %way.place.display(), first, count = too_large.len(), "folders too large to be searched for secrets are not read by the model's shell");
+        info!(root.path = %context.root_path.display(), first, count = too_large.len(), "folders too large to be searched for secrets are not read by the model's shell");
     }
     Ok(search.found.into_private_paths())
 }
@@ -92,9 +99,7 @@ fn search_within_limits(
 /// Result of the search.
 #[derive(Default)]
 struct FoundSecrets {
-    /// Vendored folders.
     vendored: BTreeSet<String>,
-    /// Secrets in all folders.
     secrets: BTreeSet<String>,
     /// Names of secrets in vendored folders that are most likely harmless.
     published: BTreeSet<String>,
@@ -125,11 +130,10 @@ fn is_below(folders: &BTreeSet<String>, path: &str) -> bool {
 
 struct SecretSearch<'a> {
     root: &'a RootDir,
-    way: WalkContext<'a>,
+    context: WalkContext<'a>,
     /// Folders to search, the next one last.
-    left_out: Vec<UnwalkedFolder>,
-    until: Instant,
-    /// Number of entries read.
+    unwalked: Vec<UnwalkedFolder>,
+    deadline: Instant,
     entries: usize,
     found: FoundSecrets,
 }
@@ -139,51 +143,53 @@ impl SecretSearch<'_> {
     fn search_folder(
         &mut self,
         top: WalkEntry,
-        whose: FolderOwnership,
-        room: usize,
+        ownership: FolderOwnership,
+        max_entries: usize,
     ) -> Result<bool, IngestError> {
-        let until = self.entries + room;
-        let above = top.text.len();
+        let entry_limit = self.entries + max_entries;
+        let top_length = top.path.len();
         let mut pending = vec![top];
-        while let Some(step) = pending.pop() {
-            let entries = match self.list_entries(&step, until)? {
+        while let Some(folder) = pending.pop() {
+            let entries = match self.list_entries(&folder, entry_limit)? {
                 EntryListing::Whole(entries) => entries,
                 EntryListing::Gone => continue,
                 EntryListing::InPart => return Ok(false),
             };
             for entry in &entries {
-                let next = step.to_entry(entry);
+                let child = folder.child(entry, &IgnoreRules::default());
                 let names = || entries.iter().filter_map(|entry| entry.name.to_str());
-                match classify_entry(entry, &next, self.way) {
+                match classify_entry(entry, &child, self.context) {
                     None => {}
-                    Some(EntryAction::Secret) => self.record_secret(&next, whose, above),
+                    Some(EntryAction::Secret) => self.record_secret(&child, ownership, top_length),
                     Some(EntryAction::Folder)
-                        if whose == FolderOwnership::Own
-                            && vendored::fits_beside(&next.path, names()) =>
+                        if ownership == FolderOwnership::Own
+                            && vendored::fits_beside(&child.os_path, names()) =>
                     {
-                        self.left_out
-                            .push(UnwalkedFolder { step: next, whose: FolderOwnership::Vendored });
+                        self.unwalked.push(UnwalkedFolder {
+                            folder: child,
+                            ownership: FolderOwnership::Vendored,
+                        });
                     }
-                    Some(EntryAction::Folder) => pending.push(next),
+                    Some(EntryAction::Folder) => pending.push(child),
                 }
             }
         }
         Ok(true)
     }
 
-    /// Lists a folder until `until` entries were read in total.
+    /// Lists a folder until `entry_limit` entries were read in total.
     fn list_entries(
         &mut self,
-        step: &WalkEntry,
-        until: usize,
+        folder: &WalkEntry,
+        entry_limit: usize,
     ) -> Result<EntryListing, IngestError> {
         // The check comes first, because opening a folder of a commit costs as much as reading its
         // entries.
-        if until <= self.entries || self.until <= Instant::now() {
+        if entry_limit <= self.entries || self.deadline <= Instant::now() {
             return Ok(EntryListing::InPart);
         }
-        let mut folder = match self.root.open_folder(&step.path) {
-            Ok(folder) => folder,
+        let mut handle = match self.root.open_folder(&folder.os_path) {
+            Ok(handle) => handle,
             // The shell cannot open it either.
             Err(error) if [NotFound, PermissionDenied].contains(&error.kind()) => {
                 return Ok(EntryListing::Gone);
@@ -191,13 +197,13 @@ impl SecretSearch<'_> {
             Err(_) => return Ok(EntryListing::InPart),
         };
         let mut entries = Vec::new();
-        for entry in folder.list_entries() {
-            self.way.pulse.beat();
-            if self.way.cancel.is_cancelled() {
+        for entry in handle.list_entries() {
+            self.context.pulse.beat();
+            if self.context.cancel.is_cancelled() {
                 return Err(IngestError::Cancelled);
             }
             match entry {
-                Ok(entry) if self.entries < until => entries.push(entry),
+                Ok(entry) if self.entries < entry_limit => entries.push(entry),
                 Ok(_) | Err(_) => return Ok(EntryListing::InPart),
             }
             self.entries += 1;
@@ -205,9 +211,9 @@ impl SecretSearch<'_> {
         Ok(EntryListing::Whole(entries))
     }
 
-    fn record_secret(&mut self, secret: &WalkEntry, whose: FolderOwnership, above: usize) {
-        let is_published = || secret.text.get(above..).is_some_and(is_published);
-        let notes = if whose == FolderOwnership::Vendored && is_published() {
+    fn record_secret(&mut self, secret: &WalkEntry, ownership: FolderOwnership, top_length: usize) {
+        let is_published = || secret.path.get(top_length..).is_some_and(is_published);
+        let notes = if ownership == FolderOwnership::Vendored && is_published() {
             &mut self.found.published
         } else {
             &mut self.found.secrets
@@ -223,7 +229,6 @@ enum EntryListing {
     InPart,
 }
 
-/// Action for an entry.
 enum EntryAction {
     Secret,
     Folder,
@@ -231,19 +236,19 @@ enum EntryAction {
 
 fn classify_entry(
     entry: &FolderEntry,
-    at: &WalkEntry,
-    way: WalkContext<'_>,
+    child: &WalkEntry,
+    context: WalkContext<'_>,
 ) -> Option<EntryAction> {
     let is_place = matches!(entry.kind, FolderEntryKind::File | FolderEntryKind::Folder);
-    if is_place && way.private_place(&at.path).is_some() {
+    if is_place && context.private_place(&child.os_path).is_some() {
         return Some(EntryAction::Secret);
     }
     match entry.kind {
-        FolderEntryKind::File if codeinfo_secrets::is_secret_path(&at.text) => {
+        FolderEntryKind::File if codeinfo_secrets::is_secret_path(&child.path) => {
             Some(EntryAction::Secret)
         }
         FolderEntryKind::Folder
-            if entry.name == GIT || codeinfo_secrets::is_private_folder(&at.path) =>
+            if entry.name == GIT || codeinfo_secrets::is_private_folder(&child.os_path) =>
         {
             Some(EntryAction::Secret)
         }
@@ -256,18 +261,18 @@ fn classify_entry(
 mod tests {
     use std::fs;
 
+    use codeinfo_worktree::private_places::ResolvedPlaces;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::pulse::IoHeartbeat;
-    use codeinfo_worktree::private_places::ResolvedPlaces;
+    use crate::io_watchdog::IoHeartbeat;
 
     const AMPLE: SecretSearchLimits =
         SecretSearchLimits { each: 1_000, all: 1_000, time: Duration::from_mins(1) };
 
     /// Searches the folders of a root with these files; a folder is the user's own if its name ends
     /// in `own`.
-    fn searched(files: &[&str], bounds: SecretSearchLimits) -> Vec<String> {
+    fn search_files(files: &[&str], limits: SecretSearchLimits) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         let mut folders = BTreeSet::new();
         for path in files {
@@ -275,50 +280,52 @@ mod tests {
             fs::write(root.path().join(path), "").unwrap();
             folders.insert(path.split('/').next().unwrap().to_owned());
         }
-        let left_out = folders.into_iter().map(|text| UnwalkedFolder {
-            whose: if text.ends_with("own") {
+        let unwalked = folders.into_iter().map(|text| UnwalkedFolder {
+            ownership: if text.ends_with("own") {
                 FolderOwnership::Own
             } else {
                 FolderOwnership::Vendored
             },
-            step: WalkEntry::from_text(&text),
+            folder: WalkEntry::from_path(&text),
         });
         let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
-        let (place, private) = (root.path(), &ResolvedPlaces::default());
-        let way = WalkContext { place, scope: None, private, cancel: &cancel, pulse: &pulse };
+        let (root_path, private) = (root.path(), &ResolvedPlaces::default());
+        let context =
+            WalkContext { root_path, scope: None, private, cancel: &cancel, pulse: &pulse };
         let beneath = RootDir::open(root.path()).unwrap();
-        let found = search_within_limits(&beneath, way, left_out.collect(), bounds).unwrap();
+        let found = search_within_limits(&beneath, context, unwalked.collect(), limits).unwrap();
         found.into_iter().collect()
     }
 
     #[test]
-    fn a_folder_too_large_to_be_searched_is_kept_away_whole_and_others_are_not() {
+    fn a_folder_above_a_limit_is_hidden_whole() {
         let files = ["a-own/0/.env", "a-own/1/.env", "b/x/.env", "b/x/index.js", "c-own/.env"];
         assert_eq!(
-            searched(&files, AMPLE),
+            search_files(&files, AMPLE),
             ["a-own/0/.env", "a-own/1/.env", "b/x/.env", "c-own/.env"]
         );
         let each = SecretSearchLimits { each: 3, ..AMPLE };
-        assert_eq!(searched(&files, each), ["a-own", "b/x/.env", "c-own/.env"]);
+        assert_eq!(search_files(&files, each), ["a-own", "b/x/.env", "c-own/.env"]);
         let all = SecretSearchLimits { all: 5, ..AMPLE };
-        assert_eq!(searched(&files, all), ["a-own/0/.env", "a-own/1/.env", "b", "c-own"]);
+        assert_eq!(search_files(&files, all), ["a-own/0/.env", "a-own/1/.env", "b", "c-own"]);
         let time = SecretSearchLimits { time: Duration::ZERO, ..AMPLE };
-        assert_eq!(searched(&files, time), ["a-own", "b", "c-own"]);
+        assert_eq!(search_files(&files, time), ["a-own", "b", "c-own"]);
     }
 
     #[test]
-    fn without_room_or_time_no_folder_is_opened() {
+    fn no_folder_is_opened_without_room_or_time() {
         let (cancel, pulse) = (CancellationToken::new(), IoHeartbeat::default());
         let root = tempfile::tempdir().unwrap();
-        let (place, private) = (root.path(), &ResolvedPlaces::default());
-        let way = WalkContext { place, scope: None, private, cancel: &cancel, pulse: &pulse };
+        let (root_path, private) = (root.path(), &ResolvedPlaces::default());
+        let context =
+            WalkContext { root_path, scope: None, private, cancel: &cancel, pulse: &pulse };
         let beneath = RootDir::open(root.path()).unwrap();
-        let found = |bounds: SecretSearchLimits| {
-            let left_out = vec![UnwalkedFolder {
-                step: WalkEntry::from_text("gone"),
-                whose: FolderOwnership::Own,
+        let found = |limits: SecretSearchLimits| {
+            let unwalked = vec![UnwalkedFolder {
+                folder: WalkEntry::from_path("gone"),
+                ownership: FolderOwnership::Own,
             }];
-            search_within_limits(&beneath, way, left_out, bounds)
+            search_within_limits(&beneath, context, unwalked, limits)
                 .unwrap()
                 .into_iter()
                 .collect::<Vec<_>>()
@@ -330,26 +337,26 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_packages_publish_are_kept_away_where_they_are_few_and_close_no_package() {
+    fn published_keys_are_hidden_only_if_they_are_few() {
         let paths = |count: usize, file: &str| -> Vec<String> {
             (0..count).map(|number| format!("node_modules/{number:02}/{file}")).collect()
         };
-        let of = |paths: &[String]| {
+        let search = |paths: &[String]| {
             let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-            searched(&paths, AMPLE)
+            search_files(&paths, AMPLE)
         };
         let own = "node_modules/ours/.env".to_owned();
         for file in ["test/fixtures/key.pem", "cacert.pem", "server.crt", ".env.example"] {
             let mut few = paths(MAX_VENDORED - 1, file);
             few.push(own.clone());
-            assert_eq!(of(&few), few);
+            assert_eq!(search(&few), few);
             few.extend(paths(MAX_VENDORED + 1, file));
-            assert_eq!(of(&few), [own.as_str()], "{file}");
+            assert_eq!(search(&few), [own.as_str()], "{file}");
         }
     }
 
     #[test]
-    fn of_many_secrets_in_packages_folders_stand_for_those_in_them() {
+    fn many_secrets_of_packages_are_replaced_by_their_folders() {
         let names = |folder: &str, count: usize| -> Vec<String> {
             (0..count).map(|number| format!("{folder}/{number:02}.p12")).collect()
         };
@@ -361,11 +368,11 @@ mod tests {
         let mut expected = vec!["target/classes/keys".to_owned(), "vendor/certs/00.p12".to_owned()];
         expected.push("vendor/certs/01.p12".to_owned());
         expected.extend(names("z-own", MAX_VENDORED + 1));
-        assert_eq!(searched(&paths, AMPLE), expected);
+        assert_eq!(search_files(&paths, AMPLE), expected);
         // Each is in its own package: their common folder represents them, and nothing above it.
         let apart: Vec<String> =
             (0..=MAX_VENDORED).map(|number| format!("vendor/{number}/a/id_rsa")).collect();
         let paths: Vec<&str> = apart.iter().map(String::as_str).collect();
-        assert_eq!(searched(&paths, AMPLE), ["vendor"]);
+        assert_eq!(search_files(&paths, AMPLE), ["vendor"]);
     }
 }

@@ -11,13 +11,13 @@ use codeinfo_core::{Host, Root};
 use codeinfo_worktree::git::{GIT, GitRepository};
 use tracing::{debug, info};
 
-use super::{Ingest, IngestRequest, pulse::IoHeartbeat, repository};
+use super::{Ingest, IngestRequest, io_watchdog::IoHeartbeat, repository};
 
 /// Maximum number of trees of a repository that are compared.
 const MAX_TREES: usize = 50;
 /// Maximum time to wait until a worktree has joined its repository; it usually takes a tenth of a
 /// second.
-const JOINING: Duration = Duration::from_millis(700);
+const JOIN_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// The tree that answers for a client's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,22 +50,23 @@ impl Ingest {
         if roots.is_empty() || !folder.is_absolute() {
             return None;
         }
-        let place = folder.to_owned();
+        let client_folder = folder.to_owned();
         let deps = &self.shared.deps;
         let host = deps.store.host();
-        let look =
-            move |pulse: &IoHeartbeat| find_tree_around(&place, &roots, host.as_ref(), pulse);
-        deps.lookups.run_blocking(folder, deps.tasks.stop_token(), look).await.ok()?
+        let find = move |pulse: &IoHeartbeat| {
+            find_tree_around(&client_folder, &roots, host.as_ref(), pulse)
+        };
+        deps.lookups.run_blocking(folder, deps.tasks.stop_token(), find).await.ok()?
     }
 
     /// Returns the tree for `folder` after indexing its worktree, if that is missing and joining is
     /// enabled.
     ///
-    /// Waits at most `JOINING` for the run.
+    /// Waits at most `JOIN_TIMEOUT` for the run.
     pub async fn find_or_join_client_tree(&self, folder: &Path) -> Option<ClientTree> {
-        let standing = self.find_client_tree(folder).await?;
-        let Some(worktree) = standing.worktree.clone().filter(|_| self.joins) else {
-            return Some(standing);
+        let client_tree = self.find_client_tree(folder).await?;
+        let Some(worktree) = client_tree.worktree.clone().filter(|_| self.joins) else {
+            return Some(client_tree);
         };
         let request = IngestRequest { path: worktree, ..IngestRequest::default() };
         match self.start_run(request).await {
@@ -73,12 +74,12 @@ impl Ingest {
                 info!(run.id = %run, "a worktree joins its repository");
                 let mut status = self.watch_run(run).ok()?;
                 let ended = status.wait_for(|status| status.state.is_final());
-                drop(tokio::time::timeout(JOINING, ended).await);
+                drop(tokio::time::timeout(JOIN_TIMEOUT, ended).await);
                 self.find_client_tree(folder).await
             }
             Err(error) => {
                 debug!(%error, "a worktree cannot join its repository");
-                Some(standing)
+                Some(client_tree)
             }
         }
     }

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_gets_no_answer_is_given_up_and_its_place_stays_held() {
+    async fn hanging_work_is_abandoned_and_its_place_stays_held() {
         let (dog, cancel, place) = (watchdog(5_000), CancellationToken::new(), Path::new("/lost"));
         let (answer, asked) = mpsc::channel::<()>();
         let hung = dog.run_blocking(place, &cancel, move |_| asked.recv().is_err()).await;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn cancelled_work_ends_at_once_though_it_hangs() {
+    async fn cancelled_work_ends_at_once() {
         let (dog, cancel) = (watchdog(600_000), CancellationToken::new());
         let (_answer, asked) = mpsc::channel::<()>();
         let (entered, has_entered) = tokio::sync::oneshot::channel();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_gets_answers_may_take_as_long_as_it_needs() {
+    async fn responding_work_has_no_time_limit() {
         let (dog, cancel) = (watchdog(2_000), CancellationToken::new());
         let slow = |pulse: &IoHeartbeat| {
             let begun = Instant::now();
@@ -302,7 +302,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_file_that_is_read_slowly_shows_that_it_gets_on() {
+    async fn a_slowly_read_file_counts_as_responding() {
         use std::{
             fs::File,
             io::{self, Write},
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waiting_for_a_place_lasts_as_long_as_the_work_there_gets_answers() {
+    async fn waiting_for_a_responding_place_has_no_limit() {
         let (dog, cancel, place) = (watchdog(2_000), CancellationToken::new(), Path::new("/slow"));
         // Each waits for those before it; finished work no longer counts as hanging.
         let slow = |pulse: &IoHeartbeat| {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_asks_for_nothing_may_take_as_long_as_it_needs() {
+    async fn idle_work_has_no_time_limit() {
         let (dog, cancel) = (watchdog(500), CancellationToken::new());
         let (answer, asked) = mpsc::channel::<()>();
         let idle = dog.run_blocking(Path::new("/idle"), &cancel, move |pulse| {
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn so_many_places_may_be_at_work_and_no_more() {
+    async fn the_number_of_places_at_work_is_limited() {
         let (dog, cancel) = (watchdog(1_000), CancellationToken::new());
         let (dog, cancel) = (&dog, &cancel);
         let (mut answers, mut busy) = (Vec::new(), Vec::new());
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_places_may_be_at_work() {
+    async fn many_places_may_work_at_once() {
         let (dog, cancel) = (watchdog(600_000), CancellationToken::new());
         let (dog, cancel) = (&dog, &cancel);
         // Each ends when all have arrived.
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn few_places_may_hang() {
+    async fn the_number_of_hanging_places_is_limited() {
         let (dog, cancel) = (watchdog(5_000), CancellationToken::new());
         let (dog, cancel) = (&dog, &cancel);
         let (mut answers, mut hung) = (Vec::new(), Vec::new());

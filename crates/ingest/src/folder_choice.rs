@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::IngestError,
-    pulse::{IoHeartbeat, IoWatchdog},
+    io_watchdog::{IoHeartbeat, IoWatchdog},
     root,
 };
 
@@ -81,8 +81,8 @@ impl FolderChooser {
         }
         let tops = self.resolve_allowed_folders(private).await;
         match path {
-            None => self.tops_listed(tops).await,
-            Some(path) => self.folder_listed(tops, path).await,
+            None => self.list_allowed_folders(tops).await,
+            Some(path) => self.list_folder(tops, path).await,
         }
     }
 
@@ -115,10 +115,13 @@ impl FolderChooser {
         AllowedFolders { tops, private }
     }
 
-    async fn tops_listed(&self, tops: AllowedFolders) -> Result<FolderChoices, IngestError> {
+    async fn list_allowed_folders(
+        &self,
+        tops: AllowedFolders,
+    ) -> Result<FolderChoices, IngestError> {
         let mut folders = Vec::new();
         for top in tops.tops.iter().filter_map(|top| top.real.as_ref()) {
-            let is_listed = folders.iter().any(|one: &FolderChoice| one.path == *top);
+            let is_listed = folders.iter().any(|folder: &FolderChoice| folder.path == *top);
             if is_listed || !tops.is_indexable(top, Path::new("")) {
                 continue;
             }
@@ -136,7 +139,7 @@ impl FolderChooser {
         Ok(FolderChoices { path: None, parent: None, folders, is_truncated: false })
     }
 
-    async fn folder_listed(
+    async fn list_folder(
         &self,
         tops: AllowedFolders,
         path: &Path,
@@ -154,10 +157,8 @@ impl FolderChooser {
     }
 }
 
-/// An allowed folder.
 #[derive(Debug)]
 struct AllowedFolder {
-    /// Path in the setting.
     named: PathBuf,
     /// Canonical path, if the folder exists.
     real: Option<PathBuf>,
