@@ -139,7 +139,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "comments of the one language that it edits",
     ),
     ("crates/search/src/excerpt/render.rs", &["s"], "the end of a plural"),
-    ("crates/store/src/identity.rs", &["instance"], "a part of a record"),
+    ("crates/store/src/lock.rs", &["instance"], "a part of a record"),
     (
         "crates/search/src/rank/roles.rs",
         &["json", "markdown", "xml", "yaml"],

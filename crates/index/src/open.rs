@@ -153,7 +153,7 @@ fn read_manifest(
     let former = match IndexManifest::read(folder) {
         Ok(None) if is_folder_empty(folder)? => return Ok(None),
         Ok(None) => {
-            let reason = format!("`{}` is missing", MANIFEST_FILE);
+            let reason = format!("`{MANIFEST_FILE}` is missing");
             return Err(IndexError::Damaged { path: folder.to_owned(), reason });
         }
         Ok(Some(manifest)) => match manifest.check_model(&options.model, options.dimensions) {

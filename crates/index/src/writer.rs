@@ -229,7 +229,7 @@ impl IndexWriter {
         let is_small = |live: &&LiveSegment| live.chunk_count() < self.seal_chunks / 2;
         let small = snapshot.segments.iter().filter(is_small).count();
         let is_chosen = |live: &&LiveSegment| {
-            live.segment.is_in_memory() || (MAX_SMALL < small && is_small(live))
+            live.segment.is_in_memory() || (small > MAX_SMALL && is_small(live))
         };
         snapshot.segments.iter().filter(is_chosen).cloned().collect()
     }

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use crate::{
     Change, ChunkQuery, ChunkScope, ChunkSelection, EmbeddedStoreSettings, Engine, FileSelection,
     IndexError, Lease, OnMismatch, QueryTarget, ScoredChunk, StorageSize, StoreError, StoreFuture,
-    StoreHealth, StoredChunk, records::check_chunks,
+    StoreHealth, StoredChunk, engine::check_chunks,
 };
 
 /// The embedded engine. Dropping it commits, which blocks for some tenths of a second, and, unless the
@@ -67,18 +67,13 @@ impl EmbeddedEngine {
         run_blocking(tasks, "open the index", move || Ok(Index::read_model(&index_folder)?)).await
     }
 
-    /// Runs a read of the present snapshot.
     fn read<T: Send + 'static>(
         &self,
         action: &'static str,
         work: impl FnOnce(&Snapshot) -> io::Result<T> + Send + 'static,
     ) -> StoreFuture<'_, T> {
         let snapshot = self.index.snapshot();
-        let work = move || {
-            let failed =
-                |error: io::Error| StoreError::Engine { action, reason: error.to_string() };
-            work(&snapshot).map_err(failed)
-        };
+        let work = move || work(&snapshot).map_err(|error| StoreError::engine(action, &error));
         run_blocking(&self.tasks, action, work).boxed()
     }
 
@@ -89,7 +84,7 @@ impl EmbeddedEngine {
         action: &'static str,
         change: impl FnOnce(&mut IndexWriter) -> Result<(), IndexError> + Send + 'static,
     ) -> Result<(), StoreError> {
-        let turn = Arc::clone(&self.order).lock_owned().await;
+        let permit = Arc::clone(&self.order).lock_owned().await;
         let index = Arc::clone(&self.index);
         // Not in a process that ends after one command.
         let may_merge = self.background_merge && !self.tasks.stop_token().is_cancelled();
@@ -99,7 +94,7 @@ impl EmbeddedEngine {
                 index.start_merging();
             }
             drop(index);
-            drop(turn);
+            drop(permit);
             Ok(())
         };
         run_blocking(&self.tasks, action, work).await
@@ -232,8 +227,5 @@ async fn run_blocking<T: Send + 'static>(
     action: &'static str,
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    match tasks.spawn_blocking(work).await {
-        Ok(outcome) => outcome,
-        Err(error) => Err(StoreError::Engine { action, reason: error.to_string() }),
-    }
+    tasks.spawn_blocking(work).await.map_err(|error| StoreError::engine(action, &error))?
 }

@@ -112,6 +112,10 @@ impl StoreError {
         Self::Index(IndexError::Io { path: path.to_owned(), source })
     }
 
+    pub(crate) fn engine(action: &'static str, reason: &impl ToString) -> Self {
+        Self::Engine { action, reason: reason.to_string() }
+    }
+
     /// Creates the failure to use the data folder.
     pub fn folder(path: &Path, reason: &impl ToString) -> Self {
         Self::Folder { path: path.to_owned(), reason: reason.to_string() }

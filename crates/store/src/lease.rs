@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::StoreError;
+use crate::StoreError;
 
 /// The right to change the records of a root. Dropping it releases it in the background.
 #[derive(Debug)]
@@ -28,51 +28,49 @@ struct RenewedLease {
 ///
 /// Measured by both clocks: one stops while a machine sleeps, the other may be set.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LeaseTerm {
+pub(crate) struct LeaseTerm {
     started: Instant,
     started_at: SystemTime,
     length: Duration,
 }
 
 /// The engine's end of a lease.
-pub(super) struct LeaseKeeper {
-    pub(super) terms: watch::Sender<LeaseTerm>,
+pub(crate) struct LeaseKeeper {
+    pub(crate) terms: watch::Sender<LeaseTerm>,
     /// Cancelled by the engine when the term ended without a renewal.
-    pub(super) lost: CancellationToken,
+    pub(crate) lost: CancellationToken,
     /// Cancelled when the lease is no longer needed.
-    pub(super) done: CancellationToken,
+    pub(crate) done: CancellationToken,
 }
 
 impl LeaseTerm {
-    /// Begins a term now.
-    pub(super) fn begin(length: Duration) -> Self {
+    pub(crate) fn begin(length: Duration) -> Self {
         Self { started: Instant::now(), started_at: SystemTime::now(), length }
     }
 
-    /// Returns the start of the term.
-    pub(super) fn start(self) -> Instant {
+    pub(crate) fn start(self) -> Instant {
         self.started
     }
 
     /// Returns the end of the term, unless the machine sleeps.
-    pub(super) fn end(self) -> Instant {
+    pub(crate) fn end(self) -> Instant {
         self.started + self.length
     }
 
     fn is_over(self) -> bool {
         let by_wall = self.started_at.elapsed().unwrap_or_default();
-        self.length <= self.started.elapsed().max(by_wall)
+        self.started.elapsed().max(by_wall) >= self.length
     }
 }
 
 impl Lease {
     /// Creates a lease for an engine that no other process can use. It is never lost.
-    pub(super) fn permanent() -> Self {
+    pub(crate) fn permanent() -> Self {
         Self { renewed: None }
     }
 
     /// Creates a lease that `keep` renews with the engine's end.
-    pub(super) fn renewable(
+    pub(crate) fn renewable(
         first: LeaseTerm,
         keep: impl FnOnce(LeaseKeeper) -> JoinHandle<()>,
     ) -> Self {
@@ -92,7 +90,7 @@ impl Lease {
     /// Fails once the lease may have gone to another process.
     pub fn check(&self) -> Result<(), StoreError> {
         match &self.renewed {
-            Some(kept) if kept.lost.is_cancelled() || kept.terms.borrow().is_over() => {
+            Some(lease) if lease.lost.is_cancelled() || lease.terms.borrow().is_over() => {
                 Err(lease_lost())
             }
             Some(_) | None => Ok(()),
@@ -102,7 +100,7 @@ impl Lease {
     /// Waits until the lease is lost, perhaps forever, and returns the failure.
     pub async fn wait_until_lost(&self) -> StoreError {
         match &self.renewed {
-            Some(kept) => kept.lost.cancelled().await,
+            Some(lease) => lease.lost.cancelled().await,
             None => std::future::pending().await,
         }
         lease_lost()

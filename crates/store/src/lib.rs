@@ -7,12 +7,10 @@
 mod embedded;
 mod engine;
 mod error;
-mod identity;
 mod lease;
-mod location;
 mod lock;
+mod opening;
 mod qdrant;
-mod records;
 mod settings;
 mod store;
 mod trees;
@@ -22,15 +20,13 @@ pub use codeinfo_index::{
 };
 pub use embedded::EmbeddedEngine;
 pub use engine::{
-    Change, ChunkQuery, ChunkScope, ChunkSelection, ChunkSet, Engine, FileSelection, QueryTarget,
-    StoreFuture,
+    Change, ChunkQuery, ChunkScope, ChunkSelection, ChunkSet, CollectionCopies, Engine,
+    FileSelection, QueryTarget, ScoredChunk, StoreFuture, StoreHealth,
 };
 pub use error::StoreError;
-pub use identity::ProcessIdentity;
 pub use lease::Lease;
-pub use location::StoreLocation;
-pub use lock::{DataDirLock, LockHolder, find_lock_holder};
+pub use lock::{DataDirLock, LockHolder, ProcessIdentity, find_lock_holder};
+pub use opening::StoreLocation;
 pub use qdrant::QdrantEngine;
-pub use records::{CollectionCopies, ScoredChunk, StoreHealth};
 pub use settings::{EmbeddedStoreSettings, QdrantSettings, StoreSettings};
 pub use store::{RememberedRoots, Store, StoreMode};

@@ -1,4 +1,5 @@
-//! Lock of a data folder, which one process at a time uses, with the address where its holder listens.
+//! The lock of a data folder, which one process at a time uses, with the address where its holder listens, and the
+//! identity of that process among those that share a server.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -7,18 +8,22 @@ use std::{
     process,
 };
 
-use codeinfo_core::atomic::{self, FileAccess};
+use codeinfo_core::{
+    Host,
+    atomic::{self, FileAccess},
+};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::StoreError;
 
 /// Locked exclusively by the holder. Queries never open it, because they must not make
 /// another start fail.
-const LOCK: &str = "lock";
+const LOCK_FILE: &str = "lock";
 /// Locked exclusively by the holder while it lives, for queries.
-const ALIVE: &str = "lock.alive";
-/// Description of the holder. Remains when its process ends, so it is valid only while `ALIVE` is locked.
-const HOLDER: &str = "lock.json";
+const ALIVE_FILE: &str = "lock.alive";
+/// Description of the holder. Remains when its process ends, so it is valid only while `ALIVE_FILE` is locked.
+const HOLDER_FILE: &str = "lock.json";
 /// Bytes of that file, padded with spaces, so that the next holder fits when the disk is full.
 const HOLDER_BYTES: usize = 1024;
 
@@ -65,7 +70,7 @@ impl LockHolder {
 
 impl Drop for DataDirLock {
     fn drop(&mut self) {
-        // Released before `ALIVE`: a process that finds that unlocked can acquire the folder.
+        // Released before `ALIVE_FILE`: a process that finds that unlocked can acquire the folder.
         drop(self.exclusive.take());
     }
 }
@@ -75,7 +80,7 @@ impl DataDirLock {
     /// holder, when another process has it. Blocks only for file access.
     pub fn acquire(data_dir: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(data_dir).map_err(|error| StoreError::folder(data_dir, &error))?;
-        let path = data_dir.join(LOCK);
+        let path = data_dir.join(LOCK_FILE);
         let lock = open_lock_file(data_dir, &path)?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -88,7 +93,7 @@ impl DataDirLock {
         }
         // Before a query can take the description of the last holder for this one.
         write_holder(data_dir, &LockHolder::this_process())?;
-        let path = data_dir.join(ALIVE);
+        let path = data_dir.join(ALIVE_FILE);
         let alive = open_lock_file(data_dir, &path)?;
         // Only a query or an ending holder can have this lock now; both release it at once.
         alive.lock().map_err(|source| StoreError::io(&path, source))?;
@@ -104,7 +109,7 @@ impl DataDirLock {
 /// Returns the holder of `data_dir`; `None` if it is not locked, even if the last holder left a file
 /// behind. A lock of this process counts.
 pub fn find_lock_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreError> {
-    let path = data_dir.join(ALIVE);
+    let path = data_dir.join(ALIVE_FILE);
     let alive = match atomic::open_regular_file(&path, File::options().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -136,7 +141,7 @@ fn explain_io_error(data_dir: &Path, path: &Path, error: io::Error) -> StoreErro
 }
 
 fn read_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreError> {
-    let path = data_dir.join(HOLDER);
+    let path = data_dir.join(HOLDER_FILE);
     let read = atomic::read_if_exists(&path, FileAccess::AsUsual);
     match read.map_err(|source| StoreError::io(&path, source))? {
         Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
@@ -146,7 +151,7 @@ fn read_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreError> {
 
 /// Writes the description of the holder; overwrites the file in place if the disk is full.
 fn write_holder(data_dir: &Path, holder: &LockHolder) -> Result<(), StoreError> {
-    let path = data_dir.join(HOLDER);
+    let path = data_dir.join(HOLDER_FILE);
     let mut bytes = serde_json::to_vec(holder)?;
     bytes.resize(bytes.len().max(HOLDER_BYTES), b' ');
     let Err(error) = atomic::write_atomically(&path, &bytes, FileAccess::Owner) else {
@@ -171,5 +176,41 @@ fn describe_holder(holder: LockHolder) -> String {
             "process {pid} at {url}; `codeinfo ingest PATH` and other commands use that server, or set \
              `DATA_DIR` to another folder"
         ),
+    }
+}
+
+/// Name of the file with the id of a data folder, which identifies the process that holds it.
+const INSTANCE_FILE: &str = "instance";
+
+/// A process among those that share a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessIdentity {
+    /// The same for every process on this data folder of this machine, of which there is one at a
+    /// time: this process inherits the leases of earlier ones.
+    pub owner: String,
+    /// Name for messages, such as ``process 12 on `build` ``.
+    pub name: String,
+    /// Owner of the roots that this process indexes: the data folder, since containers of one host see other folders at a
+    /// path, and a recreated container has another name.
+    pub host: Host,
+}
+
+impl ProcessIdentity {
+    /// Returns the identity of the process that holds `data_dir`. Blocks for file access.
+    pub fn read_or_create(data_dir: &Path) -> Result<Self, StoreError> {
+        let path = data_dir.join(INSTANCE_FILE);
+        let failed = |source| StoreError::io(&path, source);
+        let bytes = atomic::read_if_exists(&path, FileAccess::AsUsual).map_err(failed)?;
+        let known = bytes.and_then(|bytes| Uuid::try_parse_ascii(&bytes).ok());
+        let instance = known.unwrap_or_else(Uuid::new_v4);
+        if known.is_none() {
+            let bytes = instance.to_string().into_bytes();
+            atomic::write_atomically(&path, &bytes, FileAccess::Owner).map_err(failed)?;
+        }
+        // A copy of the folder on another machine has another identity.
+        let host = sysinfo::System::host_name().unwrap_or_else(|| "an unnamed machine".to_owned());
+        let name = format!("process {} on `{host}`", process::id());
+        let owner = format!("{host}/{instance}");
+        Ok(Self { owner, name, host: Host { id: instance, name: host } })
     }
 }

@@ -6,22 +6,20 @@
 //!
 //! The server protects its own files: our checksums and repair do not apply.
 
-mod best;
 mod control;
 mod convert;
 mod error;
-mod graph;
 mod health;
 mod lease;
 mod link;
 mod names;
 mod read;
-mod records;
 mod setup;
 mod write;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
+use codeinfo_core::{FileRecord, Host, Root, RootId, task::Tasks};
 use futures_util::{FutureExt, future::try_join_all};
 use qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
 use tokio::sync::Mutex;
@@ -31,15 +29,13 @@ use uuid::Uuid;
 
 use crate::{
     Change, ChunkQuery, ChunkScope, ChunkSelection, ChunkSet, Engine, FileSelection, Lease,
-    MAX_PAGE, OnMismatch, ProcessIdentity, QueryTarget, ScoredChunk, StoreError, StoreFuture,
-    StoreHealth, StoredChunk, records::check_chunks,
+    MAX_PAGE, OnMismatch, ProcessIdentity, QdrantSettings, QueryTarget, ScoredChunk, StoreError,
+    StoreFuture, StoreHealth, StoredChunk, engine::check_chunks,
 };
-use codeinfo_core::{FileRecord, Host, Root, RootId, task::Tasks};
-use convert::NewPoint;
+use convert::{NewPoint, StoredRoot};
 use error::CallError;
 use link::{QdrantLink, QdrantNode};
 use names::{CollectionKind, CollectionNames, EmbeddingModel};
-use records::StoredRoot;
 use setup::ServerReadiness;
 
 /// Maximum time for retries of a read, whose caller waits.
@@ -63,7 +59,7 @@ pub struct QdrantEngine {
 /// State that the tasks of an engine share.
 struct QdrantServer {
     link: QdrantLink,
-    settings: crate::QdrantSettings,
+    settings: QdrantSettings,
     model: EmbeddingModel,
     on_mismatch: OnMismatch,
     identity: ProcessIdentity,
@@ -74,7 +70,7 @@ impl QdrantEngine {
     /// Prepares an engine for vectors of `dimensions` made by `model` (its id). Fails where waiting
     /// would not help: another model, a refused key. Must be called on a runtime.
     pub async fn open(
-        settings: &crate::QdrantSettings,
+        settings: &QdrantSettings,
         model: &str,
         dimensions: usize,
         on_mismatch: OnMismatch,
@@ -111,20 +107,17 @@ impl QdrantEngine {
     where
         F: Future<Output = Result<(), StoreError>> + Send,
     {
-        let turn = Arc::clone(&self.order).lock_owned().await;
+        let permit = Arc::clone(&self.order).lock_owned().await;
         let server = Arc::clone(&self.server);
         let abandoned = CancellationToken::new();
         let _guard = abandoned.clone().drop_guard();
         let work = async move {
-            let done = link::ABANDONED.scope(abandoned, change(server)).await;
-            drop(turn);
-            done
+            let outcome = link::ABANDONED.scope(abandoned, change(server)).await;
+            drop(permit);
+            outcome
         };
-        let failed = |error: tokio::task::JoinError| StoreError::Engine {
-            action,
-            reason: error.to_string(),
-        };
-        self.tasks.spawn_handle(work).await.map_err(failed)?
+        let outcome = self.tasks.spawn_handle(work).await;
+        outcome.map_err(|error| StoreError::engine(action, &error))?
     }
 
     fn upsert_in_order(
@@ -142,7 +135,6 @@ impl QdrantEngine {
         .boxed()
     }
 
-    /// Deletes the selected points of each collection, one after the other.
     fn delete_in_order(
         &self,
         selected: Vec<(CollectionKind, PointsSelectorOneOf)>,
@@ -164,8 +156,8 @@ impl QdrantEngine {
         limit: usize,
     ) -> Result<Vec<ScoredChunk>, StoreError> {
         let ids: Vec<Uuid> = set.ids.iter().copied().collect();
-        let search = |some: &[Uuid]| {
-            let filter = convert::filter_ids(set.owner, some);
+        let search = |page_ids: &[Uuid]| {
+            let filter = convert::filter_ids(set.owner, page_ids);
             self.server.search_chunks(target.clone(), Some(filter), limit)
         };
         let mut found = try_join_all(ids.chunks(MAX_NAMED).map(search)).await?.concat();
@@ -238,12 +230,12 @@ impl QdrantServer {
         let once = async || {
             let names = self.names().await?;
             let attempt = |node| attempt(node, Arc::clone(&names));
-            let done = self.link.try_within(limit, attempt).await;
-            if matches!(done, Err(CallError::Missing { .. })) {
+            let outcome = self.link.try_within(limit, attempt).await;
+            if matches!(outcome, Err(CallError::Missing { .. })) {
                 // Another process may have emptied the server.
                 self.readiness.forget_names();
             }
-            done
+            outcome
         };
         self.link.retry(retry_for, once).await
     }
@@ -263,8 +255,8 @@ impl Engine for QdrantEngine {
             let stored: Vec<StoredRoot> = self.server.read_all(CollectionKind::Roots, None).await?;
             let (own, names) =
                 (self.server.host(), self.server.wait_until_ready(READ_RETRY).await?);
-            let placed = |root: StoredRoot| root.into_root(own.as_ref(), &names);
-            let mut roots: Vec<Root> = stored.into_iter().map(placed).collect();
+            let into_root = |root: StoredRoot| root.into_root(own.as_ref(), &names);
+            let mut roots: Vec<Root> = stored.into_iter().map(into_root).collect();
             roots.sort_by(|a, b| a.name.cmp(&b.name));
             Ok(roots)
         }
@@ -277,7 +269,7 @@ impl Engine for QdrantEngine {
             let Some(paths) = paths else {
                 return self.server.read_all(CollectionKind::Files, Some(root)).await;
             };
-            let ids = records::file_ids(root, &paths);
+            let ids = convert::file_ids(root, &paths);
             Ok(self.server.read_by_id(CollectionKind::Files, &ids).await?.into_values().collect())
         }
         .boxed()
@@ -324,29 +316,29 @@ impl Engine for QdrantEngine {
             Change::PutRoot(root) => {
                 let write = move |server: Arc<QdrantServer>| async move {
                     let names = server.wait_until_ready(server.settings.retry).await?;
-                    let point = records::root_point(*root, server.host(), &names.generation)?;
+                    let point = convert::root_point(*root, server.host(), &names.generation)?;
                     server.upsert_points(CollectionKind::Roots, vec![point]).await
                 };
                 self.change_in_order(CollectionKind::Roots.write_action(), write).boxed()
             }
             Change::RemoveRoot { root, keeps_chunks } => {
-                let of_root = PointsSelectorOneOf::Filter(convert::filter_root(root));
+                let root_points = PointsSelectorOneOf::Filter(convert::filter_root(root));
                 let chunks = (!keeps_chunks).then_some(CollectionKind::Chunks);
                 let root_last =
                     chunks.into_iter().chain([CollectionKind::Files, CollectionKind::Roots]);
-                self.delete_in_order(root_last.map(|from| (from, of_root.clone())).collect())
+                self.delete_in_order(root_last.map(|from| (from, root_points.clone())).collect())
             }
             Change::PutFiles(files) => {
-                self.upsert_in_order(CollectionKind::Files, records::file_points(&files))
+                self.upsert_in_order(CollectionKind::Files, convert::file_points(&files))
             }
             Change::RemoveFiles { root, paths } => {
-                self.delete_by_id(CollectionKind::Files, &records::file_ids(root, &paths))
+                self.delete_by_id(CollectionKind::Files, &convert::file_ids(root, &paths))
             }
             Change::PutChunks(chunks) => {
                 let checked = check_chunks(&chunks, self.server.model.dimensions);
                 self.upsert_in_order(
                     CollectionKind::Chunks,
-                    checked.and_then(|()| records::chunk_points(chunks)),
+                    checked.and_then(|()| convert::chunk_points(chunks)),
                 )
             }
             Change::RemoveChunks(ids) => self.delete_by_id(CollectionKind::Chunks, &ids),

@@ -9,9 +9,8 @@
 //! their records are stored under [`RootId::former_record_ids`], which no search reads.
 
 mod family;
-mod ids;
-mod inner;
 mod memory;
+mod shared_engine;
 mod view;
 
 use std::{
@@ -28,26 +27,25 @@ use crate::{
     Change, ChunkQuery, ChunkScope, ChunkSelection, Engine, FileSelection, MAX_PAGE, ScoredChunk,
     StorageSize, StoreError, StoreMode, StoredChunk,
 };
-use ids::ChunkIds;
-use inner::Inner;
-use memory::RootMemory;
+use memory::{ChunkIds, RootMemory, list_chunk_ids};
+use shared_engine::SharedEngine;
 use view::FileView;
 
 /// Factor by which more chunks are requested where too many belonged to other roots.
-const GROWTH: usize = 4;
+const LIMIT_GROWTH: usize = 4;
 /// The same factor for a server, and the minimum number of chunks that are requested from one for a root with sibling
 /// trees.
-const SERVER_GROWTH: usize = 16;
+const SERVER_LIMIT_GROWTH: usize = 16;
 const MIN_SERVER_LIMIT: usize = 32;
 /// Above this limit, the chunks of the one root that is searched are named by their ids.
-const MAX_UNNAMED: usize = 2_000;
+const MAX_UNNAMED_LIMIT: usize = 2_000;
 /// Maximum number of repetitions of a read whose roots changed meanwhile.
 const MAX_TRIES: usize = 3;
 
 /// An engine and the trees of its roots. Clones share it.
 #[derive(Clone)]
 pub(crate) struct SharedTrees {
-    inner: Arc<Inner>,
+    shared: Arc<SharedEngine>,
     /// Held while a change is being made.
     order: Arc<Mutex<()>>,
     ids: Arc<ChunkIds>,
@@ -88,10 +86,10 @@ impl SharedTrees {
     /// Wraps `engine`. If other processes write to it, the files of roots are looked up
     /// each time, except in a view [`Self::with_memory`].
     pub(crate) fn new(engine: Arc<dyn Engine>, mode: StoreMode, tasks: Tasks) -> Self {
-        let inner = Arc::new(Inner::new(engine, mode == StoreMode::Shared, tasks));
+        let shared = Arc::new(SharedEngine::new(engine, mode == StoreMode::Shared, tasks));
         let (order, ids, memory) = Default::default();
         let is_flat = mode == StoreMode::Flat;
-        Self { inner, order, ids, memory, is_flat, is_remembering: false }
+        Self { shared, order, ids, memory, is_flat, is_remembering: false }
     }
 
     /// Returns a view that may return what is remembered.
@@ -100,7 +98,7 @@ impl SharedTrees {
     }
 
     pub(crate) fn engine(&self) -> &dyn Engine {
-        self.inner.engine.as_ref()
+        self.shared.engine.as_ref()
     }
 
     /// Returns the roots as they were last read.
@@ -109,10 +107,10 @@ impl SharedTrees {
     }
 
     pub(crate) async fn roots(&self) -> Result<Vec<Root>, StoreError> {
-        let changes = self.inner.families.changes();
+        let changes = self.shared.families.changes();
         let roots = self.engine().roots().await?;
-        if self.inner.families.is_shared() {
-            self.inner.families.learn(&roots, changes);
+        if self.shared.families.is_shared() {
+            self.shared.families.learn(&roots, changes);
             self.memory.update_roots(&roots);
         }
         Ok(roots)
@@ -143,13 +141,13 @@ impl SharedTrees {
             return self.engine().chunks(ChunkSelection::Page { owner: root, after, limit }).await;
         }
         let limit = limit.min(MAX_PAGE);
-        let family = self.inner.family().await?;
+        let family = self.shared.family().await?;
         let owner = root.map(|root| family.owner(root));
         if let (Some(root), Some(owner)) = (root, owner)
             && family.has_siblings(owner)
         {
             // Chunks of other trees may be many more.
-            let mut ids = ids::list_chunk_ids(&self.inner, root, owner).await?;
+            let mut ids = list_chunk_ids(&self.shared, root, owner).await?;
             ids.sort_unstable();
             ids.retain(|id| after.is_none_or(|after| after < *id));
             ids.truncate(limit);
@@ -188,7 +186,7 @@ impl SharedTrees {
     }
 
     pub(crate) fn size(&self, root: RootId) -> Option<StorageSize> {
-        let family = self.inner.families.get();
+        let family = self.shared.families.get();
         let owner = family.as_ref().map_or(root, |family| family.owner(root));
         let size = self.engine().size(owner)?;
         let Some(family) = family.filter(|family| family.has_siblings(owner)) else {
@@ -216,43 +214,43 @@ impl SharedTrees {
         if self.is_flat {
             return self.engine().search(query).await;
         }
-        let family = self.inner.family().await?;
+        let family = self.shared.family().await?;
         let owner = root.map(|root| family.owner(root));
         let limit = query.limit.min(MAX_PAGE);
         let has_siblings = owner.is_some_and(|owner| family.has_siblings(owner));
-        let (mut wanted, mut growth) = (limit, GROWTH);
-        if has_siblings && self.is_remembering && 0 < limit {
+        let (mut engine_limit, mut growth) = (limit, LIMIT_GROWTH);
+        if has_siblings && self.is_remembering && limit > 0 {
             // Asking a server for more takes another round trip.
-            (wanted, growth) = ((2 * limit).max(MIN_SERVER_LIMIT), SERVER_GROWTH);
+            (engine_limit, growth) = ((2 * limit).max(MIN_SERVER_LIMIT), SERVER_LIMIT_GROWTH);
         }
         let mut tries = 0;
         loop {
-            let changes = self.inner.views.changes(root);
-            let is_many = MAX_UNNAMED.max(limit) < wanted;
+            let changes = self.shared.views.changes(root);
+            let is_many = engine_limit > MAX_UNNAMED_LIMIT.max(limit);
             let among = match root.zip(owner) {
                 Some((root, owner)) => self.chunk_set(root, owner, is_many, changes).await?,
                 None => None,
             };
             let is_named = among.is_some();
-            let (scope, engine_limit) = match among {
+            let (scope, query_limit) = match among {
                 Some(set) => (ChunkScope::Among(set), limit),
-                None => (owner.into(), wanted),
+                None => (owner.into(), engine_limit),
             };
             let engine_query =
-                ChunkQuery { scope, limit: engine_limit, target: query.target.clone() };
+                ChunkQuery { scope, limit: query_limit, target: query.target.clone() };
             let found = self.engine().search(engine_query).await?;
-            let is_all = is_named || found.len() < wanted || MAX_PAGE <= wanted;
+            let is_all = is_named || found.len() < engine_limit || engine_limit >= MAX_PAGE;
             let mut visible = self.keep_visible(root, found).await?;
             // Results are of one moment, and the files of roots of another.
-            if changes != self.inner.views.changes(root) && tries < MAX_TRIES {
+            if changes != self.shared.views.changes(root) && tries < MAX_TRIES {
                 tries += 1;
                 continue;
             }
-            if is_all || limit <= visible.len() {
+            if is_all || visible.len() >= limit {
                 visible.truncate(limit);
                 return Ok(visible);
             }
-            wanted = (wanted * growth).min(MAX_PAGE);
+            engine_limit = (engine_limit * growth).min(MAX_PAGE);
         }
     }
 
@@ -268,33 +266,35 @@ impl SharedTrees {
             searched_root = Some(root);
         }
         let found = self.engine().search(engine_query).await?;
-        if limit <= found.len() {
+        if found.len() >= limit {
             return Ok(None);
         }
         self.keep_visible(searched_root, found).await.map(Some)
     }
 
     async fn owner(&self, root: RootId) -> Result<RootId, StoreError> {
-        if self.is_flat { Ok(root) } else { Ok(self.inner.family().await?.owner(root)) }
+        if self.is_flat { Ok(root) } else { Ok(self.shared.family().await?.owner(root)) }
     }
 
     /// Keeps the chunks that one root has, or any root, and sets their roots.
     async fn keep_visible<T: SharedChunk>(
         &self,
-        of: Option<RootId>,
+        searched_root: Option<RootId>,
         found: Vec<T>,
     ) -> Result<Vec<T>, StoreError> {
         if self.is_flat {
             return Ok(found);
         }
-        let family = self.inner.family().await?;
+        let family = self.shared.family().await?;
         let mut paths: HashMap<RootId, BTreeSet<&str>> = HashMap::new();
         for chunk in &found {
             let ChunkRecord { root, path, .. } = chunk.record();
             paths.entry(*root).or_default().insert(path);
         }
         let trees = paths.iter().flat_map(|(owner, paths)| {
-            let trees = family.trees_of(*owner).filter(|root| of.is_none_or(|of| of == *root));
+            let trees = family
+                .trees_of(*owner)
+                .filter(|root| searched_root.is_none_or(|searched| searched == *root));
             trees.map(move |root| (*owner, root, paths))
         });
         // On a server, each is a request.
@@ -318,7 +318,6 @@ impl SharedTrees {
         Ok(visible.collect())
     }
 
-    /// Returns the versions that a root has of some paths.
     async fn load_view(
         &self,
         root: RootId,
@@ -327,13 +326,14 @@ impl SharedTrees {
         if let Some(files) = self.remembered_files(root) {
             return Ok(FileView::Remembered(files));
         }
-        if let Some(view) = self.inner.views.get(root) {
+        if let Some(view) = self.shared.views.get(root) {
             return Ok(view);
         }
         // A write at the same time must not be missed.
-        let turn = if self.inner.views.are_kept() { Some(self.order.lock().await) } else { None };
-        let view = self.inner.load_view(root, paths).await;
-        drop(turn);
+        let permit =
+            if self.shared.views.are_kept() { Some(self.order.lock().await) } else { None };
+        let view = self.shared.load_view(root, paths).await;
+        drop(permit);
         view
     }
 
@@ -352,17 +352,14 @@ impl SharedTrees {
             Change::RemoveChunks(_) => "remove chunks",
             Change::Flush => "flush",
         };
-        let turn = Arc::clone(&self.order).lock_owned().await;
-        let inner = Arc::clone(&self.inner);
+        let permit = Arc::clone(&self.order).lock_owned().await;
+        let shared = Arc::clone(&self.shared);
         let work = async move {
-            let outcome = inner.apply(change).await;
-            drop(turn);
+            let outcome = shared.apply(change).await;
+            drop(permit);
             outcome
         };
-        let failed = |error: tokio::task::JoinError| StoreError::Engine {
-            action,
-            reason: error.to_string(),
-        };
-        self.inner.tasks.spawn_handle(work).await.map_err(failed)?
+        let outcome = self.shared.tasks.spawn_handle(work).await;
+        outcome.map_err(|error| StoreError::engine(action, &error))?
     }
 }

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use qdrant_client::qdrant::{
-    CreateCollection, DeletePoints, FieldType, Filter, GetPoints, PointsSelector, ReadConsistency,
+    CreateCollection, DeletePoints, Filter, GetPoints, PointsSelector, ReadConsistency,
     ReadConsistencyType, UpsertPoints, WriteOrdering, WriteOrderingType,
     points_selector::PointsSelectorOneOf, read_consistency,
 };
@@ -16,12 +16,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
 use super::{
-    QdrantServer,
+    QdrantNode, QdrantServer,
     convert::{self, NewPoint},
     error::CallError,
     names,
     read::payload_selector,
-    records, setup,
+    setup::IndexUse,
     write::check_applied,
 };
 
@@ -31,10 +31,9 @@ const TOKEN: &str = "token";
 const REPLICAS: u32 = 3;
 /// Maximum time for one call about a record: a lease is renewed several times in its term, so that a
 /// silent node can be left for another one.
-const LIMIT: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl QdrantServer {
-    /// Reads a record.
     pub(super) async fn read_record<T: DeserializeOwned>(
         &self,
         id: Uuid,
@@ -56,7 +55,7 @@ impl QdrantServer {
         expected: Option<&str>,
         record: &T,
     ) -> Result<Option<T>, CallError> {
-        let payload = records::to_payload(record)
+        let payload = convert::to_payload(record)
             .map_err(|error| CallError::new_refusal(error.to_string()))?;
         // The filter does not apply to missing points.
         let condition = convert::filter_keyword(TOKEN, expected.unwrap_or("nobody's"));
@@ -68,15 +67,13 @@ impl QdrantServer {
             update_filter: Some(condition),
             ..Default::default()
         };
-        let write = |node: super::QdrantNode| {
-            let request = request.clone();
-            async move { check_applied(node.points_client().upsert(request).await) }
+        let write = |node: QdrantNode| async move {
+            check_applied(node.points_client().upsert(request).await)
         };
-        self.link.try_within(LIMIT, write).await?;
+        self.link.try_within(CALL_TIMEOUT, write).await?;
         self.get_record(id, Some(ReadConsistencyType::Quorum)).await
     }
 
-    /// Deletes the record that has one of these tokens.
     pub(super) async fn delete_record(&self, tokens: &[String]) -> Result<(), CallError> {
         let should =
             tokens.iter().flat_map(|token| convert::filter_keyword(TOKEN, token).must).collect();
@@ -88,11 +85,10 @@ impl QdrantServer {
             ordering: Some(write_ordering()),
             ..Default::default()
         };
-        let delete = |node: super::QdrantNode| {
-            let request = request.clone();
-            async move { check_applied(node.points_client().delete(request).await) }
+        let delete = |node: QdrantNode| async move {
+            check_applied(node.points_client().delete(request).await)
         };
-        self.link.try_within(LIMIT, delete).await
+        self.link.try_within(CALL_TIMEOUT, delete).await
     }
 
     async fn get_record<T: DeserializeOwned>(
@@ -100,8 +96,9 @@ impl QdrantServer {
         id: Uuid,
         consistency: Option<ReadConsistencyType>,
     ) -> Result<Option<T>, CallError> {
-        let read_consistency = consistency
-            .map(|of| ReadConsistency { value: Some(read_consistency::Value::Type(of.into())) });
+        let read_consistency = consistency.map(|level| ReadConsistency {
+            value: Some(read_consistency::Value::Type(level.into())),
+        });
         let request = GetPoints {
             collection_name: self.control_name(),
             ids: vec![convert::to_point_id(id)],
@@ -109,15 +106,12 @@ impl QdrantServer {
             read_consistency,
             ..Default::default()
         };
-        let read = |node: super::QdrantNode| {
-            let request = request.clone();
-            async move { node.points_client().get(request).await }
-        };
-        let points = self.link.try_within(LIMIT, read).await?.result;
+        let read = |node: QdrantNode| async move { node.points_client().get(request).await };
+        let points = self.link.try_within(CALL_TIMEOUT, read).await?.result;
         let Some(point) = points.into_iter().next() else { return Ok(None) };
         let malformed =
             |error| CallError::new_refusal(format!("it holds a malformed record: {error}"));
-        records::from_payload(point.payload).map(Some).map_err(malformed)
+        convert::parse_record(point.payload).map(Some).map_err(malformed)
     }
 
     async fn create_control(&self) -> Result<(), CallError> {
@@ -127,13 +121,7 @@ impl QdrantServer {
             ..self.collection_params(self.control_name())
         };
         self.create_if_missing(request).await?;
-        self.create_payload_index(
-            self.control_name(),
-            TOKEN,
-            setup::keyword_index(setup::IndexUse::Often),
-            FieldType::Keyword,
-        )
-        .await
+        self.create_keyword_index(self.control_name(), TOKEN, IndexUse::Often).await
     }
 
     /// Returns the name of the collection of these records.

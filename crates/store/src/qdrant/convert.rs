@@ -1,18 +1,21 @@
-//! Conversions between our records and the messages of the server.
+//! Conversions between our records and the messages of the server. Payloads are the records' JSON, which other versions
+//! of the product read as well.
 
 use std::collections::HashMap;
 
-use codeinfo_core::RootId;
+use codeinfo_core::{FileRecord, Host, Root, RootId};
 use qdrant_client::qdrant::{
     self as message, Condition, DenseVector, FieldCondition, HasIdCondition, ListValue, Match,
     NamedVectors, NullValue, PointId, PointStruct, PointsIdsList, SparseVector, Struct, Value,
     Vector, condition::ConditionOneOf, r#match::MatchValue, point_id::PointIdOptions,
     points_selector::PointsSelectorOneOf, value::Kind, vectors::VectorsOptions,
 };
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Number};
 use uuid::Uuid;
 
-use crate::ChunkVectors;
+use super::names::CollectionNames;
+use crate::{ChunkVectors, NewChunk, StoreError};
 
 /// Name of the dense vector.
 pub(super) const DENSE: &str = "dense";
@@ -35,12 +38,10 @@ pub(super) fn select_ids(ids: &[Uuid]) -> PointsSelectorOneOf {
     PointsSelectorOneOf::Points(PointsIdsList { ids: point_ids(ids) })
 }
 
-/// Selects the points of a root.
 pub(super) fn filter_root(root: RootId) -> message::Filter {
     filter_keyword(ROOT, &root.to_string())
 }
 
-/// Selects some of the points of an owner.
 pub(super) fn filter_ids(owner: RootId, ids: &[Uuid]) -> message::Filter {
     let mut filter = filter_root(owner);
     let has_id = point_ids(ids);
@@ -53,7 +54,6 @@ pub(super) fn point_ids(ids: &[Uuid]) -> Vec<PointId> {
     ids.iter().copied().map(to_point_id).collect()
 }
 
-/// Selects points whose `key` has one value.
 pub(super) fn filter_keyword(key: &str, value: &str) -> message::Filter {
     let is = Some(Match { match_value: Some(MatchValue::Keyword(value.to_owned())) });
     let field = FieldCondition { key: key.to_owned(), r#match: is, ..Default::default() };
@@ -73,7 +73,7 @@ pub(super) fn to_point_struct(point: NewPoint) -> PointStruct {
     let vectors = VectorsOptions::Vectors(NamedVectors { vectors: named });
     PointStruct {
         id: Some(to_point_id(point.id)),
-        payload: to_payload(point.payload),
+        payload: to_message_payload(point.payload),
         vectors: Some(message::Vectors { vectors_options: Some(vectors) }),
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn from_point_id(id: Option<PointId>) -> Option<Uuid> {
     }
 }
 
-pub(super) fn to_payload(object: Map<String, serde_json::Value>) -> HashMap<String, Value> {
+fn to_message_payload(object: Map<String, serde_json::Value>) -> HashMap<String, Value> {
     object.into_iter().map(|(key, json)| (key, to_value(json))).collect()
 }
 
@@ -132,7 +132,7 @@ fn to_value(json: serde_json::Value) -> Value {
             Kind::ListValue(ListValue { values: items.into_iter().map(to_value).collect() })
         }
         serde_json::Value::Object(object) => {
-            Kind::StructValue(Struct { fields: to_payload(object) })
+            Kind::StructValue(Struct { fields: to_message_payload(object) })
         }
     };
     Value { kind: Some(kind) }
@@ -161,4 +161,76 @@ fn estimate_value_bytes(value: &serde_json::Value) -> usize {
         }
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => 16,
     }
+}
+
+pub(super) fn chunk_points(chunks: Vec<NewChunk>) -> Result<Vec<NewPoint>, StoreError> {
+    let point = |NewChunk { id, record, vectors }| {
+        Ok(NewPoint { id, payload: to_payload(&record)?, vectors: Some(vectors) })
+    };
+    chunks.into_iter().map(point).collect()
+}
+
+pub(super) fn file_points(files: &[FileRecord]) -> Result<Vec<NewPoint>, StoreError> {
+    let point = |file: &FileRecord| {
+        let id = file_id(file.root, &file.path);
+        Ok(NewPoint { id, payload: to_payload(file)?, vectors: None })
+    };
+    files.iter().map(point).collect()
+}
+
+/// The record of a root.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredRoot {
+    #[serde(flatten)]
+    root: Root,
+    /// The generation of collections that its chunks are in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generation: Option<String>,
+}
+
+impl StoredRoot {
+    /// Returns the root as this host sees it; without hosts, all share it. A root whose chunks were in another generation
+    /// than that of `names` was discarded.
+    pub(super) fn into_root(self, own: Option<&Host>, names: &CollectionNames) -> Root {
+        let Self { root, generation } = self;
+        let has_chunks = names.has_chunks_of(generation.as_deref());
+        let root = if has_chunks { root } else { root.without_index() };
+        let other_host = |own: &Host| {
+            root.host.clone().or(Some(Host::unknown())).filter(|host| host.id != own.id)
+        };
+        Root { host: own.and_then(other_host), ..root }
+    }
+}
+
+/// Converts a root whose chunks are in `generation` to a point. A root without a host belongs to this one.
+pub(super) fn root_point(
+    root: Root,
+    own: Option<Host>,
+    generation: &str,
+) -> Result<NewPoint, StoreError> {
+    let root = Root { host: root.host.or(own), ..root };
+    let id = root.id;
+    let mut payload = to_payload(&StoredRoot { root, generation: Some(generation.to_owned()) })?;
+    payload.insert(ROOT.to_owned(), id.to_string().into());
+    Ok(NewPoint { id: id.0, payload, vectors: None })
+}
+
+pub(super) fn file_ids(root: RootId, paths: &[String]) -> Vec<Uuid> {
+    paths.iter().map(|path| file_id(root, path)).collect()
+}
+
+fn file_id(root: RootId, path: &str) -> Uuid {
+    Uuid::new_v5(&root.0, path.as_bytes())
+}
+
+pub(super) fn to_payload<T: Serialize>(
+    record: &T,
+) -> serde_json::Result<Map<String, serde_json::Value>> {
+    serde_json::from_value(serde_json::to_value(record)?)
+}
+
+pub(super) fn parse_record<T: DeserializeOwned>(
+    payload: HashMap<String, Value>,
+) -> serde_json::Result<T> {
+    serde_json::from_value(from_payload(payload).into())
 }

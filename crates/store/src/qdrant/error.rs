@@ -12,9 +12,9 @@ use crate::{IndexError, StoreError};
 
 /// Maximum number of tries, at each node, of a call that failed in the server, as at a node that has
 /// just lost another one.
-const MAX_TROUBLED: u32 = 4;
+const MAX_TROUBLED_ROUNDS: u32 = 4;
 /// Maximum number of tries of a call whose collection is missing.
-const MAX_MISSING: u32 = 4;
+const MAX_MISSING_TRIES: u32 = 4;
 /// Maximum pause that a server may request.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
@@ -78,8 +78,8 @@ impl CallError {
     pub(super) fn is_retryable(&self, tries: u32, rounds: u32) -> bool {
         match self {
             Self::Away { .. } | Self::Exhausted { .. } => true,
-            Self::Troubled { .. } => rounds < MAX_TROUBLED,
-            Self::Missing { .. } => tries < MAX_MISSING,
+            Self::Troubled { .. } => rounds < MAX_TROUBLED_ROUNDS,
+            Self::Missing { .. } => tries < MAX_MISSING_TRIES,
             Self::Denied { .. }
             | Self::Refused { .. }
             | Self::Mismatch { .. }
@@ -89,16 +89,7 @@ impl CallError {
 
     /// Returns the pause that the server requested.
     pub(super) fn pause(&self) -> Option<Duration> {
-        match self {
-            Self::Exhausted { pause, .. } => *pause,
-            Self::Away { .. }
-            | Self::Troubled { .. }
-            | Self::Missing { .. }
-            | Self::Denied { .. }
-            | Self::Refused { .. }
-            | Self::Mismatch { .. }
-            | Self::OtherPaths { .. } => None,
-        }
+        if let Self::Exhausted { pause, .. } = self { *pause } else { None }
     }
 
     /// Adds the attempted action.
@@ -187,15 +178,15 @@ mod tests {
 
     #[test]
     fn a_node_that_another_one_lacks_is_named() {
-        let said = "Service internal error: 1 of 1 read operations failed: Service internal error: Tonic status \
+        let message = "Service internal error: 1 of 1 read operations failed: Service internal error: Tonic status \
                     error: status: Unavailable, message: \"Failed to connect to http://b:6335/, error: transport \
                     error\", details: [], metadata: MetadataMap { headers: {} }";
-        let error = CallError::from_status(&Status::internal(said), "http://a:6334")
+        let error = CallError::from_status(&Status::internal(message), "http://a:6334")
             .into_store_error("search");
         let expected = "cannot search: Qdrant at `http://b:6335` cannot be reached (by its peer `http://a:6334`)";
         assert!(error.to_string().starts_with(expected), "{error}");
-        let said = "Service internal error: no active replica";
-        let error = CallError::from_status(&Status::internal(said), "http://a:6334")
+        let message = "Service internal error: no active replica";
+        let error = CallError::from_status(&Status::internal(message), "http://a:6334")
             .into_store_error("search");
         assert_eq!(error.to_string(), "cannot search: no active replica");
     }

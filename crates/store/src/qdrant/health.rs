@@ -46,7 +46,7 @@ impl QdrantServer {
     }
 
     /// Returns the number of copies of each collection; nothing for a single node without replication.
-    pub(super) async fn read_copies(
+    async fn read_copies(
         &self,
         names: &CollectionNames,
     ) -> Result<Vec<CollectionCopies>, CallError> {
@@ -54,7 +54,7 @@ impl QdrantServer {
         let counting = collections.chain([self.control_name()]).map(|name| self.count_copies(name));
         let (copies, has_peers): (Vec<_>, Vec<_>) =
             try_join_all(counting).await?.into_iter().unzip();
-        let is_cluster = 1 < self.settings.replication || has_peers.contains(&true);
+        let is_cluster = self.settings.replication > 1 || has_peers.contains(&true);
         Ok(if is_cluster { copies } else { Vec::new() })
     }
 
@@ -63,19 +63,19 @@ impl QdrantServer {
         &self,
         collection: String,
     ) -> Result<(CollectionCopies, bool), CallError> {
-        let look = |node: QdrantNode| {
-            let request = CollectionClusterInfoRequest { collection_name: collection.clone() };
-            async move { node.collections_client().collection_cluster_info(request).await }
+        let request = CollectionClusterInfoRequest { collection_name: collection.clone() };
+        let look = |node: QdrantNode| async move {
+            node.collections_client().collection_cluster_info(request).await
         };
         let info = self.link.try_once(look).await?;
         let has_peers = !info.remote_shards.is_empty();
         let local = info.local_shards.iter().map(|shard| (shard.shard_id, shard.state()));
         let remote = info.remote_shards.iter().map(|shard| (shard.shard_id, shard.state()));
-        let mut whole: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut active: BTreeMap<u32, u32> = BTreeMap::new();
         for (shard, state) in local.chain(remote) {
-            *whole.entry(shard).or_default() += u32::from(state == ReplicaState::Active);
+            *active.entry(shard).or_default() += u32::from(state == ReplicaState::Active);
         }
-        let copies = whole.into_values().min().unwrap_or_default();
+        let copies = active.into_values().min().unwrap_or_default();
         let wanted = self.settings.replication;
         Ok((CollectionCopies { collection, copies, wanted }, has_peers))
     }

@@ -22,13 +22,10 @@ use serde::{Deserialize, Serialize};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::{
-    super::{
-        Lease, StoreError,
-        lease::{LeaseKeeper, LeaseTerm},
-    },
-    QdrantServer,
-    error::CallError,
+use super::{QdrantServer, error::CallError};
+use crate::{
+    Lease, StoreError,
+    lease::{LeaseKeeper, LeaseTerm},
 };
 
 /// Number of renewals in the duration of a lease.
@@ -51,7 +48,6 @@ struct LeaseRecord {
     token: String,
 }
 
-/// Acquires the lease of `root`.
 pub(super) async fn acquire_lease(
     server: &Arc<QdrantServer>,
     root: RootId,
@@ -196,7 +192,6 @@ impl QdrantServer {
     }
 }
 
-/// Returns the id of the record of a root's lease.
 fn record_id(root: RootId) -> Uuid {
     Uuid::new_v5(&root.0, b"lease")
 }

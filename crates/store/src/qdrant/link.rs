@@ -34,20 +34,21 @@ use tonic::{
 };
 use tracing::warn;
 
-use super::{super::StoreError, error::CallError};
+use super::error::CallError;
+use crate::{QdrantSettings, StoreError};
 
 /// Maximum time for opening a connection.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval of keep-alive requests on a silent connection, and maximum time for the reply: a node
 /// that vanished is noticed in the sum of both.
-const KEEP_ALIVE: Duration = Duration::from_secs(5);
-const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Bytes that the server may send ahead in one reply, and in all. The protocol's own 64 KiB make a reply of a hundred
 /// chunks wait for acknowledgements, each a round trip.
 const STREAM_WINDOW: u32 = 8 << 20;
 const CONNECTION_WINDOW: u32 = 32 << 20;
 /// Maximum bytes of a reply: a page of the largest chunks stays far below.
-const MAX_REPLY: usize = 256 << 20;
+const MAX_REPLY_BYTES: usize = 256 << 20;
 /// Pause before the second try. It doubles up to this fraction of the time for retries: a longer one
 /// would leave too much of that unused.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -103,11 +104,10 @@ impl Interceptor for ApiKey {
 }
 
 impl QdrantNode {
-    /// Calls the node and records the outcome.
     async fn call_once<T, F>(
         &self,
         limit: Duration,
-        attempt: impl Fn(Self) -> F,
+        attempt: impl FnOnce(Self) -> F,
     ) -> Result<T, CallError>
     where
         F: Future<Output = Result<Response<T>, Status>>,
@@ -142,12 +142,12 @@ impl QdrantNode {
 
     pub(super) fn points_client(&self) -> PointsClient<Service> {
         PointsClient::with_interceptor(self.channel.clone(), self.key.clone())
-            .max_decoding_message_size(MAX_REPLY)
+            .max_decoding_message_size(MAX_REPLY_BYTES)
     }
 
     pub(super) fn collections_client(&self) -> CollectionsClient<Service> {
         CollectionsClient::with_interceptor(self.channel.clone(), self.key.clone())
-            .max_decoding_message_size(MAX_REPLY)
+            .max_decoding_message_size(MAX_REPLY_BYTES)
     }
 
     pub(super) fn service_client(&self) -> QdrantClient<Service> {
@@ -158,7 +158,7 @@ impl QdrantNode {
 impl QdrantLink {
     /// Prepares the connections; the first call opens one. Must be called on a runtime.
     pub(super) fn new(
-        settings: &crate::QdrantSettings,
+        settings: &QdrantSettings,
         stopping: CancellationToken,
     ) -> Result<Self, StoreError> {
         let key = settings.api_key.as_ref().map(|key| key.expose().parse()).transpose();
@@ -187,7 +187,7 @@ impl QdrantLink {
     /// Calls once.
     pub(super) async fn try_once<T, F>(
         &self,
-        attempt: impl Fn(QdrantNode) -> F,
+        attempt: impl FnOnce(QdrantNode) -> F,
     ) -> Result<T, CallError>
     where
         F: Future<Output = Result<Response<T>, Status>>,
@@ -199,7 +199,7 @@ impl QdrantLink {
     pub(super) async fn try_within<T, F>(
         &self,
         limit: Duration,
-        attempt: impl Fn(QdrantNode) -> F,
+        attempt: impl FnOnce(QdrantNode) -> F,
     ) -> Result<T, CallError>
     where
         F: Future<Output = Result<Response<T>, Status>>,
@@ -242,18 +242,20 @@ impl QdrantLink {
             if is_over || !error.is_retryable(tries, rounds) {
                 return None;
             }
-            let named = self.name_absent(error.clone());
-            _stalled = Some(self.stalls.begin_retry(named.into_store_error("use the index")));
+            let explained = self.name_absent(error.clone());
+            _stalled = Some(self.stalls.begin_retry(explained.into_store_error("use the index")));
             Some(pause)
         };
         let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
-        let in_vain = async {
+        let is_useless = async {
             tokio::select! {
                 () = self.stopping.cancelled() => {}
                 () = abandoned.cancelled() => {}
             }
         };
-        retry_until_success(attempt, wait, in_vain).await.map_err(|error| self.name_absent(error))
+        retry_until_success(attempt, wait, is_useless)
+            .await
+            .map_err(|error| self.name_absent(error))
     }
 
     /// Asks each node for its version. Returns a warning that names those that cannot be reached.
@@ -264,7 +266,7 @@ impl QdrantLink {
                 let ask = |node: QdrantNode| async move {
                     node.service_client().health_check(HealthCheckRequest {}).await
                 };
-                node.call_once(CONNECT.min(self.timeout), ask).await.err()
+                node.call_once(CONNECT_TIMEOUT.min(self.timeout), ask).await.err()
             }
         };
         let failed = join_all(self.nodes.iter().map(ask)).await.into_iter().flatten().next()?;
@@ -299,20 +301,18 @@ impl QdrantLink {
 /// Returns the pause before the next try: none until each node was called once, then longer
 /// with each round, with jitter.
 fn retry_pause(rounds: u32, retry_for: Duration) -> Duration {
-    match rounds {
-        0 => Duration::ZERO,
-        rounds => {
-            let longest = FIRST_PAUSE.max(retry_for / PAUSE_FRACTION);
-            BackoffSchedule { first: FIRST_PAUSE, longest }.spread_wait(rounds)
-        }
+    if rounds == 0 {
+        return Duration::ZERO;
     }
+    let longest = FIRST_PAUSE.max(retry_for / PAUSE_FRACTION);
+    BackoffSchedule { first: FIRST_PAUSE, longest }.spread_wait(rounds)
 }
 
 fn configure_endpoint(endpoint: Endpoint, url: &str) -> Result<Endpoint, tonic::transport::Error> {
     let endpoint = endpoint
-        .connect_timeout(CONNECT)
-        .http2_keep_alive_interval(KEEP_ALIVE)
-        .keep_alive_timeout(KEEP_ALIVE_ANSWER)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+        .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW);
@@ -329,5 +329,5 @@ fn is_readable_by_others(url: &str) -> bool {
 }
 
 fn connection_error(reason: &str) -> StoreError {
-    StoreError::Engine { action: "prepare the connection to Qdrant", reason: reason.to_owned() }
+    StoreError::engine("prepare the connection to Qdrant", &reason)
 }

@@ -1,7 +1,8 @@
 //! Reads: nearest, lexical, by page, by id, and count.
 //!
 //! Scores of the same chunks are those of the embedded engine to 2e-4. The frequency of a term is counted in each
-//! shard and includes deleted chunks until the server cleans up.
+//! shard and includes deleted chunks until the server cleans up. A server returns tied points in no fixed order: they are
+//! ordered here.
 
 use std::collections::HashMap;
 
@@ -16,19 +17,26 @@ use uuid::Uuid;
 
 use super::{
     QdrantServer,
-    best::{self, PointScore},
     convert::{self, DENSE, TERMS},
-    graph,
     names::CollectionKind,
-    records,
+    setup::{OVERSAMPLING, SEARCH_CANDIDATES},
 };
 use crate::{MAX_PAGE, QueryTarget, ScoredChunk, StoreError};
 
 /// Number of points of one reply.
 const PAGE: usize = 1000;
 
+/// Maximum number of repetitions of a search whose results were deleted before they were read.
+const MAX_TRIES: usize = 3;
+/// Number of hits beyond the limit that are requested at first, to see whether the last one is tied.
+const TIE_MARGIN: usize = 16;
+/// Maximum number of hits that are read to order a tie; a larger tie is ordered within these.
+const MAX_TIED: usize = 2 * MAX_PAGE;
+
+/// Id and score of a point.
+type PointScore = (Uuid, f32);
+
 impl QdrantServer {
-    /// Finds the best chunks that match a filter.
     pub(super) async fn search_chunks(
         &self,
         target: QueryTarget,
@@ -51,11 +59,11 @@ impl QdrantServer {
     pub(super) async fn read_page<T: DeserializeOwned>(
         &self,
         from: CollectionKind,
-        of: Option<RootId>,
+        root: Option<RootId>,
         mut after: Option<Uuid>,
         limit: usize,
     ) -> Result<Vec<(Uuid, T)>, StoreError> {
-        let filter = of.map(convert::filter_root);
+        let filter = root.map(convert::filter_root);
         let mut records: Vec<(Uuid, T)> = Vec::new();
         while records.len() < limit {
             // The server's offset is inclusive.
@@ -81,7 +89,7 @@ impl QdrantServer {
             let is_last = page.len() < wanted;
             for point in page {
                 let Some(id) = convert::from_point_id(point.id) else { continue };
-                records.push((id, records::from_payload(point.payload)?));
+                records.push((id, convert::parse_record(point.payload)?));
             }
             after = records.last().map(|(id, _)| *id);
             if is_last || after.is_none() {
@@ -91,13 +99,12 @@ impl QdrantServer {
         Ok(records)
     }
 
-    /// Reads all records, or all of a root.
     pub(super) async fn read_all<T: DeserializeOwned>(
         &self,
         from: CollectionKind,
-        of: Option<RootId>,
+        root: Option<RootId>,
     ) -> Result<Vec<T>, StoreError> {
-        let records = self.read_page(from, of, None, usize::MAX).await?;
+        let records = self.read_page(from, root, None, usize::MAX).await?;
         Ok(records.into_iter().map(|(_, record)| record).collect())
     }
 
@@ -108,9 +115,9 @@ impl QdrantServer {
         ids: &[Uuid],
     ) -> Result<HashMap<Uuid, T>, StoreError> {
         let mut records = HashMap::with_capacity(ids.len());
-        for some in ids.chunks(PAGE) {
+        for page_ids in ids.chunks(PAGE) {
             let request = GetPoints {
-                ids: convert::point_ids(some),
+                ids: convert::point_ids(page_ids),
                 with_payload: Some(payload_selector(true)),
                 ..Default::default()
             };
@@ -120,15 +127,14 @@ impl QdrantServer {
             });
             for point in points.await?.result {
                 let Some(id) = convert::from_point_id(point.id) else { continue };
-                records.insert(id, records::from_payload(point.payload)?);
+                records.insert(id, convert::parse_record(point.payload)?);
             }
         }
         Ok(records)
     }
 
-    /// Counts chunks.
-    pub(super) async fn count_chunks(&self, of: Option<RootId>) -> Result<u64, StoreError> {
-        let filter = of.map(convert::filter_root);
+    pub(super) async fn count_chunks(&self, root: Option<RootId>) -> Result<u64, StoreError> {
+        let filter = root.map(convert::filter_root);
         let request = CountPoints { filter, exact: Some(true), ..Default::default() };
         let counted = self.read("count the chunks", |node, names| {
             let collection_name = names.name(CollectionKind::Chunks);
@@ -140,36 +146,36 @@ impl QdrantServer {
 
     async fn search_vector(
         &self,
-        to: Variant,
+        target: Variant,
         using: &str,
-        of: Option<Filter>,
+        filter: Option<Filter>,
         limit: usize,
     ) -> Result<Vec<ScoredChunk>, StoreError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let nearest = query::Variant::Nearest(VectorInput { variant: Some(to) });
+        let nearest = query::Variant::Nearest(VectorInput { variant: Some(target) });
         let request = QueryPoints {
             query: Some(Query { variant: Some(nearest) }),
             using: Some(using.to_owned()),
-            params: Some(search_params(of.is_some())),
-            filter: of,
+            params: Some(search_params(filter.is_some())),
+            filter,
             with_payload: Some(payload_selector(false)),
             ..Default::default()
         };
         // With their records, which saves a round trip; only if more hits are tied, records are read separately.
-        let ask = best::first_request(limit);
+        let requested = limit + TIE_MARGIN;
         let with_records =
             QueryPoints { with_payload: Some(payload_selector(true)), ..request.clone() };
-        let mut found = self.query_points(&with_records, ask).await?;
-        let Some(more) = best::next_request(&found, |point| point.score, ask, limit) else {
+        let mut found = self.query_points(&with_records, requested).await?;
+        let Some(more) = next_request(&found, |point| point.score, requested, limit) else {
             let mut payloads: HashMap<Uuid, _> = HashMap::with_capacity(found.len());
             for point in &mut found {
                 let payload = std::mem::take(&mut point.payload);
                 payloads.extend(convert::from_point_id(point.id.clone()).map(|id| (id, payload)));
             }
             let scored = |(id, score)| {
-                let record = records::from_payload(payloads.remove(&id)?);
+                let record = convert::parse_record(payloads.remove(&id)?);
                 Some(record.map(|record| ScoredChunk { id, score, record, also: Vec::new() }))
             };
             return Ok(best_hits(found, limit)
@@ -188,7 +194,7 @@ impl QdrantServer {
         limit: usize,
     ) -> Result<Vec<ScoredChunk>, StoreError> {
         let mut found = Vec::new();
-        for _ in 0..best::MAX_TRIES {
+        for _ in 0..MAX_TRIES {
             let best = self.find_best(request, ask, limit).await?;
             let ids: Vec<Uuid> = best.iter().map(|(id, _)| *id).collect();
             let mut records = self.read_by_id(CollectionKind::Chunks, &ids).await?;
@@ -214,7 +220,7 @@ impl QdrantServer {
     ) -> Result<Vec<PointScore>, StoreError> {
         loop {
             let found = self.query_points(request, ask).await?;
-            let Some(next) = best::next_request(&found, |point| point.score, ask, limit) else {
+            let Some(next) = next_request(&found, |point| point.score, ask, limit) else {
                 return Ok(best_hits(found, limit));
             };
             ask = next;
@@ -236,10 +242,9 @@ impl QdrantServer {
     }
 }
 
-/// Returns the best `limit` hits.
 fn best_hits(found: Vec<ScoredPoint>, limit: usize) -> Vec<PointScore> {
     let hit = |point: ScoredPoint| Some((convert::from_point_id(point.id)?, point.score));
-    best::sort_best(found.into_iter().filter_map(hit), limit)
+    sort_best(found.into_iter().filter_map(hit), limit)
 }
 
 /// Returns exact search for filters: the approximate index would lose matches, and reading all points of a root is fast.
@@ -247,11 +252,11 @@ fn search_params(is_filtered: bool) -> SearchParams {
     let rounded = QuantizationSearchParams {
         ignore: Some(false),
         rescore: Some(true),
-        oversampling: Some(graph::OVERSAMPLING),
+        oversampling: Some(OVERSAMPLING),
     };
     SearchParams {
         exact: Some(is_filtered),
-        hnsw_ef: Some(graph::SEARCH_CANDIDATES as u64),
+        hnsw_ef: Some(SEARCH_CANDIDATES as u64),
         quantization: Some(rounded),
         ..Default::default()
     }
@@ -259,4 +264,51 @@ fn search_params(is_filtered: bool) -> SearchParams {
 
 pub(super) fn payload_selector(are_wanted: bool) -> WithPayloadSelector {
     WithPayloadSelector { selector_options: Some(SelectorOptions::Enable(are_wanted)) }
+}
+
+/// Returns the number of hits to request instead, if `found`, best first, of `requested` ones may lack hits
+/// that are tied with the last of the best `limit`.
+fn next_request<T>(
+    found: &[T],
+    score: impl Fn(&T) -> f32,
+    requested: usize,
+    limit: usize,
+) -> Option<usize> {
+    let score = |at: usize| found.get(at).map(&score);
+    let is_complete = found.len() < requested || score(limit - 1) != score(found.len() - 1);
+    (!is_complete && requested < MAX_TIED).then(|| (requested * 4).min(MAX_TIED))
+}
+
+/// Sorts hits, tied ones by id, drops those without a score, and keeps the best `limit`.
+fn sort_best(found: impl IntoIterator<Item = PointScore>, limit: usize) -> Vec<PointScore> {
+    let mut hits: Vec<PointScore> =
+        found.into_iter().filter(|(_, score)| !score.is_nan()).collect();
+    hits.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    hits.truncate(limit);
+    hits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(scores: &[f32], requested: usize, limit: usize) -> Option<usize> {
+        next_request(scores, |score| *score, requested, limit)
+    }
+
+    #[test]
+    fn more_hits_are_asked_for_while_the_last_may_be_tied() {
+        assert_eq!(ask(&[3.0, 2.0, 2.0], 3, 2), Some(12));
+        assert_eq!(ask(&[3.0, 2.0, 1.0], 3, 2), None);
+        assert_eq!(ask(&[3.0, 2.0, 2.0], 4, 2), None);
+        assert_eq!(ask(&[2.0; 9], 9, 2), Some(36));
+        assert_eq!(ask(&vec![2.0; MAX_TIED], MAX_TIED, 2), None);
+    }
+
+    #[test]
+    fn tied_hits_come_by_id_and_hits_without_score_not_at_all() {
+        let hit = |id, score| (Uuid::from_u128(id), score);
+        let found = [hit(3, 1.0), hit(9, f32::NAN), hit(1, 1.0), hit(2, 2.0)];
+        assert_eq!(sort_best(found, 2), [hit(2, 2.0), hit(1, 1.0)]);
+    }
 }

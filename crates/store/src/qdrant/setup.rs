@@ -1,4 +1,5 @@
-//! Makes the server ready: agrees with other processes on the model, and creates what is missing.
+//! Makes the server ready: agrees with other processes on the model, creates what is missing, and has the approximate
+//! index of dense vectors built once there are many.
 
 use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
@@ -7,29 +8,45 @@ use std::{
 
 use qdrant_client::qdrant::{
     CollectionExistsRequest, CreateCollection, CreateFieldIndexCollection, Datatype,
-    DeleteCollection, Distance, FieldType, KeywordIndexParams, ListCollectionsRequest, Modifier,
-    PayloadIndexParams, QuantizationConfig, QuantizationType, ScalarQuantization,
-    SparseIndexConfig, SparseVectorConfig, SparseVectorParams, VectorParams, VectorParamsMap,
-    VectorsConfig, payload_index_params::IndexParams, quantization_config::Quantization,
-    vectors_config,
+    DeleteCollection, Distance, FieldType, GetCollectionInfoRequest, HnswConfigDiff,
+    KeywordIndexParams, ListCollectionsRequest, Modifier, PayloadIndexParams, QuantizationConfig,
+    QuantizationType, ScalarQuantization, SparseIndexConfig, SparseVectorConfig,
+    SparseVectorParams, UpdateCollection, VectorParams, VectorParamsMap, VectorsConfig,
+    payload_index_params::IndexParams, quantization_config::Quantization, vectors_config,
 };
 use tokio::sync::Mutex;
-use tracing::info;
+use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::{
-    super::OnMismatch,
-    QdrantServer,
+    QdrantNode, QdrantServer,
     convert::{DENSE, ROOT, TERMS},
     error::CallError,
-    graph,
     names::{self, CollectionKind, CollectionNames, ModelRecord},
 };
+use crate::OnMismatch;
 
 /// Id of the record that names the model.
-const MODEL: Uuid = Uuid::from_u128(0x6d6f_6465_6c00_4000_8000_0000_0000_0001);
+const MODEL_RECORD_ID: Uuid = Uuid::from_u128(0x6d6f_6465_6c00_4000_8000_0000_0000_0001);
 /// Maximum number of changes by other processes while this one prepares the server.
 const MAX_ROUNDS: usize = 5;
+
+// The approximate index is a graph that a search follows (HNSW). Malkov and Yashunin, "Efficient and robust approximate
+// nearest neighbor search using Hierarchical Navigable Small World graphs", 2018, defines `m` and `ef`.
+//
+// Below `HNSW_MIN_CHUNKS` the server compares all vectors and so finds what the embedded engine finds. With the index,
+// each copy of a shard has its own, and which copy answers changes: `benches/README.md` has the figures.
+
+/// Maximum number of edges of a point (twice as many in the lowest layer).
+const MAX_EDGES: usize = 16;
+/// Number of edges without a graph: a search reads every point, one byte for each number.
+const NO_EDGES: usize = 0;
+/// Number of candidates of a search. Of the nearest hundred among 99,000, the graph led to 91 in 100
+/// with a hundred of them, and to 97 with this many, for about one more millisecond.
+pub(super) const SEARCH_CANDIDATES: usize = 512;
+/// Factor by which more points than requested are found by rounded vectors and compared by whole
+/// ones. On the development queries this changes no result.
+pub(super) const OVERSAMPLING: f64 = 1.5;
 
 /// State of the preparation of the server by this process.
 #[derive(Default)]
@@ -86,7 +103,7 @@ impl QdrantServer {
             return Err(error.clone());
         }
         let began = Instant::now();
-        let ready = match self.prepare().await {
+        let ready = match Box::pin(self.prepare()).await {
             Ok(names) => self.readiness.set_names(names),
             Err(error) => Err(error),
         };
@@ -107,11 +124,12 @@ impl QdrantServer {
                 continue;
             }
             // A process that emptied the store before this did not see our collections.
-            if self.read_record::<ModelRecord>(MODEL).await?.as_ref() != Some(&record) {
+            if self.read_record::<ModelRecord>(MODEL_RECORD_ID).await?.as_ref() != Some(&record) {
                 continue;
             }
             if !record.made {
-                self.swap_record(MODEL, Some(&record.token), &record.with_collections()).await?;
+                self.swap_record(MODEL_RECORD_ID, Some(&record.token), &record.with_collections())
+                    .await?;
             }
             if self.may_discard() {
                 self.delete_leftovers().await?;
@@ -127,9 +145,8 @@ impl QdrantServer {
         self.on_mismatch == OnMismatch::Discard && self.readiness.generation.get().is_none()
     }
 
-    /// Returns the record of our model, creating it if needed.
     async fn agree_on_record(&self) -> Result<ModelRecord, CallError> {
-        let current: Option<ModelRecord> = self.read_record(MODEL).await?;
+        let current: Option<ModelRecord> = self.read_record(MODEL_RECORD_ID).await?;
         if let Some(record) = &current {
             match self.check_record(record) {
                 Ok(()) => return Ok(record.clone()),
@@ -138,7 +155,7 @@ impl QdrantServer {
             }
         }
         let expected = current.as_ref().map(|record| record.token.as_str());
-        match self.swap_record(MODEL, expected, &self.new_record()).await? {
+        match self.swap_record(MODEL_RECORD_ID, expected, &self.new_record()).await? {
             Some(record) => self.check_record(&record).map(|()| record),
             None => {
                 Err(CallError::Troubled { reason: "a record was not kept".to_owned(), lacks: None })
@@ -181,21 +198,22 @@ impl QdrantServer {
             )));
         }
         info!(collection = lacking, "beginning again, because a collection is gone");
-        self.swap_record(MODEL, Some(&record.token), &self.new_record()).await.map(drop)
+        self.swap_record(MODEL_RECORD_ID, Some(&record.token), &self.new_record()).await.map(drop)
     }
 
     /// Deletes the collections of other generations. The record is read after the list, which therefore has no collection
     /// of a later generation.
     async fn delete_leftovers(&self) -> Result<(), CallError> {
         let present = self.list_collections().await?;
-        let Some(record) = self.read_record::<ModelRecord>(MODEL).await? else { return Ok(()) };
+        let Some(record) = self.read_record::<ModelRecord>(MODEL_RECORD_ID).await? else {
+            return Ok(());
+        };
         let prefix = &self.settings.collection;
         for name in present {
             if names::is_leftover(&name, prefix, &record.generation) {
                 let request = DeleteCollection { collection_name: name, timeout: None };
-                let delete = |node: super::QdrantNode| {
-                    let request = request.clone();
-                    async move { node.collections_client().delete(request).await }
+                let delete = |node: QdrantNode| async move {
+                    node.collections_client().delete(request).await
                 };
                 self.link.try_once(delete).await?;
             }
@@ -204,11 +222,11 @@ impl QdrantServer {
     }
 
     async fn list_collections(&self) -> Result<Vec<String>, CallError> {
-        let list = |node: super::QdrantNode| async move {
+        let list = |node: QdrantNode| async move {
             node.collections_client().list(ListCollectionsRequest {}).await
         };
-        let listed = self.link.try_once(list).await?.collections;
-        Ok(listed.into_iter().map(|collection| collection.name).collect())
+        let collections = self.link.try_once(list).await?.collections;
+        Ok(collections.into_iter().map(|collection| collection.name).collect())
     }
 
     async fn create_collection(
@@ -223,7 +241,7 @@ impl QdrantServer {
             CollectionKind::Chunks => CreateCollection {
                 vectors_config: Some(self.dense_params()),
                 sparse_vectors_config: Some(sparse_params()),
-                hnsw_config: Some(graph::with_edges(graph::NO_EDGES)),
+                hnsw_config: Some(with_edges(NO_EDGES)),
                 shard_number: self.settings.shards,
                 ..plain
             },
@@ -231,13 +249,11 @@ impl QdrantServer {
         self.create_if_missing(request).await?;
         // Processes of former versions filter by path.
         for (field, how_often) in [(ROOT, IndexUse::Often), ("path", IndexUse::Seldom)] {
-            let params = keyword_index(how_often);
-            self.create_payload_index(name.clone(), field, params, FieldType::Keyword).await?;
+            self.create_keyword_index(name.clone(), field, how_often).await?;
         }
         Ok(())
     }
 
-    /// Returns the parameters that all collections share.
     #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
     pub(super) fn collection_params(&self, collection_name: String) -> CreateCollection {
         CreateCollection {
@@ -254,50 +270,86 @@ impl QdrantServer {
         &self,
         request: CreateCollection,
     ) -> Result<(), CallError> {
-        let name = &request.collection_name;
-        if self.collection_exists_on_server(name).await? {
+        let name = request.collection_name.clone();
+        if self.has_collection(&name).await? {
             return Ok(());
         }
-        let create = |node: super::QdrantNode| {
-            let request = request.clone();
-            async move { node.collections_client().create(request).await }
-        };
+        let create =
+            |node: QdrantNode| async move { node.collections_client().create(request).await };
         match self.link.try_once(create).await {
             Ok(_) => Ok(()),
-            Err(_) if self.collection_exists_on_server(name).await? => Ok(()),
+            Err(_) if self.has_collection(&name).await? => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    async fn collection_exists_on_server(&self, name: &str) -> Result<bool, CallError> {
+    async fn has_collection(&self, name: &str) -> Result<bool, CallError> {
         let request = CollectionExistsRequest { collection_name: name.to_owned() };
-        let ask = |node: super::QdrantNode| {
-            let request = request.clone();
-            async move { node.collections_client().collection_exists(request).await }
+        let ask = |node: QdrantNode| async move {
+            node.collections_client().collection_exists(request).await
         };
         Ok(self.link.try_once(ask).await?.result.is_some_and(|result| result.exists))
     }
 
-    pub(super) async fn create_payload_index(
+    pub(super) async fn create_keyword_index(
         &self,
         collection_name: String,
         field: &str,
-        params: PayloadIndexParams,
-        kind: FieldType,
+        how_often: IndexUse,
     ) -> Result<(), CallError> {
         let request = CreateFieldIndexCollection {
             collection_name,
             wait: Some(true),
             field_name: field.to_owned(),
-            field_type: Some(kind.into()),
-            field_index_params: Some(params),
+            field_type: Some(FieldType::Keyword.into()),
+            field_index_params: Some(keyword_index(how_often)),
             ..Default::default()
         };
-        let create = |node: super::QdrantNode| {
-            let request = request.clone();
-            async move { node.points_client().create_field_index(request).await }
+        let create = |node: QdrantNode| async move {
+            node.points_client().create_field_index(request).await
         };
         self.link.try_once(create).await.map(drop)
+    }
+
+    /// Makes the server build the index once there are many chunks. Repeating it changes nothing,
+    /// whichever process does; after a failure the end of the next run repeats it.
+    pub(super) async fn build_graph(&self) {
+        match self.find_graphless_collection().await {
+            Ok(Some(collection)) => match self.set_hnsw(&collection).await {
+                Ok(()) => info!(collection, "the server builds its approximate index from now on"),
+                Err(error) => {
+                    let reason = error.into_store_error("have the approximate index built");
+                    warn!(%reason, "the server has no approximate index yet");
+                }
+            },
+            Ok(None) => {}
+            Err(error) => {
+                let reason = error.into_store_error("look at the approximate index");
+                warn!(%reason, "the server may have no approximate index yet");
+            }
+        }
+    }
+
+    /// Returns the collection of the chunks if these are many and have no index.
+    async fn find_graphless_collection(&self) -> Result<Option<String>, CallError> {
+        let collection_name = self.names().await?.name(CollectionKind::Chunks);
+        let request = GetCollectionInfoRequest { collection_name: collection_name.clone() };
+        let look = |node: QdrantNode| async move { node.collections_client().get(request).await };
+        let info = self.link.try_once(look).await?.result.unwrap_or_default();
+        let m = info.config.and_then(|config| config.hnsw_config).and_then(|hnsw| hnsw.m);
+        let are_many = info.points_count.unwrap_or_default() >= self.settings.hnsw_min_chunks;
+        Ok(Some(collection_name).filter(|_| are_many && m == Some(NO_EDGES as u64)))
+    }
+
+    async fn set_hnsw(&self, collection: &str) -> Result<(), CallError> {
+        let request = UpdateCollection {
+            collection_name: collection.to_owned(),
+            hnsw_config: Some(with_edges(MAX_EDGES)),
+            ..Default::default()
+        };
+        let update =
+            |node: QdrantNode| async move { node.collections_client().update(request).await };
+        self.link.try_once(update).await.map(drop)
     }
 
     /// Returns the parameters of dense vectors: whole vectors stay on disk, one byte for each number in memory; searches
@@ -337,7 +389,7 @@ fn sparse_params() -> SparseVectorConfig {
 /// Returns the parameters of a payload index. Searches with a filter read all matching points, so that graph edges for it
 /// would be useless.
 #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
-pub(super) fn keyword_index(how_often: IndexUse) -> PayloadIndexParams {
+fn keyword_index(how_often: IndexUse) -> PayloadIndexParams {
     let is_often = matches!(how_often, IndexUse::Often);
     let params = KeywordIndexParams {
         is_tenant: is_often.then_some(true),
@@ -346,4 +398,8 @@ pub(super) fn keyword_index(how_often: IndexUse) -> PayloadIndexParams {
         ..Default::default()
     };
     PayloadIndexParams { index_params: Some(IndexParams::KeywordIndexParams(params)) }
+}
+
+fn with_edges(m: usize) -> HnswConfigDiff {
+    HnswConfigDiff { m: Some(m as u64), ..Default::default() }
 }

@@ -15,19 +15,19 @@ use tonic::{Response, Status};
 use uuid::Uuid;
 
 use super::{
-    super::StoreError,
     QdrantServer,
     convert::{self, NewPoint},
     names::CollectionKind,
 };
+use crate::StoreError;
 
 /// Maximum points of one message.
-const POINTS: usize = 64;
+const MAX_BATCH_POINTS: usize = 64;
 /// Maximum bytes of one message, except for a point that is larger by itself. Proxies often limit messages
 /// to 4 MiB.
-const BYTES: usize = 3 << 20;
+const MAX_BATCH_BYTES: usize = 3 << 20;
 /// Number of messages of one write that are in flight. More only wait in the server.
-const IN_FLIGHT: usize = 4;
+const MAX_IN_FLIGHT: usize = 4;
 
 impl QdrantServer {
     pub(super) async fn upsert_points(
@@ -47,7 +47,7 @@ impl QdrantServer {
             })
             .await
         };
-        stream::iter(requests).map(send).buffer_unordered(IN_FLIGHT).try_collect().await
+        stream::iter(requests).map(send).buffer_unordered(MAX_IN_FLIGHT).try_collect().await
     }
 
     pub(super) async fn delete_points(
@@ -94,7 +94,8 @@ fn split_into_batches(points: Vec<NewPoint>) -> Vec<Vec<PointStruct>> {
             continue;
         }
         let size = convert::estimate_bytes(&point);
-        if !batch.is_empty() && (POINTS <= batch.len() || BYTES < bytes + size) {
+        if !batch.is_empty() && (batch.len() >= MAX_BATCH_POINTS || bytes + size > MAX_BATCH_BYTES)
+        {
             batches.push(std::mem::take(&mut batch));
             bytes = 0;
         }

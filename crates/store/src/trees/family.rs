@@ -13,7 +13,7 @@ struct FamilyTree {
     id: RootId,
     owner: RootId,
     name: String,
-    is_of_repository: bool,
+    has_repository: bool,
     /// Number of chunks when the root was last written.
     chunks: u64,
 }
@@ -35,21 +35,19 @@ impl RootFamily {
     /// Returns the owner of a root's chunks; an unknown root owns its own.
     pub(super) fn owner(&self, root: RootId) -> RootId {
         let own = self.trees.iter().find(|tree| tree.id == root).map(|tree| tree.owner);
-        let of_former = || {
+        let former_owner = || {
             self.trees
                 .iter()
                 .map(|tree| tree.owner)
                 .find(|owner| RootId::former_record_ids(*owner).contains(&root))
         };
-        own.or_else(of_former).unwrap_or(root)
+        own.or_else(former_owner).unwrap_or(root)
     }
 
-    /// Returns whether a root is a tree of a git repository.
     pub(super) fn is_in_repository(&self, root: RootId) -> bool {
-        self.trees.iter().any(|tree| tree.id == root && tree.is_of_repository)
+        self.trees.iter().any(|tree| tree.id == root && tree.has_repository)
     }
 
-    /// Returns whether a root exists.
     pub(super) fn contains(&self, root: RootId) -> bool {
         self.trees.iter().any(|tree| tree.id == root)
     }
@@ -59,7 +57,6 @@ impl RootFamily {
         self.trees.iter().filter(|tree| tree.owner == owner).map(|tree| tree.chunks).sum()
     }
 
-    /// Returns the share of the chunks of its repository's trees that a root has.
     #[expect(clippy::cast_precision_loss, reason = "it is shown as an estimate")]
     pub(super) fn chunk_share(&self, root: RootId) -> f64 {
         let owner = self.owner(root);
@@ -74,10 +71,9 @@ impl RootFamily {
 
     /// Returns whether an owner has more than one tree.
     pub(super) fn has_siblings(&self, owner: RootId) -> bool {
-        1 < self.trees_of(owner).count()
+        self.trees_of(owner).count() > 1
     }
 
-    /// Returns the trees of an owner.
     pub(super) fn trees_of(&self, owner: RootId) -> impl Iterator<Item = RootId> {
         self.trees.iter().filter(move |tree| tree.owner == owner).map(|tree| tree.id)
     }
@@ -86,8 +82,8 @@ impl RootFamily {
 impl FamilyTree {
     fn from_root(root: &Root) -> Self {
         let (id, owner, name) = (root.id, root.chunk_owner(), root.name.clone());
-        let (is_of_repository, chunks) = (root.repository.is_some(), root.counts.chunks);
-        Self { id, owner, name, is_of_repository, chunks }
+        let (has_repository, chunks) = (root.repository.is_some(), root.counts.chunks);
+        Self { id, owner, name, has_repository, chunks }
     }
 
     fn sort_key(&self) -> (RootId, bool, &str) {
@@ -134,12 +130,10 @@ impl RootFamilies {
         family
     }
 
-    /// Records that a root was written.
     pub(super) fn note_written(&self, root: &Root) {
         self.replace_tree(root.id, Some(FamilyTree::from_root(root)));
     }
 
-    /// Records that a root was removed.
     pub(super) fn note_removed(&self, root: RootId) {
         self.replace_tree(root, None);
     }

@@ -29,13 +29,11 @@ pub(super) struct VersionHashes {
 }
 
 impl FileView {
-    /// Creates a view of records that were read for one request.
     pub(super) fn from_records(files: &[FileRecord]) -> Self {
         let versions = files.iter().map(|file| (file.path.clone(), file.version.clone()));
         Self::Loaded(versions.collect())
     }
 
-    /// Returns whether the root has a version of a path.
     pub(super) fn has_version(&self, path: &str, version: &str) -> bool {
         match self {
             Self::Hashed(hashes) => {
@@ -100,12 +98,10 @@ impl FileViews {
         }
     }
 
-    /// Returns the view of a root, if there is one.
     pub(super) fn get(&self, root: RootId) -> Option<FileView> {
         self.find_hashes(root).map(FileView::Hashed)
     }
 
-    /// Stores all files of a root.
     pub(super) fn learn(&self, root: RootId, files: &[FileRecord]) -> FileView {
         let hashes = Arc::new(VersionHashes::default());
         let versions = hashes.hash_files(files);
@@ -114,7 +110,6 @@ impl FileViews {
         FileView::Hashed(hashes)
     }
 
-    /// Records that files were written.
     pub(super) fn note_written(&self, root: RootId, files: &[FileRecord]) {
         if let Some(hashes) = self.find_hashes(root) {
             let versions = hashes.hash_files(files);

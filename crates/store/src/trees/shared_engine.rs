@@ -28,7 +28,7 @@ const MAX_PATHS: usize = 512;
 const MAX_IDS: usize = 1024;
 
 /// An engine, and what is remembered of its roots.
-pub(super) struct Inner {
+pub(super) struct SharedEngine {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) families: RootFamilies,
     pub(super) views: FileViews,
@@ -37,7 +37,7 @@ pub(super) struct Inner {
     tidied: Mutex<HashMap<RootId, Instant>>,
 }
 
-impl Inner {
+impl SharedEngine {
     pub(super) fn new(engine: Arc<dyn Engine>, is_shared: bool, tasks: Tasks) -> Self {
         let (families, views) = (RootFamilies::new(is_shared), FileViews::new(is_shared));
         Self { engine, families, views, tasks, tidied: Mutex::default() }
@@ -127,7 +127,6 @@ impl Inner {
         Ok(FileView::from_records(&self.files_at(root, owned).await?))
     }
 
-    /// Writes file records of one root.
     async fn write_files(&self, root: RootId, files: Vec<FileRecord>) -> Result<(), StoreError> {
         let outcome = self.engine.apply(Change::PutFiles(files.clone())).await;
         match &outcome {
@@ -176,13 +175,13 @@ impl Inner {
         let owner = family.owner(root);
         let is_worth_keeping = |record: &FileRecord| {
             // No run asks for versions of a former revision of the chunker.
-            family.is_in_repository(root) && 0 < record.chunks && hash::is_current(&record.version)
+            family.is_in_repository(root) && record.chunks > 0 && hash::is_current(&record.version)
         };
-        let (kept, mut gone): (Vec<FileRecord>, Vec<FileRecord>) =
+        let (former_to_keep, mut dropped): (Vec<FileRecord>, Vec<FileRecord>) =
             former.into_iter().partition(is_worth_keeping);
-        gone.extend(broken);
-        gone.extend(self.keep_former(owner, kept).await?);
-        self.free_chunks(owner, gone, &roots_needing(&family, owner, root)).await
+        dropped.extend(broken);
+        dropped.extend(self.keep_former(owner, former_to_keep).await?);
+        self.free_chunks(owner, dropped, &roots_needing(&family, owner, root)).await
     }
 
     /// Stores records of former versions, and returns those that they replace: of a path, there are
@@ -204,7 +203,7 @@ impl Inner {
             slots.push((id, stored, Vec::new()));
         }
         let now = Timestamp::now().as_milliseconds().saturating_mul(1_000_000);
-        let mut gone = Vec::new();
+        let mut replaced_records = Vec::new();
         for record in former {
             // The slot that has this version, else an empty one, else the one that was filled first.
             let best_slot =
@@ -215,7 +214,7 @@ impl Inner {
                 });
             let Some((id, stored, new)) = best_slot else { continue };
             let replaced = stored.remove(&record.path);
-            gone.extend(replaced.filter(|replaced| replaced.version != record.version));
+            replaced_records.extend(replaced.filter(|replaced| replaced.version != record.version));
             new.push(FileRecord { root: *id, modified_ns: now, ..record });
         }
         for (id, _, new) in slots {
@@ -223,7 +222,7 @@ impl Inner {
                 self.write_files(id, new).await?;
             }
         }
-        Ok(gone)
+        Ok(replaced_records)
     }
 
     /// Removes the chunks of those records that none of `roots` needs.
@@ -234,7 +233,7 @@ impl Inner {
         roots: &[RootId],
     ) -> Result<(), StoreError> {
         let with_chunks: Vec<FileRecord> =
-            records.into_iter().filter(|record| 0 < record.chunks).collect();
+            records.into_iter().filter(|record| record.chunks > 0).collect();
         for page in with_chunks.chunks(MAX_PATHS) {
             let mut unneeded: Vec<&FileRecord> = page.iter().collect();
             for root in roots {
@@ -246,8 +245,8 @@ impl Inner {
                 .into_iter()
                 .flat_map(|record| record.chunk_ids(owner, 0..record.chunks))
                 .collect();
-            for some in ids.chunks(MAX_IDS) {
-                self.engine.apply(Change::RemoveChunks(some.to_vec())).await?;
+            for page_ids in ids.chunks(MAX_IDS) {
+                self.engine.apply(Change::RemoveChunks(page_ids.to_vec())).await?;
             }
         }
         Ok(())
@@ -287,7 +286,7 @@ impl Inner {
         let mut chunks = 0;
         old.retain(|record| {
             chunks += u64::from(record.chunks);
-            record.modified_ns < oldest || max_chunks < chunks
+            record.modified_ns < oldest || chunks > max_chunks
         });
         for page in old.chunks(MAX_PATHS) {
             for id in RootId::former_record_ids(owner) {
