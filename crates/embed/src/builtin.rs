@@ -15,7 +15,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 
 pub use self::table::DIMENSIONS;
 use self::table::{EmbeddingSide, SubwordTable};
-use super::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel, SimilarWord};
+use crate::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel, SimilarWord};
 
 /// Bytes of text per blocking job: a few milliseconds of work, so that stopping is quick.
 const SLICE_BYTES: usize = 256 * 1024;
@@ -35,14 +35,30 @@ impl StaticModel {
         Ok(Self(Arc::new(SubwordTable::load()?)))
     }
 
-    /// Returns the vector of a document.
-    pub fn embed_document(&self, document: &EmbeddingDocument<&str>) -> Vec<f32> {
-        embed_document(&self.0, document)
+    /// Returns the vector of a document. It has unit length, or is all zeros if no sub-word is known.
+    pub fn embed_document<S: AsRef<str>>(&self, document: &EmbeddingDocument<S>) -> Vec<f32> {
+        let table = &*self.0;
+        let [path, symbol, text] =
+            [&document.path, &document.symbol, &document.text].map(AsRef::as_ref);
+        let mut ids = Vec::with_capacity(text.len() / 4);
+        let mut sum = [0.0; DIMENSIONS];
+        for (name, weight) in [(path, PATH_WEIGHT), (symbol, SYMBOL_WEIGHT)] {
+            let mut name_ids = Vec::new();
+            table.vocabulary.append_ids(name, &mut name_ids);
+            ids.extend_from_slice(&name_ids);
+            add_weighted(&mut sum, weight, &sum_vectors(table, EmbeddingSide::Document, name_ids));
+        }
+        table.vocabulary.append_ids(text, &mut ids);
+        add_weighted(&mut sum, 1.0, &sum_vectors(table, EmbeddingSide::Document, ids));
+        scale_to_unit(&mut sum);
+        sum.to_vec()
     }
 
-    /// Returns the vector of a query.
+    /// Returns the vector of a query. It has unit length, or is all zeros if no sub-word is known.
     pub fn embed_query(&self, text: &str) -> Vec<f32> {
-        embed_query(&self.0, text)
+        let mut ids = Vec::new();
+        self.0.vocabulary.append_ids(text, &mut ids);
+        sum_vectors(&self.0, EmbeddingSide::Query, ids).to_vec()
     }
 
     /// Adds the document vectors of a text's sub-words to `sum`, once per occurrence.
@@ -71,20 +87,16 @@ impl StaticModel {
 
     /// Returns words with a similar meaning, nearest first.
     pub fn similar_words(&self, word: &str) -> Vec<SimilarWord> {
-        find_similar_words(&self.0, word)
+        let id = self.0.vocabulary.find_id(word.as_bytes());
+        let similar = id.into_iter().flat_map(|id| self.0.similar_words(id));
+        similar.map(|(word, share)| SimilarWord { word, share }).collect()
     }
-}
-
-fn find_similar_words(table: &SubwordTable, word: &str) -> Vec<SimilarWord> {
-    let id = table.vocabulary.find_id(word.as_bytes());
-    let near = id.into_iter().flat_map(|id| table.similar_words(id));
-    near.map(|(word, share)| SimilarWord { word, share }).collect()
 }
 
 /// The built-in model. Takes about one megabyte of memory in addition to the table.
 pub struct BuiltinEmbedder {
     model: EmbeddingModel,
-    table: Arc<SubwordTable>,
+    table: StaticModel,
     tasks: Tasks,
 }
 
@@ -92,7 +104,7 @@ impl BuiltinEmbedder {
     /// Loads the model from the binary. Work runs as jobs of `tasks`.
     pub fn load(tasks: Tasks) -> Result<Self, EmbedError> {
         let model = EmbeddingModel { name: "code-static-1".to_owned(), version: "1".to_owned() };
-        Ok(Self { model, table: Arc::new(SubwordTable::load()?), tasks })
+        Ok(Self { model, table: StaticModel::load()?, tasks })
     }
 
     async fn embed_all(
@@ -106,9 +118,9 @@ impl BuiltinEmbedder {
                 return Err(EmbedError::Stopped);
             }
             let slice = next_slice(&mut remaining);
-            let table = Arc::clone(&self.table);
+            let table = self.table.clone();
             let work = move || {
-                slice.iter().map(|document| embed_document(&table, document)).collect::<Vec<_>>()
+                slice.iter().map(|document| table.embed_document(document)).collect::<Vec<_>>()
             };
             match self.tasks.spawn_blocking(work).await {
                 Ok(embedded) => vectors.extend(embedded),
@@ -140,11 +152,11 @@ impl Embedder for BuiltinEmbedder {
 
     /// Runs on the caller's thread, because a query takes microseconds.
     fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
-        futures_util::future::ready(Ok(embed_query(&self.table, &text))).boxed()
+        futures_util::future::ready(Ok(self.table.embed_query(&text))).boxed()
     }
 
     fn similar_words(&self, word: &str) -> Vec<SimilarWord> {
-        find_similar_words(&self.table, word)
+        self.table.similar_words(word)
     }
 
     /// Always succeeds, because the table was checked when it was loaded.
@@ -172,34 +184,6 @@ fn next_slice(documents: &mut impl Iterator<Item = EmbeddingDocument>) -> Vec<Em
 }
 
 type ModelVector = [f32; DIMENSIONS];
-
-/// Returns the vector of a document. It has unit length, or is all zeros if no sub-word is known.
-fn embed_document<S: AsRef<str>>(
-    table: &SubwordTable,
-    document: &EmbeddingDocument<S>,
-) -> Vec<f32> {
-    let [path, symbol, text] =
-        [&document.path, &document.symbol, &document.text].map(AsRef::as_ref);
-    let mut ids = Vec::with_capacity(text.len() / 4);
-    let mut sum = [0.0; DIMENSIONS];
-    for (name, weight) in [(path, PATH_WEIGHT), (symbol, SYMBOL_WEIGHT)] {
-        let mut name_ids = Vec::new();
-        table.vocabulary.append_ids(name, &mut name_ids);
-        ids.extend_from_slice(&name_ids);
-        add_weighted(&mut sum, weight, &sum_vectors(table, EmbeddingSide::Document, name_ids));
-    }
-    table.vocabulary.append_ids(text, &mut ids);
-    add_weighted(&mut sum, 1.0, &sum_vectors(table, EmbeddingSide::Document, ids));
-    scale_to_unit(&mut sum);
-    sum.to_vec()
-}
-
-/// Returns the vector of a query. It has unit length, or is all zeros if no sub-word is known.
-fn embed_query(table: &SubwordTable, text: &str) -> Vec<f32> {
-    let mut ids = Vec::new();
-    table.vocabulary.append_ids(text, &mut ids);
-    sum_vectors(table, EmbeddingSide::Query, ids).to_vec()
-}
 
 fn add_weighted(sum: &mut ModelVector, weight: f32, vector: &ModelVector) {
     for (total, value) in sum.iter_mut().zip(vector) {

@@ -12,7 +12,6 @@
 //! Stored weights and query weights must agree. Any change here requires embedding every repository
 //! again.
 
-mod operators;
 mod terms;
 
 use std::{ffi::OsStr, path::Path, sync::LazyLock};
@@ -32,7 +31,7 @@ const K1: f32 = 1.2;
 /// Penalty for longer documents, `b` of BM25.
 const B: f32 = 0.75;
 /// Number of terms in the text of an average chunk.
-const AVERAGE_LENGTH: f32 = 160.0;
+const AVERAGE_TERMS: f32 = 160.0;
 /// Weight of an occurrence in the name of the enclosing definition, relative to one in the text.
 const SYMBOL_WEIGHT: f32 = 3.0;
 /// Weight of an occurrence in the file's name. Excludes the extension, which most files share.
@@ -41,7 +40,7 @@ const FILE_WEIGHT: f32 = 3.0;
 const FOLDER_WEIGHT: f32 = 1.0;
 /// Number of folders that count, from the file upwards. Folders further up contain nearly
 /// everything.
-const FOLDERS: usize = 2;
+const MAX_FOLDERS: usize = 2;
 /// Weight of an occurrence in a comment or heading, because these describe code.
 const DESCRIPTION_WEIGHT: f32 = 1.5;
 
@@ -55,14 +54,14 @@ pub fn weigh_document(document: &EmbeddingDocument<&str>) -> TermVector {
     terms.add_operators(document.text);
     terms.add_text(document.symbol, SYMBOL_WEIGHT);
     let (folders, file) = document.path.rsplit_once('/').unwrap_or(("", document.path));
-    for folder in folders.rsplit('/').take(FOLDERS) {
+    for folder in folders.rsplit('/').take(MAX_FOLDERS) {
         terms.add_text(folder, FOLDER_WEIGHT);
     }
     terms.add_text(without_extension(file), FILE_WEIGHT);
     terms.add_file(file);
 
     #[expect(clippy::cast_precision_loss, reason = "a length only needs to be about right")]
-    let relative_length = length as f32 / AVERAGE_LENGTH;
+    let relative_length = length as f32 / AVERAGE_TERMS;
     terms.into_sparse(saturate_counts(relative_length))
 }
 
@@ -122,7 +121,7 @@ pub fn extract_file_terms(path: &str) -> Option<TermVector> {
     }
     let mut terms = TermCounts::default();
     terms.add_file(name);
-    terms.add_whole(without_extension(name));
+    terms.add_whole_name(without_extension(name));
     Some(terms.into_sparse(|_| 1.0))
 }
 
@@ -130,7 +129,7 @@ pub fn extract_file_terms(path: &str) -> Option<TermVector> {
 /// not one identifier.
 pub fn extract_name_terms(name: &str) -> TermVector {
     let mut terms = TermCounts::default();
-    terms.add_whole(name);
+    terms.add_whole_name(name);
     terms.into_sparse(|_| 1.0)
 }
 
@@ -163,7 +162,6 @@ pub fn list_required_terms(name: &str) -> Vec<TermVector> {
     terms::required_terms(name).into_iter().map(term).collect()
 }
 
-/// Returns a file's name without its extension.
 fn without_extension(file: &str) -> &str {
     Path::new(file).file_stem().and_then(OsStr::to_str).unwrap_or(file)
 }

@@ -2,18 +2,16 @@
 #![warn(missing_docs)]
 
 mod builtin;
-mod error;
 pub mod lexical;
 mod service;
-mod settings;
 
-use codeinfo_core::ChunkRecord;
+use std::time::Duration;
+
+use codeinfo_core::{ChunkRecord, Secret, error::ErrorCode};
 use futures_util::future::BoxFuture;
 
 pub use builtin::{BuiltinEmbedder, DIMENSIONS, StaticModel};
-pub use error::EmbedError;
 pub use service::{EmbeddingService, EmbeddingServiceError};
-pub use settings::EmbeddingSettings;
 
 /// Model of the dense vectors. The store records it; vectors of two models never mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,4 +123,67 @@ pub trait Embedder: Send + Sync {
     fn stall_reason(&self) -> Option<String> {
         None
     }
+}
+
+/// Error of an embedder.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// The model in the binary does not have the expected form.
+    #[error("the built-in model is damaged: {0}")]
+    Damaged(&'static str),
+    /// The embedding service cannot be used.
+    #[error("the embedding service at `{url}` {error}")]
+    Service {
+        /// URL of the service.
+        url: String,
+        /// Problem, and the setting that solves it.
+        error: EmbeddingServiceError,
+    },
+    /// The work was abandoned because the process is stopping.
+    #[error("embedding was stopped")]
+    Stopped,
+}
+
+impl EmbedError {
+    /// Returns the error code.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Service { error: EmbeddingServiceError::Dimensions { .. }, .. } => {
+                ErrorCode::EmbedModelMismatch
+            }
+            Self::Damaged(_) | Self::Service { .. } => ErrorCode::EmbedModelMissing,
+            Self::Stopped => ErrorCode::Cancelled,
+        }
+    }
+}
+
+/// Settings of an OpenAI-compatible embedding service.
+#[derive(Debug, Clone)]
+pub struct EmbeddingSettings {
+    /// Full URL for the requests. Its path ends in `/embeddings`.
+    pub url: String,
+    /// True if the URL names this machine, so that no proxy is used.
+    pub is_local: bool,
+    /// Name of the model on the service.
+    pub model: String,
+    /// Bearer token of the service.
+    pub key: Option<Secret>,
+    /// Length of the vectors. `None` uses the model's default.
+    pub dimensions: Option<usize>,
+    /// Prefix of each query.
+    pub query_prefix: String,
+    /// Prefix of each document.
+    pub document_prefix: String,
+    /// Maximum inputs per request.
+    pub batch: usize,
+    /// Maximum estimated tokens per request.
+    pub batch_tokens: usize,
+    /// Maximum estimated tokens per input. A longer input is cut.
+    pub max_tokens: usize,
+    /// Maximum concurrent requests.
+    pub concurrency: usize,
+    /// Maximum wait for one reply.
+    pub timeout: Duration,
+    /// Approximate wait after the first failed request that may succeed later. Later waits double.
+    pub backoff: Duration,
 }

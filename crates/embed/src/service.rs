@@ -7,9 +7,8 @@
 //! dimensions and a hash of the document prefix. It does not contain the query prefix, because
 //! vectors of queries are not stored.
 
-mod ask;
+mod client;
 mod error;
-mod health;
 mod input;
 mod retry;
 mod wire;
@@ -32,17 +31,15 @@ use tracing::{info, warn};
 
 pub use self::error::EmbeddingServiceError;
 use self::{
-    ask::{EmbeddingClient, EmbeddingRequestError, RetryAdvice},
-    health::EmbeddingHealth,
-    retry::{RequestPause, RetryPolicy},
+    client::{EmbeddingClient, EmbeddingRequestError, RetryAdvice},
+    retry::{EmbeddingHealth, RequestPause, RetryPolicy},
 };
-use super::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel};
-use crate::EmbeddingSettings;
+use crate::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel, EmbeddingSettings};
 
 /// Maximum number of times that a single text is halved if it is too long: to an eighth.
 const MAX_CUTS: u32 = 3;
 /// Text of the trial request that shows whether a service works.
-const TRIAL: &str = "where are settings read";
+const PROBE_TEXT: &str = "where are settings read";
 
 /// Embedder that uses a service.
 pub struct EmbeddingService {
@@ -56,9 +53,9 @@ struct SharedService {
     /// Maximum inputs per request that the service is known to accept.
     batch: AtomicUsize,
     /// Permits of requests for documents.
-    document_room: Semaphore,
+    document_permits: Semaphore,
     /// Permits of requests that a client waits for.
-    query_room: Semaphore,
+    query_permits: Semaphore,
     pause: RequestPause,
     health: EmbeddingHealth,
     has_cut: AtomicBool,
@@ -71,7 +68,7 @@ struct SharedService {
 struct EmbeddedBatch {
     vectors: Vec<Vec<f32>>,
     /// True if the service accepted the batch in one request.
-    was_taken_whole: bool,
+    was_accepted_whole: bool,
 }
 
 impl EmbeddingService {
@@ -90,8 +87,8 @@ impl EmbeddingService {
             model,
             dimensions,
             batch: AtomicUsize::new(batch),
-            document_room: Semaphore::new(concurrency),
-            query_room: Semaphore::new(concurrency),
+            document_permits: Semaphore::new(concurrency),
+            query_permits: Semaphore::new(concurrency),
             pause: RequestPause::new(),
             health: EmbeddingHealth::default(),
             has_cut: AtomicBool::new(false),
@@ -133,9 +130,9 @@ impl Embedder for EmbeddingService {
             let prefix = &self.shared.client.settings().query_prefix;
             let embedding = self.shared.embed_texts(prefix, vec![text], retry::QUERY);
             let work = self.shared.until_stopped(embedding);
-            let longest = self.shared.client.settings().timeout.min(retry::LONGEST_QUERY);
-            let slow = || EmbeddingServiceError::Slow { seconds: longest.as_secs() };
-            let vectors = match tokio::time::timeout(longest, work).await {
+            let max_wait = self.shared.client.settings().timeout.min(retry::MAX_QUERY_WAIT);
+            let slow = || EmbeddingServiceError::Slow { seconds: max_wait.as_secs() };
+            let vectors = match tokio::time::timeout(max_wait, work).await {
                 Ok(vectors) => vectors?,
                 Err(_) => return Err(self.shared.client.wrap_error(slow())),
             };
@@ -149,12 +146,13 @@ impl Embedder for EmbeddingService {
         let shared = Arc::clone(&self.shared);
         // A separate task, because a service that loads its model may answer after the caller is
         // gone.
-        let known = self.shared.tasks.spawn_handle(async move {
-            let check =
-                || async { shared.until_stopped(shared.try_out(retry::CHECK)).await.map(drop) };
-            shared.health.get(health::is_fresh, check).await
+        let checked = self.shared.tasks.spawn_handle(async move {
+            let check = || async {
+                shared.until_stopped(shared.probe_length(retry::CHECK)).await.map(drop)
+            };
+            shared.health.get(retry::is_fresh, check).await
         });
-        async { known.await.unwrap_or(Err(EmbedError::Stopped)) }.boxed()
+        async { checked.await.unwrap_or(Err(EmbedError::Stopped)) }.boxed()
     }
 
     /// Batches rarely divide evenly into requests, so a further batch fills the gaps.
@@ -187,8 +185,8 @@ impl SharedService {
         &self,
         work: impl Future<Output = Result<T, EmbedError>>,
     ) -> Result<T, EmbedError> {
-        let done = self.tasks.stop_token().run_until_cancelled(work).await;
-        done.unwrap_or(Err(EmbedError::Stopped))
+        let outcome = self.tasks.stop_token().run_until_cancelled(work).await;
+        outcome.unwrap_or(Err(EmbedError::Stopped))
     }
 
     /// Embeds texts, one vector each, in order. Blank texts are not sent, because services refuse
@@ -207,10 +205,10 @@ impl SharedService {
             .map(|text| input::build_input(prefix, &text, settings.max_tokens))
             .collect();
         let wanted = inputs.len();
-        let most = NonZeroUsize::new(self.batch.load(Ordering::Relaxed));
+        let max_inputs = NonZeroUsize::new(self.batch.load(Ordering::Relaxed));
         let batches = input::split_into_batches(
             inputs,
-            most.unwrap_or(NonZeroUsize::MIN),
+            max_inputs.unwrap_or(NonZeroUsize::MIN),
             settings.batch_tokens,
         );
         let requests = batches.into_iter().map(|inputs| self.embed_batch(inputs, policy));
@@ -233,15 +231,15 @@ impl SharedService {
     async fn fetch_vector_length(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
         match self.dimensions.get() {
             Some(length) => Ok(*length),
-            None => self.try_out(policy).await,
+            None => self.probe_length(policy).await,
         }
     }
 
     /// Embeds the trial text and returns the length of its vector.
-    async fn try_out(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
+    async fn probe_length(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
         let prefix = &self.client.settings().query_prefix;
-        let trial = input::build_input(prefix, TRIAL, self.client.settings().max_tokens);
-        let embedded = self.embed_batch(vec![trial], policy).await?;
+        let probe = input::build_input(prefix, PROBE_TEXT, self.client.settings().max_tokens);
+        let embedded = self.embed_batch(vec![probe], policy).await?;
         Ok(embedded.vectors.first().map_or(0, Vec::len))
     }
 
@@ -252,15 +250,15 @@ impl SharedService {
         policy: RetryPolicy,
     ) -> BoxFuture<'_, Result<EmbeddedBatch, EmbedError>> {
         async move {
-            let most = self.batch.load(Ordering::Relaxed);
-            let is_asked_whole = inputs.len() <= most;
-            if is_asked_whole {
+            let max_inputs = self.batch.load(Ordering::Relaxed);
+            let is_sent_whole = inputs.len() <= max_inputs;
+            if is_sent_whole {
                 match self.request_vectors(&inputs, policy).await {
                     Ok(vectors) => {
                         self.health.record_result(Ok(()), Instant::now());
-                        return Ok(EmbeddedBatch { vectors, was_taken_whole: true });
+                        return Ok(EmbeddedBatch { vectors, was_accepted_whole: true });
                     }
-                    Err(failure) if failure.then != RetryAdvice::Less => {
+                    Err(failure) if failure.advice != RetryAdvice::Smaller => {
                         let error = self.client.wrap_error(failure.error);
                         self.health.record_result(Err(error.clone()), Instant::now());
                         return Err(error);
@@ -272,17 +270,17 @@ impl SharedService {
                 }
             }
             // A batch above the known limit is not sent as a whole.
-            let place = if is_asked_whole { inputs.len().div_ceil(2) } else { most };
+            let place = if is_sent_whole { inputs.len().div_ceil(2) } else { max_inputs };
             let second = inputs.split_off(place);
             let size = inputs.len();
             let mut first = self.embed_batch(inputs, policy).await?;
             let second = self.embed_batch(second, policy).await?;
-            if is_asked_whole && first.was_taken_whole && second.was_taken_whole {
+            if is_sent_whole && first.was_accepted_whole && second.was_accepted_whole {
                 // The number of texts was the problem, not one long text.
-                self.take_at_most(size);
+                self.lower_batch_limit(size);
             }
             first.vectors.extend(second.vectors);
-            Ok(EmbeddedBatch { vectors: first.vectors, was_taken_whole: false })
+            Ok(EmbeddedBatch { vectors: first.vectors, was_accepted_whole: false })
         }
         .boxed()
     }
@@ -307,19 +305,18 @@ impl SharedService {
                             "texts are cut because the embedding service refuses longer ones"
                         );
                     }
-                    return Ok(EmbeddedBatch { vectors, was_taken_whole: false });
+                    return Ok(EmbeddedBatch { vectors, was_accepted_whole: false });
                 }
                 Err(next) => failure = next,
             }
-            if failure.then != RetryAdvice::Less {
+            if failure.advice != RetryAdvice::Smaller {
                 break;
             }
         }
         Err(self.client.wrap_error(failure.error))
     }
 
-    /// Records the maximum number of inputs that the service accepts.
-    fn take_at_most(&self, inputs: usize) {
+    fn lower_batch_limit(&self, inputs: usize) {
         if inputs < self.batch.fetch_min(inputs, Ordering::Relaxed) {
             info!(
                 inputs,
@@ -334,30 +331,32 @@ impl SharedService {
         inputs: &[String],
         policy: RetryPolicy,
     ) -> Result<Vec<Vec<f32>>, EmbeddingRequestError> {
-        let is_awaited = policy.longest_wait < retry::DOCUMENTS.longest_wait;
-        let room = if is_awaited { &self.query_room } else { &self.document_room };
+        let is_awaited = policy.max_wait < retry::DOCUMENTS.max_wait;
+        let permits = if is_awaited { &self.query_permits } else { &self.document_permits };
         let attempt = || async {
-            let permit = self.acquire_permit(room, is_awaited).await;
-            let answered = self.client.request_embeddings(inputs).await;
-            if let Err(EmbeddingRequestError { then: RetryAdvice::Again(Some(asked)), .. }) =
-                &answered
+            let permit = self.acquire_permit(permits, is_awaited).await;
+            let answer = self.client.request_embeddings(inputs).await;
+            if let Err(EmbeddingRequestError { advice: RetryAdvice::Same(Some(requested)), .. }) =
+                &answer
                 && !is_awaited
             {
                 // Before another request gets the permit.
-                self.pause.hold_for(*asked);
+                self.pause.hold_for(*requested);
             }
             drop(permit);
-            answered
+            answer
         };
         let mut _stalled = None;
         let wait = |failure: &EmbeddingRequestError, attempt| {
-            let RetryAdvice::Again(asked) = failure.then else { return None };
-            let wait = retry::compute_wait(self.client.settings().backoff, attempt, asked);
+            let RetryAdvice::Same(requested) = failure.advice else { return None };
+            let wait = retry::compute_wait(self.client.settings().backoff, attempt, requested);
             let attempts = match failure.error {
-                EmbeddingServiceError::Slow { .. } => policy.attempts.min(retry::SLOW_ATTEMPTS),
-                _ => policy.attempts,
+                EmbeddingServiceError::Slow { .. } => {
+                    policy.max_attempts.min(retry::MAX_SLOW_ATTEMPTS)
+                }
+                _ => policy.max_attempts,
             };
-            if attempt >= attempts || wait > policy.longest_wait {
+            if attempt >= attempts || wait > policy.max_wait {
                 return None;
             }
             if !is_awaited {
@@ -375,7 +374,7 @@ impl SharedService {
     /// Waits for a permit. Requests for documents also wait until the service accepts requests.
     async fn acquire_permit<'a>(
         &self,
-        room: &'a Semaphore,
+        permits: &'a Semaphore,
         is_awaited: bool,
     ) -> Result<SemaphorePermit<'a>, AcquireError> {
         loop {
@@ -383,7 +382,7 @@ impl SharedService {
                 self.pause.wait_until_over().await;
             }
             // The semaphore is never closed.
-            let permit = room.acquire().await;
+            let permit = permits.acquire().await;
             if is_awaited || self.pause.is_over() {
                 return permit;
             }
@@ -403,7 +402,7 @@ impl SharedService {
             let wanted = *self.dimensions.get_or_init(|| vector.len());
             if got != wanted {
                 let error = EmbeddingServiceError::Dimensions { got, wanted };
-                return Err(EmbeddingRequestError { error, then: RetryAdvice::GiveUp });
+                return Err(EmbeddingRequestError { error, advice: RetryAdvice::Never });
             }
         }
         Ok(vectors)

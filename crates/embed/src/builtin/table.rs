@@ -1,6 +1,7 @@
 //! Table of the model in the binary: one int8 row, a scale and a query weight per sub-word.
 
-use super::{super::EmbedError, vocabulary::SubwordVocabulary};
+use super::vocabulary::SubwordVocabulary;
+use crate::EmbedError;
 
 /// Length of each vector.
 pub const DIMENSIONS: usize = 256;
@@ -99,7 +100,6 @@ impl SubwordTable {
     }
 }
 
-/// Parses the numbers of a `NumPy` file, one per sub-word.
 fn parse_numbers(file: &[u8], words: usize) -> Result<RowScales, EmbedError> {
     let (numbers, half_number) =
         parse_numpy_array(file, "<f4", &format!("({words},)"))?.as_chunks();
@@ -127,8 +127,8 @@ fn parse_numpy_array<'a>(file: &'a [u8], kind: &str, shape: &str) -> Result<&'a 
     let size = usize::from(u16::from_le_bytes(*size));
     let (header, content) = rest.split_at_checked(size).ok_or_else(damaged)?;
     let header = std::str::from_utf8(header).map_err(|_| damaged())?;
-    let wanted = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
-    if header.trim_end() != wanted {
+    let expected = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
+    if header.trim_end() != expected {
         return Err(EmbedError::Damaged("a table has another type or shape"));
     }
     Ok(content)

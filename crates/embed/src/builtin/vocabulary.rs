@@ -3,12 +3,12 @@
 use codeinfo_lang::words::{find_identifiers, split_identifier};
 use hashbrown::HashTable;
 
-use super::super::EmbedError;
+use crate::EmbedError;
 
 /// Maximum bytes of a sub-word. It bounds a buffer on the stack.
-const LONGEST: usize = 32;
+const MAX_WORD_BYTES: usize = 32;
 /// Minimum bytes of a piece of an unknown word, unless the piece ends the word.
-const SHORTEST_PIECE: usize = 3;
+const MIN_PIECE_BYTES: usize = 3;
 
 /// Set of lower-case sub-words. The id of a sub-word is its line in the file, counted from 0.
 pub(super) struct SubwordVocabulary {
@@ -24,7 +24,7 @@ impl SubwordVocabulary {
     pub(super) fn new(file: &'static str) -> Result<Self, EmbedError> {
         let words: Vec<&[u8]> = file.lines().map(str::as_bytes).collect();
         let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
-        if longest > LONGEST {
+        if longest > MAX_WORD_BYTES {
             return Err(EmbedError::Damaged("a sub-word is too long"));
         }
         let ids = HashTable::with_capacity(words.len());
@@ -40,7 +40,6 @@ impl SubwordVocabulary {
         self.words.len()
     }
 
-    /// Returns the sub-word with an id.
     pub(super) fn find_word(&self, id: u32) -> Option<&'static str> {
         str::from_utf8(self.words.get(id as usize)?).ok()
     }
@@ -82,7 +81,7 @@ impl SubwordVocabulary {
 
     /// Returns the id of the longest piece at the start of `word`, and the rest of the word.
     fn longest_piece<'w>(&self, word: &'w [u8]) -> Option<(u32, &'w [u8])> {
-        let mut hashes = [0_u64; LONGEST];
+        let mut hashes = [0_u64; MAX_WORD_BYTES];
         let mut hash = 0;
         let ends = word.iter().take(self.longest);
         let mut length = 0;
@@ -94,7 +93,7 @@ impl SubwordVocabulary {
         for &hash in hashes.iter().take(length).rev() {
             let (prefix, after) = word.split_at_checked(length)?;
             // A piece of two letters counts only at the end of the word.
-            if length < 2 || (length < SHORTEST_PIECE && !after.is_empty()) {
+            if length < 2 || (length < MIN_PIECE_BYTES && !after.is_empty()) {
                 return None;
             }
             if let Some(id) = self.find_hashed(hash, prefix) {
@@ -141,7 +140,6 @@ impl SubwordVocabulary {
     }
 }
 
-/// Returns the hash of a whole word.
 fn hash_word(word: &[u8]) -> u64 {
     word.iter().fold(0, |hash, &byte| extend_hash(hash, byte))
 }

@@ -4,17 +4,19 @@
 //! folders. Extensions and folders further up occur in nearly every chunk, so they find nothing.
 //! They also cost the most, because the cost of a term grows with the square of its chunks.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, ops::RangeInclusive};
 
 use codeinfo_core::{TermVector, normalize_nfc};
-use codeinfo_lang::words::{
-    find_identifiers, grouped_numbers, is_unspaced, split_identifier, stem_word,
+use codeinfo_lang::{
+    comment,
+    words::{find_identifiers, grouped_numbers, is_unspaced, split_identifier, stem_word},
 };
 
-use super::operators::find_operators;
-
 /// Maximum bytes of an identifier. Longer ones are data, such as hashes or encoded images.
-const LONGEST_IDENTIFIER: usize = 100;
+const MAX_IDENTIFIER_BYTES: usize = 100;
+/// Minimum and maximum characters of an operator. Single characters occur everywhere, and longer
+/// runs are lines drawn in comments.
+const OPERATOR_LENGTHS: RangeInclusive<usize> = 2..=4;
 /// Minimum average bytes of text per term, for reserving memory.
 const BYTES_PER_TERM: usize = 4;
 
@@ -45,13 +47,13 @@ impl TermCounts {
             self.add_identifiers(&number, weight);
         }
         if !text.is_ascii() {
-            self.add_foreign(&normalize_nfc(text), weight);
+            self.add_non_ascii(&normalize_nfc(text), weight);
         }
     }
 
     fn add_identifiers(&mut self, text: &str, weight: f32) {
         for identifier in find_identifiers(text) {
-            if identifier.len() > LONGEST_IDENTIFIER {
+            if identifier.len() > MAX_IDENTIFIER_BYTES {
                 continue;
             }
             let mut found = 0;
@@ -69,10 +71,10 @@ impl TermCounts {
     }
 
     /// Counts a name as a whole, if it is exactly one indexed identifier.
-    pub(super) fn add_whole(&mut self, name: &str) {
+    pub(super) fn add_whole_name(&mut self, name: &str) {
         let mut found = find_identifiers(name);
         let (Some(identifier), None) = (found.next(), found.next()) else { return };
-        let is_long = identifier.len() > LONGEST_IDENTIFIER;
+        let is_long = identifier.len() > MAX_IDENTIFIER_BYTES;
         let is_all = name.trim_start_matches('_').len() == identifier.len();
         if is_long || !is_all {
             return;
@@ -83,7 +85,6 @@ impl TermCounts {
             .extend([identifier, stem_word(identifier)].map(|whole| (hash_term(whole), 1.0)));
     }
 
-    /// Counts the operators of `text`.
     pub(super) fn add_operators(&mut self, text: &str) {
         self.counted.extend(find_operators(text).map(|operator| (hash_term(operator), 1.0)));
     }
@@ -95,7 +96,6 @@ impl TermCounts {
         }
     }
 
-    /// Returns the number of occurrences counted.
     pub(super) fn len(&self) -> usize {
         self.counted.len()
     }
@@ -114,7 +114,7 @@ impl TermCounts {
 
     /// Counts words with non-ASCII letters, each as a whole. In scripts without spaces between
     /// words, counts every pair of neighbouring characters instead.
-    fn add_foreign(&mut self, text: &str, weight: f32) {
+    fn add_non_ascii(&mut self, text: &str, weight: f32) {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_ascii());
         for word in words {
             let lower = word.to_lowercase();
@@ -139,7 +139,8 @@ impl TermCounts {
 /// A text that contains the name as a separate word has the same identifiers, so
 /// [`TermCounts::add_text`] counts these terms for the text.
 pub(super) fn required_terms(name: &str) -> Vec<u32> {
-    let known = find_identifiers(name).filter(|identifier| identifier.len() <= LONGEST_IDENTIFIER);
+    let known =
+        find_identifiers(name).filter(|identifier| identifier.len() <= MAX_IDENTIFIER_BYTES);
     let mut terms: Vec<(usize, u32)> = known
         .filter_map(|identifier| {
             let mut parts = split_identifier(identifier);
@@ -166,4 +167,38 @@ fn hash_term(word: &[u8]) -> u32 {
     letters.fold(OFFSET, |hash, byte| {
         (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(PRIME)
     })
+}
+
+/// Returns the operators of a text in order, such as `<=>`, `?.` or `#[`, without comment marks, which are
+/// never searched for.
+fn find_operators(text: &str) -> impl Iterator<Item = &[u8]> {
+    text.as_bytes()
+        .chunk_by(|a, b| is_operator(*a) == is_operator(*b))
+        .filter(|run| {
+            OPERATOR_LENGTHS.contains(&run.len()) && run.first().copied().is_some_and(is_operator)
+        })
+        .filter(|run| !comment::is_comment_mark(run))
+}
+
+fn is_operator(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'!' | b'#' | b'$' | b'%' | b'&' | b'*' | b'+' | b'-' | b'.' | b'/' | b':' | b'<'
+            ..=b'@' | b'[' | b'\\' | b']' | b'^' | b'|' | b'~'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_found_and_comments_and_single_marks_are_not() {
+        let found = |text| -> Vec<&str> {
+            find_operators(text).map(|run| str::from_utf8(run).unwrap()).collect()
+        };
+        assert_eq!(found("a <=> b?.c !== d; // e"), ["<=>", "?.", "!=="]);
+        assert_eq!(found("#[x] fn f(a: &[u8]) -> b::c"), ["#[", "&[", "->", "::"]);
+        assert_eq!(found("a + b = c ------ /* d */ é——"), [""; 0]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Errors of an embedding service, with the setting to change.
 
 /// Problem with a service, phrased as the end of a sentence that begins with the service's name.
-/// `said` is the service's own message: blank, or `: ` and one line.
+/// `message` is the service's own message: blank, or `: ` and one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbeddingServiceError {
     /// The HTTP client could not be created, for example without trusted certificates.
@@ -29,79 +29,79 @@ pub enum EmbeddingServiceError {
         seconds: u64,
     },
     /// 401 or 403 without a key.
-    #[error("asks for a key ({status}{said}); set `EMBEDDING_API_KEY`")]
+    #[error("asks for a key ({status}{message}); set `EMBEDDING_API_KEY`")]
     NoKey {
         /// HTTP status.
         status: u16,
         /// Message of the service.
-        said: String,
+        message: String,
     },
     /// 401 or 403 with a key.
-    #[error("refuses the key ({status}{said}); correct `EMBEDDING_API_KEY`")]
+    #[error("refuses the key ({status}{message}); correct `EMBEDDING_API_KEY`")]
     WrongKey {
         /// HTTP status.
         status: u16,
         /// Message of the service.
-        said: String,
+        message: String,
     },
     /// 404: unknown model or path.
     #[error(
-        "knows no model `{model}`, or no such path (404{said}); install the model there, or correct \
+        "knows no model `{model}`, or no such path (404{message}); install the model there, or correct \
          `EMBEDDING_MODEL` or `EMBEDDING_URL`"
     )]
     NotFound {
         /// Requested model.
         model: String,
         /// Message of the service.
-        said: String,
+        message: String,
     },
     /// One input is too long even after it was shortened.
-    #[error("finds a single text too long ({status}{said}); lower `EMBEDDING_MAX_TOKENS`")]
+    #[error("finds a single text too long ({status}{message}); lower `EMBEDDING_MAX_TOKENS`")]
     TooLong {
         /// HTTP status.
         status: u16,
         /// Message of the service.
-        said: String,
+        message: String,
     },
     /// 429 that persists after waiting.
     #[error(
-        "accepts no more requests for now (429{said}); lower `EMBEDDING_CONCURRENCY`, or try later"
+        "accepts no more requests for now (429{message}); lower `EMBEDDING_CONCURRENCY`, or try later"
     )]
     Limited {
         /// Message of the service.
-        said: String,
+        message: String,
     },
     /// 429 for an exhausted quota, which waiting cannot renew.
-    #[error("has no quota left for this key (429{said}); see to its plan and billing")]
+    #[error("has no quota left for this key (429{message}); see to its plan and billing")]
     Quota {
         /// Message of the service.
-        said: String,
+        message: String,
     },
     /// A redirection. Following it would send the key to another place.
-    #[error("points to another place ({status}{said}); set `EMBEDDING_URL` to that")]
+    #[error("points to another place ({status}{message}); set `EMBEDDING_URL` to that")]
     Moved {
         /// HTTP status.
         status: u16,
         /// Target of the redirection.
-        said: String,
+        message: String,
     },
     /// 5xx.
-    #[error("failed ({status}{said})")]
+    #[error("failed ({status}{message})")]
     Failed {
         /// HTTP status.
         status: u16,
         /// Message of the service.
-        said: String,
+        message: String,
     },
     /// Any other refusal.
     #[error(
-        "refuses the request ({status}{said}); check `EMBEDDING_MODEL` and `EMBEDDING_DIMENSIONS`"
+        "refuses the request ({status}{message}); check `EMBEDDING_MODEL` and `EMBEDDING_DIMENSIONS`"
     )]
     Refused {
         /// HTTP status.
         status: u16,
         /// Message of the service.
-        said: String,
+        message: String,
     },
     /// The reply does not have the format of the API.
     #[error("answers no list of embeddings: {0}; check `EMBEDDING_URL`")]

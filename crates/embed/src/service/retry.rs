@@ -1,4 +1,4 @@
-//! Retry policy of requests.
+//! When requests are repeated, and how long the known health of a service is valid.
 //!
 //! 429, 5xx, lost connections and timeouts are tried ten times in one to two minutes, with doubling
 //! waits and jitter, and not before `Retry-After`, which delays every request for documents.
@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use codeinfo_core::task::BackoffSchedule;
+use codeinfo_core::task::{BackoffSchedule, CachedProbe};
+
+use crate::EmbedError;
 
 /// Maximum wait, unless the service asks for a longer one.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
@@ -20,47 +22,47 @@ const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RetryPolicy {
     /// Maximum number of attempts.
-    pub(super) attempts: u32,
+    pub(super) max_attempts: u32,
     /// Maximum wait before an attempt. If a longer one is needed, the request fails.
-    pub(super) longest_wait: Duration,
+    pub(super) max_wait: Duration,
 }
 
 /// Policy for ingest. The waits between the ten attempts take one to two minutes in all, so that an
 /// interruption of a minute and limits per minute cause no failure.
-pub(super) const DOCUMENTS: RetryPolicy = RetryPolicy { attempts: 10, longest_wait: Duration::MAX };
+pub(super) const DOCUMENTS: RetryPolicy = RetryPolicy { max_attempts: 10, max_wait: Duration::MAX };
 /// Policy for queries, because a client waits for the result.
 pub(super) const QUERY: RetryPolicy =
-    RetryPolicy { attempts: 3, longest_wait: Duration::from_secs(3) };
+    RetryPolicy { max_attempts: 3, max_wait: Duration::from_secs(3) };
 /// Policy for health checks, which concern the present moment.
-pub(super) const CHECK: RetryPolicy = RetryPolicy { attempts: 1, longest_wait: Duration::ZERO };
+pub(super) const CHECK: RetryPolicy = RetryPolicy { max_attempts: 1, max_wait: Duration::ZERO };
 
 /// Maximum wait for the vector of a query. It is long, because a service may have to load its
 /// model.
-pub(super) const LONGEST_QUERY: Duration = Duration::from_mins(1);
+pub(super) const MAX_QUERY_WAIT: Duration = Duration::from_mins(1);
 /// Maximum attempts if a service does not answer in time, because each attempt costs the full
 /// timeout.
-pub(super) const SLOW_ATTEMPTS: u32 = 3;
+pub(super) const MAX_SLOW_ATTEMPTS: u32 = 3;
 
 /// Returns the wait after a failed attempt, counted from 1: doubled each time, or the time that the
 /// service asks for if it is longer.
 ///
 /// The doubling prevents a service that always asks for no wait from using up all attempts in a
 /// moment. Both waits get jitter, so that many clients do not return at the same time.
-pub(super) fn compute_wait(first: Duration, attempt: u32, asked: Option<Duration>) -> Duration {
+pub(super) fn compute_wait(first: Duration, attempt: u32, requested: Option<Duration>) -> Duration {
     let own = BackoffSchedule { first, longest: MAX_BACKOFF }.spread_wait(attempt);
-    asked.map_or(own, |asked| own.max(asked + first.mul_f64(fastrand::f64())))
+    requested.map_or(own, |requested| own.max(requested + first.mul_f64(fastrand::f64())))
 }
 
 /// Parses a `Retry-After` header in seconds or as a date. The result is at most
 /// [`MAX_RETRY_AFTER`].
-pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+pub(super) fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let trimmed = value.trim();
-    let asked = match trimmed.parse::<f64>() {
+    let wait = match trimmed.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
         // A date in the past means no wait.
         Err(_) => httpdate::parse_http_date(trimmed).ok()?.duration_since(now).unwrap_or_default(),
     };
-    Some(asked.min(MAX_RETRY_AFTER))
+    Some(wait.min(MAX_RETRY_AFTER))
 }
 
 /// Delays further requests while a service refuses them.
@@ -95,6 +97,21 @@ impl RequestPause {
     }
 }
 
+/// Validity of a success. Requests of ingest and search renew it at no cost.
+const SUCCESS_VALIDITY: Duration = Duration::from_secs(30);
+/// Validity of a failure. It is short, because a person who repaired something wants to see the
+/// result.
+const FAILURE_VALIDITY: Duration = Duration::from_secs(1);
+
+/// Outcome of the latest request. When it is no longer valid, one small request is sent, and concurrent callers wait
+/// for it.
+pub(super) type EmbeddingHealth = CachedProbe<Result<(), EmbedError>>;
+
+/// Returns whether an outcome of this age is still valid.
+pub(super) fn is_fresh(outcome: &Result<(), EmbedError>, age: Duration) -> bool {
+    age < if outcome.is_ok() { SUCCESS_VALIDITY } else { FAILURE_VALIDITY }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,7 +130,8 @@ mod tests {
     fn limits_by_the_minute_pass_whatever_the_service_asks_for() {
         let first = Duration::from_millis(500);
         for asked in [None, Some(Duration::ZERO), Some(Duration::from_secs(1))] {
-            let waits = (1..DOCUMENTS.attempts).map(|attempt| compute_wait(first, attempt, asked));
+            let waits =
+                (1..DOCUMENTS.max_attempts).map(|attempt| compute_wait(first, attempt, asked));
             let waited = waits.sum::<Duration>().as_secs();
             assert!((60..=130).contains(&waited), "{asked:?}: {waited} s");
         }
@@ -122,7 +140,7 @@ mod tests {
     #[test]
     fn a_service_may_say_when_by_seconds_or_by_date() {
         let now = httpdate::parse_http_date("Wed, 21 Oct 2026 07:28:00 GMT").unwrap();
-        let seconds = |value| retry_after(value, now).map(|wait| wait.as_secs_f64());
+        let seconds = |value| parse_retry_after(value, now).map(|wait| wait.as_secs_f64());
         assert_eq!(seconds("7"), Some(7.0));
         assert_eq!(seconds(" 0.25 "), Some(0.25));
         assert_eq!(seconds("Wed, 21 Oct 2026 07:28:30 GMT"), Some(30.0));

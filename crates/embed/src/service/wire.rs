@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::error::EmbeddingServiceError;
 
 /// Maximum characters of a service's error message that are repeated.
-const MAX_SAID: usize = 200;
+const MAX_MESSAGE_CHARS: usize = 200;
 
 /// Request for plain numbers, which every service understands. Replies in base64 are accepted as
 /// well.
@@ -128,7 +128,9 @@ pub(super) fn extract_error_message(body: &[u8], key: Option<&str>) -> String {
             .find_map(|place| json.pointer(place)?.as_str())
             .unwrap_or_default()
             .to_owned(),
-        None => String::from_utf8_lossy(body.get(..4 * MAX_SAID).unwrap_or(body)).into_owned(),
+        None => {
+            String::from_utf8_lossy(body.get(..4 * MAX_MESSAGE_CHARS).unwrap_or(body)).into_owned()
+        }
     };
     let trimmed = message.trim();
     // An HTML page has no message in one line.
@@ -137,15 +139,15 @@ pub(super) fn extract_error_message(body: &[u8], key: Option<&str>) -> String {
     }
     let text = key.map_or_else(|| trimmed.to_owned(), |key| trimmed.replace(key, "…"));
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
-    let line: String = words.join(" ").chars().take(MAX_SAID).collect();
+    let line: String = words.join(" ").chars().take(MAX_MESSAGE_CHARS).collect();
     format!(": {line}")
 }
 
 /// Returns whether the message of a refusal is about the size of the request, so that a smaller one may pass.
 pub(super) fn is_about_size(message: &str) -> bool {
     let lower = message.to_lowercase();
-    let about = ["batch size", "context", "token", "too long", "too large", "too many", "exceed"];
-    about.iter().any(|words| lower.contains(words)) && !lower.contains("dimension")
+    let phrases = ["batch size", "context", "token", "too long", "too large", "too many", "exceed"];
+    phrases.iter().any(|words| lower.contains(words)) && !lower.contains("dimension")
 }
 
 /// Returns whether the message of a failure (500) is about the size, in the words of llama.cpp's
@@ -153,13 +155,13 @@ pub(super) fn is_about_size(message: &str) -> bool {
 /// are temporary.
 pub(super) fn is_failure_about_size(message: &str) -> bool {
     let lower = message.to_lowercase();
-    let about = [
+    let phrases = [
         "too large to process",
         "physical batch size",
         "length exceeds",
         "larger than the max context size",
     ];
-    about.iter().any(|words| lower.contains(words))
+    phrases.iter().any(|words| lower.contains(words))
 }
 
 /// Returns whether the body of a 429 reports an exhausted quota, which waiting does not renew.
@@ -224,12 +226,12 @@ mod tests {
 
     #[test]
     fn an_error_is_told_in_one_line_without_the_key() {
-        let said = |body: &str| extract_error_message(body.as_bytes(), Some("sk-secret"));
-        assert_eq!(said(r#"{"error":{"message":"Bad key\n sk-secret!"}}"#), ": Bad key  …!");
-        assert_eq!(said(r#"{"error":"batch size 64 > 32"}"#), ": batch size 64 > 32");
-        assert_eq!(said("plain"), ": plain");
-        assert_eq!(said("<html><body>nginx"), "");
-        assert_eq!(said("{}"), "");
-        assert_eq!(said(&"x".repeat(5000)).len(), 2 + MAX_SAID);
+        let message = |body: &str| extract_error_message(body.as_bytes(), Some("sk-secret"));
+        assert_eq!(message(r#"{"error":{"message":"Bad key\n sk-secret!"}}"#), ": Bad key  …!");
+        assert_eq!(message(r#"{"error":"batch size 64 > 32"}"#), ": batch size 64 > 32");
+        assert_eq!(message("plain"), ": plain");
+        assert_eq!(message("<html><body>nginx"), "");
+        assert_eq!(message("{}"), "");
+        assert_eq!(message(&"x".repeat(5000)).len(), 2 + MAX_MESSAGE_CHARS);
     }
 }

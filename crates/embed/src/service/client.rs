@@ -27,18 +27,18 @@ const MAX_ERROR_BYTES: usize = 16 * 1024;
 #[derive(Debug)]
 pub(super) struct EmbeddingRequestError {
     pub(super) error: EmbeddingServiceError,
-    pub(super) then: RetryAdvice,
+    pub(super) advice: RetryAdvice,
 }
 
 /// Advice on whether a retry may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryAdvice {
     /// A retry does not help.
-    GiveUp,
+    Never,
     /// Repeat the request, after the time that the service asks for.
-    Again(Option<std::time::Duration>),
+    Same(Option<std::time::Duration>),
     /// Send fewer inputs, or a shorter one.
-    Less,
+    Smaller,
 }
 
 /// HTTP client of one service.
@@ -65,12 +65,11 @@ impl EmbeddingClient {
             // Plain HTTP verifies nothing, so no certificates are needed.
             builder = builder.tls_certs_only([]);
         }
-        let built = builder.build();
         let failed = |error| EmbedError::Service {
             url: url_without_query(&settings.url),
             error: EmbeddingServiceError::Client(innermost_cause(&error)),
         };
-        let http = built.map_err(failed)?;
+        let http = builder.build().map_err(failed)?;
         Ok(Self { http, settings, tasks })
     }
 
@@ -78,12 +77,10 @@ impl EmbeddingClient {
         &self.settings
     }
 
-    /// Adds the URL of the service to an error.
     pub(super) fn wrap_error(&self, error: EmbeddingServiceError) -> EmbedError {
         EmbedError::Service { url: url_without_query(&self.settings.url), error }
     }
 
-    /// Embeds inputs with one request.
     pub(super) async fn request_embeddings(
         &self,
         inputs: &[String],
@@ -103,9 +100,9 @@ impl EmbeddingClient {
         if !reply.status().is_success() {
             return Err(self.parse_refusal(reply).await);
         }
-        let most = MAX_REPLY_BYTES.saturating_mul(inputs.len());
-        let body = self.read_body(&mut reply, most).await?;
-        let Some(body) = body else { return Err(give_up(EmbeddingServiceError::Huge(most))) };
+        let max_bytes = MAX_REPLY_BYTES.saturating_mul(inputs.len());
+        let body = self.read_body(&mut reply, max_bytes).await?;
+        let Some(body) = body else { return Err(give_up(EmbeddingServiceError::Huge(max_bytes))) };
         let wanted = inputs.len();
         let read = self.tasks.spawn_blocking(move || wire::parse_vectors(&body, wanted)).await;
         match read {
@@ -140,62 +137,55 @@ impl EmbeddingClient {
         let headers = reply.headers();
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let location = header(header::LOCATION).map(|place| format!(": {place}"));
-        let after = header(header::RETRY_AFTER)
-            .and_then(|value| retry::retry_after(value, SystemTime::now()));
+        let retry_after = header(header::RETRY_AFTER)
+            .and_then(|value| retry::parse_retry_after(value, SystemTime::now()));
         // An unreadable body is not an error, because the status is known.
         let body = match self.read_body(&mut reply, MAX_ERROR_BYTES).await {
             Ok(Some(body)) => body,
             Ok(None) | Err(_) => Vec::new(),
         };
         let key = self.settings.key.as_ref().map(Secret::expose);
-        let said = wire::extract_error_message(&body, key);
+        let message = wire::extract_error_message(&body, key);
+        let is_too_long = match status {
+            StatusCode::PAYLOAD_TOO_LARGE => true,
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+                wire::is_about_size(&message)
+            }
+            StatusCode::INTERNAL_SERVER_ERROR => wire::is_failure_about_size(&message),
+            _ => false,
+        };
         let number = status.as_u16();
-        match status {
+        let (error, advice) = match status {
+            _ if is_too_long => {
+                (EmbeddingServiceError::TooLong { status: number, message }, RetryAdvice::Smaller)
+            }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if key.is_none() => {
-                give_up(EmbeddingServiceError::NoKey { status: number, said })
+                (EmbeddingServiceError::NoKey { status: number, message }, RetryAdvice::Never)
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                give_up(EmbeddingServiceError::WrongKey { status: number, said })
+                (EmbeddingServiceError::WrongKey { status: number, message }, RetryAdvice::Never)
             }
-            StatusCode::NOT_FOUND => give_up(EmbeddingServiceError::NotFound {
-                model: self.settings.model.clone(),
-                said,
-            }),
+            StatusCode::NOT_FOUND => {
+                let model = self.settings.model.clone();
+                (EmbeddingServiceError::NotFound { model, message }, RetryAdvice::Never)
+            }
             StatusCode::TOO_MANY_REQUESTS if wire::is_about_quota(&body) => {
-                give_up(EmbeddingServiceError::Quota { said })
+                (EmbeddingServiceError::Quota { message }, RetryAdvice::Never)
             }
-            StatusCode::TOO_MANY_REQUESTS => EmbeddingRequestError {
-                error: EmbeddingServiceError::Limited { said },
-                then: RetryAdvice::Again(after),
-            },
-            StatusCode::PAYLOAD_TOO_LARGE => EmbeddingRequestError {
-                error: EmbeddingServiceError::TooLong { status: number, said },
-                then: RetryAdvice::Less,
-            },
-            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
-                if wire::is_about_size(&said) =>
-            {
-                EmbeddingRequestError {
-                    error: EmbeddingServiceError::TooLong { status: number, said },
-                    then: RetryAdvice::Less,
-                }
+            StatusCode::TOO_MANY_REQUESTS => {
+                (EmbeddingServiceError::Limited { message }, RetryAdvice::Same(retry_after))
             }
-            StatusCode::INTERNAL_SERVER_ERROR if wire::is_failure_about_size(&said) => {
-                EmbeddingRequestError {
-                    error: EmbeddingServiceError::TooLong { status: number, said },
-                    then: RetryAdvice::Less,
-                }
+            _ if status.is_redirection() => {
+                let message = location.unwrap_or_default();
+                (EmbeddingServiceError::Moved { status: number, message }, RetryAdvice::Never)
             }
-            status if status.is_redirection() => give_up(EmbeddingServiceError::Moved {
-                status: number,
-                said: location.unwrap_or_default(),
-            }),
-            status if status.is_server_error() => EmbeddingRequestError {
-                error: EmbeddingServiceError::Failed { status: number, said },
-                then: RetryAdvice::Again(after),
-            },
-            _ => give_up(EmbeddingServiceError::Refused { status: number, said }),
-        }
+            _ if status.is_server_error() => (
+                EmbeddingServiceError::Failed { status: number, message },
+                RetryAdvice::Same(retry_after),
+            ),
+            _ => (EmbeddingServiceError::Refused { status: number, message }, RetryAdvice::Never),
+        };
+        EmbeddingRequestError { error, advice }
     }
 
     /// Converts a failure without a complete reply to an error.
@@ -203,19 +193,19 @@ impl EmbeddingClient {
         if is_tls_error(error) {
             return give_up(EmbeddingServiceError::Tls(innermost_cause(error)));
         }
-        let kind = if error.is_timeout() {
+        let error = if error.is_timeout() {
             EmbeddingServiceError::Slow { seconds: self.settings.timeout.as_secs() }
         } else if error.is_connect() {
             EmbeddingServiceError::Unreachable(innermost_cause(error))
         } else {
             EmbeddingServiceError::BrokeOff(innermost_cause(error))
         };
-        EmbeddingRequestError { error: kind, then: RetryAdvice::Again(None) }
+        EmbeddingRequestError { error, advice: RetryAdvice::Same(None) }
     }
 }
 
 fn give_up(error: EmbeddingServiceError) -> EmbeddingRequestError {
-    EmbeddingRequestError { error, then: RetryAdvice::GiveUp }
+    EmbeddingRequestError { error, advice: RetryAdvice::Never }
 }
 
 /// Returns a URL without its query, which may contain secrets.
