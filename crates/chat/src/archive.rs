@@ -1,5 +1,4 @@
-//! Archive of the conversations of the web page on disk: one private file each, limited in number
-//! and size.
+//! Archive of the conversations of the web page on disk: one private file each, limited in number and size.
 //!
 //! The first line of a file is the JSON summary of the conversation, and each further line one
 //! turn. Files are replaced atomically, so that a crash leaves the former file. An unreadable file
@@ -26,7 +25,6 @@ use tracing::warn;
 pub use file::ConversationMatch;
 pub use owners::ConversationOwners;
 
-/// Folder of conversations in the data folder.
 const FOLDER: &str = "conversations";
 /// Maximum bytes of all conversations; the oldest are removed first.
 const MAX_BYTES: u64 = 256 << 20;
@@ -38,7 +36,6 @@ const MAX_TITLE: usize = 120;
 /// An event of a turn as it was streamed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArchivedFrame {
-    /// Name of the event.
     pub name: String,
     pub data: Value,
 }
@@ -102,8 +99,7 @@ pub struct CitedPath {
 impl ConversationSummary {
     /// Creates the summary of a conversation from its first question.
     ///
-    /// The server owner's key counts as no token, because the page on the owner's machine needs
-    /// none.
+    /// The server owner's key counts as no token, because the page on the owner's machine needs none.
     pub fn new(
         id: ConversationId,
         principal: Option<&Principal>,
@@ -125,15 +121,13 @@ impl ConversationSummary {
         }
     }
 
-    /// Returns true if the principal may see the conversation: its owner, or the owner of the
-    /// server.
+    /// Returns true if the principal may see the conversation: its owner, or the owner of the server.
     pub fn is_visible_to(&self, principal: Option<&Principal>) -> bool {
         let name = principal.map(Principal::as_str);
         principal.is_some_and(Principal::is_owner) || name == self.principal.as_deref()
     }
 }
 
-/// A complete conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArchivedConversation {
     pub summary: ConversationSummary,
@@ -154,12 +148,10 @@ struct Inner {
     files: Mutex<HashMap<ConversationId, ConversationFile>>,
     /// Locked while files are written, one after another.
     removals: Mutex<RemovalTimes>,
-    /// Permit for one search at a time.
     searching: Arc<Semaphore>,
     tasks: Tasks,
 }
 
-/// Summary and size of a file.
 #[derive(Debug, Clone)]
 struct ConversationFile {
     summary: ConversationSummary,
@@ -189,7 +181,6 @@ impl ConversationArchive {
         tasks.spawn_blocking(opening).await.unwrap_or(Err(ArchiveError::Stopping))
     }
 
-    /// Returns the maximum number of conversations.
     pub fn max_conversations(&self) -> usize {
         self.inner.max_conversations
     }
@@ -207,7 +198,6 @@ impl ConversationArchive {
         listed
     }
 
-    /// Returns the summary of a conversation.
     pub fn find_summary(&self, id: ConversationId) -> Option<ConversationSummary> {
         self.inner.lock_files().get(&id).map(|file| file.summary.clone())
     }
@@ -229,9 +219,8 @@ impl ConversationArchive {
     /// Returns the first conversations of `listed`, at most `limit`, whose questions or answers
     /// contain all words of `text`, ignoring case.
     ///
-    /// `in_memory` returns the turns of a conversation that is not on disk. Reads all
-    /// conversations, one search at a time; dropping the future ends the search. Unreadable
-    /// conversations are skipped.
+    /// `in_memory` returns the turns of a conversation that is not on disk. Reads all conversations, one search at
+    /// a time; dropping the future ends the search. Unreadable conversations are skipped.
     pub async fn find_conversations(
         &self,
         text: &str,
@@ -280,7 +269,6 @@ impl ConversationArchive {
         self.run_blocking(move |inner| inner.store_turn(&summary, turn())).await
     }
 
-    /// Removes a conversation. Returns true if it existed.
     pub async fn remove_conversation(&self, id: ConversationId) -> Result<bool, ArchiveError> {
         self.run_blocking(move |inner| {
             let mut removed = inner.lock_removals();
@@ -291,7 +279,6 @@ impl ConversationArchive {
         .await
     }
 
-    /// Runs file operations on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, ArchiveError> + Send + 'static,
@@ -384,20 +371,16 @@ impl Inner {
     }
 }
 
-/// A failure of the archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// A file cannot be read, written or removed.
     #[error("cannot use `{}`: {source}", .path.display())]
     File {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A file does not contain a conversation.
     #[error("`{}` is damaged: {reason}", .path.display())]
     Damaged { path: PathBuf, reason: String },
-    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
 }
@@ -407,7 +390,6 @@ impl ArchiveError {
         Self::File { path: path.to_owned(), source }
     }
 
-    /// Returns the error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::File { .. } | Self::Damaged { .. } => ErrorCode::ArchiveUnavailable,

@@ -1,5 +1,4 @@
-//! Converts the events of Codex to segments and chat events: only whole items, in the order of
-//! Codex. Pure.
+//! Converts the events of Codex to segments and chat events: only whole items, in the order of Codex. Pure.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 use std::{
@@ -19,12 +18,10 @@ use super::{
 
 /// Segments of one turn.
 ///
-/// An item counts when Codex reports it as complete; parallel tool calls are in the order of
-/// completion.
+/// An item counts when Codex reports it as complete; parallel tool calls are in the order of completion.
 ///
-/// When a response breaks off and is retried, Codex reports finished items again. The repetitions
-/// are dropped, as often as the items were reported before. An unfinished item remains unless the
-/// retry repeats its text.
+/// When a response breaks off and is retried, Codex reports finished items again. The repetitions are dropped, as
+/// often as the items were reported before. An unfinished item remains unless the retry repeats its text.
 #[derive(Debug, Default)]
 pub(super) struct SegmentAssembler {
     segments: Vec<Segment>,
@@ -32,8 +29,7 @@ pub(super) struct SegmentAssembler {
     servers: ThreadServers,
     usage: Option<TokenUsage>,
     rerouted: Option<String>,
-    /// Token count of the thread at the last confirmed response; Codex repeats the count when a
-    /// response fails.
+    /// Token count of the thread at the last confirmed response; Codex repeats the count when a response fails.
     thread_total: Option<u64>,
     /// Items that are not yet complete, oldest first.
     open: Vec<UnfinishedItem>,
@@ -46,11 +42,9 @@ pub(super) struct SegmentAssembler {
     /// Running tool calls: the number of their response, or `None` for a dropped repetition.
     running: BTreeMap<String, Option<u32>>,
     response: u32,
-    /// Remaining size of the turn's texts.
     room: TurnTextBudget,
 }
 
-/// Identity of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ItemKey {
     Thinking(TextHash),
@@ -175,7 +169,6 @@ impl SegmentAssembler {
         });
     }
 
-    /// Returns the number of segments.
     pub(super) fn len(&self) -> usize {
         self.segments.len()
     }
@@ -377,7 +370,6 @@ fn hash_text(text: &str) -> TextHash {
     hasher.finish()
 }
 
-/// Estimates the bytes of a file summary.
 fn estimate_file_bytes(file: &FileSummary) -> usize {
     file.path.len() + file.rel_path.len() + file.repo.len() + 16 * file.ranges.len()
 }
@@ -388,7 +380,6 @@ fn parse_result_files(result: &Value) -> Option<Vec<FileSummary>> {
     serde::Deserialize::deserialize(files).ok()
 }
 
-/// Returns the result as the model received it.
 fn without_meta(mut result: Value) -> Value {
     if let Some(fields) = result.as_object_mut() {
         fields.remove("_meta");
@@ -400,14 +391,12 @@ fn without_meta(mut result: Value) -> Value {
 const MAX_SEGMENT_BYTES: usize = 1024 * 1024;
 /// Maximum bytes of a turn: thinking, answers and summaries, including unfinished ones.
 const MAX_TURN_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes that an entry counts in addition to its text, so that the number of empty entries is
-/// limited.
+/// Bytes that an entry counts in addition to its text, so that the number of empty entries is limited.
 const ENTRY_BYTES: usize = 64;
 
 // Codex events are truncated without a mark at the higher bound, so an overrun is noticed here.
 const _: () = assert!(MAX_SEGMENT_BYTES < codeinfo_codex::MAX_TEXT_BYTES);
 
-/// Limit that a turn exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TurnTextLimit {
     Segment,
@@ -415,7 +404,6 @@ pub(super) enum TurnTextLimit {
 }
 
 impl TurnTextLimit {
-    /// Returns the mark at the end of a truncated text.
     fn cut_mark(self) -> &'static str {
         match self {
             Self::Segment => "\n\n[cut: more than 1 MiB]",
@@ -423,7 +411,6 @@ impl TurnTextLimit {
         }
     }
 
-    /// Returns the message for the user.
     pub(super) fn message(self) -> &'static str {
         match self {
             Self::Segment => "the model wrote more than 1 MiB in one piece, and was stopped",
@@ -440,7 +427,6 @@ struct TurnTextBudget {
 }
 
 impl TurnTextBudget {
-    /// Returns the exceeded limit, if any.
     fn exceeded_limit(&self) -> Option<TurnTextLimit> {
         self.reached
     }
@@ -450,7 +436,6 @@ impl TurnTextBudget {
         self.spend_bytes(ENTRY_BYTES);
     }
 
-    /// Counts stored bytes.
     fn spend_bytes(&mut self, bytes: usize) {
         self.spent += bytes;
         if self.spent > MAX_TURN_BYTES {
@@ -463,8 +448,7 @@ impl TurnTextBudget {
         self.spent = self.spent.saturating_sub(bytes);
     }
 
-    /// Appends `more` to a text that counts `former_bytes`, truncated to the limit and marked if it
-    /// exceeds it.
+    /// Appends `more` to a text that counts `former_bytes`, truncated to the limit and marked if it exceeds it.
     fn extend_text(&mut self, text: &mut String, former_bytes: usize, more: &str) {
         let segment_room = MAX_SEGMENT_BYTES.saturating_sub(former_bytes);
         let turn_room = MAX_TURN_BYTES.saturating_sub(self.spent);

@@ -23,7 +23,6 @@ pub(super) struct TurnLimiter {
     locks: Arc<Mutex<HashMap<ConversationId, Weak<ConversationLock>>>>,
 }
 
-/// Permit for one turn, released when dropped.
 #[derive(Debug)]
 pub(super) struct TurnPermit {
     conversation: Option<OwnedMutexGuard<()>>,
@@ -63,12 +62,10 @@ impl TurnLimiter {
         Ok(TurnPermit { conversation, _turn: turn })
     }
 
-    /// Returns the number of running turns.
     pub(super) fn active_turns(&self) -> usize {
         self.max_turns.saturating_sub(self.turns.available_permits())
     }
 
-    /// Takes a permit that is free now.
     fn try_acquire_permit(&self, lock: Option<&Arc<ConversationLock>>) -> Option<TurnPermit> {
         let conversation = match lock {
             Some(lock) => Some(Arc::clone(lock).try_lock_owned().ok()?),

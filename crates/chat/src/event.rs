@@ -16,12 +16,18 @@ use super::tool_owner::ToolOwner;
 /// One complete event of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatEvent {
-    /// The conversation was opened.
-    Thread { conversation: ConversationId, model_id: String },
+    Thread {
+        conversation: ConversationId,
+        model_id: String,
+    },
     /// The turn runs without something that was requested.
-    Warning { text: String },
+    Warning {
+        text: String,
+    },
     /// A reasoning summary.
-    Thinking { text: String },
+    Thinking {
+        text: String,
+    },
     /// A tool call began.
     ToolRequest {
         call_id: String,
@@ -41,9 +47,13 @@ pub enum ChatEvent {
         error: Option<String>,
     },
     /// Files that a search showed to the model; follows its [`ChatEvent::ToolResult`].
-    VectorSummary { files: Vec<FileSummary> },
+    VectorSummary {
+        files: Vec<FileSummary>,
+    },
     /// A message of the model. The final one is checked before it is sent.
-    Answer { text: String },
+    Answer {
+        text: String,
+    },
     /// The turn ended; the last event.
     Ended(TurnOutcome),
 }
@@ -60,7 +70,6 @@ pub enum ToolCallStage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnOutcome {
     pub conversation: ConversationId,
-    /// Model that answered.
     pub model_id: String,
     /// Segments in the order of Codex's events. Without a failure, at least one is an answer.
     pub segments: Vec<Segment>,
@@ -75,9 +84,7 @@ pub struct TurnOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnFailure {
     pub code: ErrorCode,
-    /// Description of the failure.
     pub message: String,
-    /// Advice for the user.
     pub hint: String,
 }
 
@@ -87,31 +94,22 @@ pub enum ChatError {
     /// Codex is unavailable. The id is that of the conversation to continue.
     #[error("Codex cannot be used: {}", .0.reason)]
     Unavailable(UnavailableReason, Option<ConversationId>),
-    /// Nothing is indexed.
     #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
     IngestRequired,
-    /// The index was damaged.
     #[error("the index is being repaired; ask again in a while")]
     Repairing,
-    /// The requested repository is not indexed.
     #[error(transparent)]
     UnknownRepository(#[from] UnknownRoot),
-    /// The store cannot be read.
     #[error("cannot read what is indexed: {0}")]
     Store(#[from] StoreError),
-    /// The conversation does not exist.
     #[error("there is no conversation `{0}`")]
     UnknownConversation(ConversationId),
-    /// The client's token was revoked.
     #[error("the token was revoked")]
     Revoked,
-    /// The maximum number of questions is waiting.
     #[error("{0} questions wait already; ask again later")]
     Busy(usize),
-    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
-    /// Codex refused to open the thread.
     #[error("Codex could not open the conversation: {}", .0.unavailable_reason().reason)]
     Refused(#[source] CodexError),
 }

@@ -48,10 +48,8 @@ pub struct Chat {
     codex: Codex,
     search_url: String,
     search_key: Option<codeinfo_core::Secret>,
-    /// Store of the indexed repositories.
     store: Store,
     paths: PathMap,
-    /// Checks the citations of answers.
     checker: CitationChecker,
     turn_timeout: Duration,
     has_shell: bool,
@@ -60,7 +58,6 @@ pub struct Chat {
     /// Gateway to the toolkits; `None` disables them.
     gateway: Option<ToolkitGateway>,
     conversations: TurnLimiter,
-    /// Owners of conversations.
     owners: ConversationOwners,
     turns: LabelledTimer<telemetry::OutcomeLabel>,
     tasks: Tasks,
@@ -179,8 +176,7 @@ impl Chat {
         Self { turns, ..self }
     }
 
-    /// Asks a question. Returns once its conversation exists; dropping the future or the turn
-    /// interrupts Codex.
+    /// Asks a question. Returns once its conversation exists; dropping the future or the turn interrupts Codex.
     ///
     /// Callers check [`Chat::codex_availability`] before they read arguments; otherwise an unavailable
     /// Codex fails when the conversation is opened. A conversation of another client is reported as
@@ -230,8 +226,7 @@ impl Chat {
         self.conversations.active_turns()
     }
 
-    /// Returns the availability of Codex. Waits for a check only while Codex is not known to be
-    /// usable.
+    /// Returns the availability of Codex. Waits for a check only while Codex is not known to be usable.
     pub async fn codex_availability(&self) -> CodexAvailability {
         self.codex.current_availability().await
     }
@@ -298,7 +293,6 @@ impl Chat {
         )
     }
 
-    /// Returns the models of Codex.
     pub async fn list_models(&self) -> Result<Vec<CodexModel>, CodexError> {
         self.codex.list_models().await
     }

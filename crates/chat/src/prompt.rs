@@ -10,7 +10,6 @@ pub(super) fn build_prompt(has_shell: bool) -> String {
     PROMPT.replace(SHELL, if has_shell { OF_SHELL } else { "" })
 }
 
-/// Joins the paragraphs that exist.
 pub(super) fn join_paragraphs<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
     let present: Vec<String> = texts.into_iter().flatten().collect();
     (!present.is_empty()).then(|| present.join("\n\n"))

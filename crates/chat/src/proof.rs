@@ -12,19 +12,16 @@ use super::reading::{ClaimContradiction, JudgedClaims};
 const MAX_FAULTS: usize = 8000;
 /// Maximum bytes of the list of contradicted sentences for the model.
 const MAX_CONTRADICTIONS: usize = 4000;
-/// Minimum size of a correction, as a divisor of the former answer's bytes. A shorter text is no
-/// complete answer.
+/// Minimum size of a correction, as a divisor of the former answer's bytes. A shorter text is no complete answer.
 const MIN_SHARE: usize = 4;
 
-/// An answer with the results of its checks.
 #[derive(Debug)]
 pub(super) struct AnswerCheck {
     text: String,
     report: CitationReport,
     /// Claims with verdicts; `None` if the second reader was not asked or had no claims to read.
     claims: Option<JudgedClaims>,
-    /// Number of wrong citations of the former answer that were corrected, and of those that were
-    /// dropped.
+    /// Number of wrong citations of the former answer that were corrected, and of those that were dropped.
     repaired: usize,
     dropped: usize,
 }
@@ -179,7 +176,6 @@ impl AnswerCheck {
         self.report.citations.iter().filter(|one| is_wrong(one)).count()
     }
 
-    /// Returns the number of citations that are not wrong.
     fn sound_count(&self) -> usize {
         self.report.citations.len() - self.wrong_count()
     }
@@ -197,10 +193,8 @@ impl AnswerCheck {
 
 /// Mark after a contradicted sentence.
 struct ClaimMark {
-    /// Byte position in the text.
     at: usize,
     text: String,
-    /// Citation of the contradicting line.
     citation: Option<CheckedCitation>,
 }
 

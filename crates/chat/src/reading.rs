@@ -1,8 +1,7 @@
 //! Second reading of an answer: the request to the reader and the verdicts in its reply. Pure.
 //!
-//! Lines of a repository are hostile. Structure begins with a key that is random per request,
-//! material begins with a number or a mark, and a verdict counts only for a number and a line that
-//! were sent.
+//! Lines of a repository are hostile. Structure begins with a key that is random per request, material begins with
+//! a number or a mark, and a verdict counts only for a number and a line that were sent.
 //!
 //! The request contains only sentences and cited lines. It divides its bytes fairly among the
 //! sentences and reports the omitted lines.
@@ -16,7 +15,6 @@ use codeinfo_core::ClaimCounts;
 
 pub(super) use self::request::{INSTRUCTIONS, ReadingRequest, reply_schema};
 
-/// Verdict of the second reader on a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ClaimVerdict {
     /// The cited lines support the claim.
@@ -33,7 +31,6 @@ pub(crate) enum ClaimVerdict {
     Open,
 }
 
-/// A sentence and the line that contradicts it.
 #[derive(Debug)]
 pub(crate) struct ClaimContradiction<'a> {
     pub(crate) claim: &'a Claim,
@@ -41,7 +38,6 @@ pub(crate) struct ClaimContradiction<'a> {
     pub(crate) line: u32,
 }
 
-/// Claims of an answer, each with a verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct JudgedClaims {
     claims: Vec<Claim>,
@@ -49,7 +45,6 @@ pub(crate) struct JudgedClaims {
 }
 
 impl JudgedClaims {
-    /// Creates claims without verdicts.
     pub(crate) fn new(claims: Vec<Claim>) -> Self {
         let verdicts = vec![ClaimVerdict::Open; claims.len()];
         Self { claims, verdicts }

@@ -15,10 +15,8 @@ const MAX_NAMED: usize = 3;
 /// Maximum characters of a name, and of a path, in a note.
 const MAX_NAME: usize = 200;
 const MAX_PATH: usize = 500;
-/// Scope of a question.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct QuestionScope {
-    /// The only repository to search.
     only: Option<Root>,
     /// The only tree of its repository to search, unless the model names another one.
     tree: Option<Root>,
@@ -81,7 +79,6 @@ impl QuestionScope {
         Ok(Self { only: None, tree, workplace: workplace.cloned(), note })
     }
 
-    /// Returns the filter of repositories for the question.
     pub(super) fn covered_repositories(&self) -> RootFilter {
         match (&self.only, &self.tree) {
             (Some(only), _) => RootFilter::Only(only.id),
@@ -117,8 +114,7 @@ impl QuestionScope {
     }
 }
 
-/// Describes a repository for the model. Cleans its name, which must not look like more than a
-/// name.
+/// Describes a repository for the model. Cleans its name, which must not look like more than a name.
 fn describe_root_for_model(root: &Root, paths: &PathMap) -> String {
     let name = plain_name(&root.name, MAX_NAME).replace('`', "'");
     let path = paths.to_client_path(&root.path).display().to_string();
@@ -207,9 +203,8 @@ fn has_name(question: &str, name: &str) -> bool {
     })
 }
 
-/// Maximum number of repositories that a shell may read; search covers all. Each one delays every
-/// command by about 5 ms (Codex 0.169), so that 200 of them make a turn with one command four times
-/// as slow.
+/// Maximum number of repositories that a shell may read; search covers all. Each one delays every command by about
+/// 5 ms (Codex 0.169), so that 200 of them make a turn with one command four times as slow.
 const MAX_ROOTS: usize = 50;
 
 /// Returns the repositories that the shell may read for `question`: first those that it names, then

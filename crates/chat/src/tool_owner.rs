@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use codeinfo_toolkits::spec::ToolkitName;
 use serde_json::Value;
 
-/// Meta-tool that executes a tool of a toolkit.
 const EXECUTE: &str = "execute_tool";
 /// Prefix of the id of a toolkit's tool: `mcp:TOOLKIT:TOOL`.
 const TOOLKIT_ID: &str = "mcp:";
@@ -15,7 +14,6 @@ const TOOLKIT_ID: &str = "mcp:";
 pub enum ToolOwner {
     /// This server or Codex; also unknown tools.
     Local,
-    /// A toolkit.
     Mcp(ToolkitName),
 }
 
@@ -53,7 +51,6 @@ pub(super) fn build_servers(
     extras.iter().map(|(name, asked)| (name.clone(), server(asked))).collect()
 }
 
-/// A tool as a turn reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReportedTool {
     pub(super) source: ToolOwner,
@@ -61,8 +58,7 @@ pub(super) struct ReportedTool {
     pub(super) parameters: Value,
 }
 
-/// Returns the tool `name` of `server` as reported. A tool that a meta-tool executes replaces the
-/// meta-tool.
+/// Returns the tool `name` of `server` as reported. A tool that a meta-tool executes replaces the meta-tool.
 pub(super) fn resolve_reported_tool(
     servers: &ThreadServers,
     server: &str,

@@ -113,8 +113,7 @@ pub(super) async fn run_turn(
     };
     let (pending_answer, outcome) = turn.run(thread, request.question.as_str()).await;
     turn.toolkits.revoke_grant();
-    // Releases the permit before the caller sees the end, so that a follow-up question need not
-    // wait.
+    // Releases the permit before the caller sees the end, so that a follow-up question need not wait.
     drop(permit);
     turn.report_end(pending_answer, outcome).await;
 }
@@ -147,7 +146,6 @@ struct TurnRunner<'a> {
     reader: Option<EphemeralThreadOptions>,
     /// Options for reopening the thread to correct an answer.
     reopening: ThreadOptions,
-    /// Repositories for the question.
     filter: RootFilter,
     /// Repositories that were indexed when the turn began.
     roots: Vec<Root>,
@@ -162,7 +160,6 @@ struct TurnRunner<'a> {
 /// End of a turn, with an event to report before it.
 type TurnEnd = (Option<ChatEvent>, TurnOutcome);
 
-/// Reason why this side interrupts a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InterruptReason {
     CallerGone,
@@ -342,8 +339,7 @@ impl TurnRunner<'_> {
             loop {
                 let event = running.next().await;
                 let ended = matches!(event, codeinfo_codex::CodexEvent::Ended(_));
-                // These events go only to the outcome, because the caller is gone or the time is
-                // over.
+                // These events go only to the outcome, because the caller is gone or the time is over.
                 drop(progress.apply_event(event));
                 if ended {
                     break;
@@ -469,7 +465,6 @@ fn build_failure(code: ErrorCode, message: &str, hint: &str) -> TurnFailure {
     TurnFailure { code, message: message.to_owned(), hint: hint.to_owned() }
 }
 
-/// Progress of a turn.
 pub(super) struct TurnProgress {
     pub(super) assembly: SegmentAssembler,
     /// Last message of the model without a later event; it may be final and need a correction.

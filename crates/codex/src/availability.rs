@@ -34,9 +34,7 @@ pub enum CodexAvailability {
 /// Reason why Codex is unavailable, in sentences that are safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnavailableReason {
-    /// Description of the failure.
     pub reason: String,
-    /// Advice for the user.
     pub hint: String,
 }
 
@@ -51,8 +49,7 @@ pub(super) fn initial_availability() -> CodexAvailability {
 /// Maximum pages of models to read; Codex 0.169 needs one.
 const MAX_PAGES: usize = 8;
 
-/// Probes a running Codex. A success does not prove that the model service accepts the sign-in; only a turn
-/// does.
+/// Probes a running Codex. A success does not prove that the model service accepts the sign-in; only a turn does.
 pub(super) async fn probe_server(
     server: &CodexServer,
     settings: &crate::CodexSettings,

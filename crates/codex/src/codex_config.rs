@@ -192,8 +192,7 @@ pub(super) fn build_thread_settings(
     }
     let scratch =
         (settings.sandbox != SandboxMode::ReadOnly).then_some(sandbox.scratch.path.as_path());
-    // A read-only shell has no folder of its own: the sandbox cannot create a readable folder inside a denied
-    // one.
+    // A read-only shell has no folder of its own: the sandbox cannot create a readable folder inside a denied one.
     let folder = scratch.unwrap_or(Path::new("/"));
     if let Some(scratch) = scratch {
         // The system's folder for temporary files is outside the sandbox.

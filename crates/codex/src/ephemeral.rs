@@ -32,13 +32,11 @@ const SANDBOX: (&str, &str) = ("read-only", "readOnly");
 #[derive(Debug, Clone)]
 pub struct EphemeralThreadOptions {
     pub(super) model: String,
-    /// Complete instructions.
     pub(super) instructions: &'static str,
     /// MCP servers of the user's own configuration, to be switched off.
     pub(super) servers: Vec<String>,
 }
 
-/// Question of an ephemeral thread.
 #[derive(Debug)]
 pub struct EphemeralQuestion {
     pub text: String,
@@ -46,7 +44,6 @@ pub struct EphemeralQuestion {
     pub effort: &'static str,
 }
 
-/// Reply of the model.
 #[derive(Debug)]
 pub struct EphemeralReply {
     pub text: String,
@@ -54,13 +51,10 @@ pub struct EphemeralReply {
     pub usage: Option<TokenUsage>,
 }
 
-/// Errors of an ephemeral thread.
 #[derive(Debug, thiserror::Error)]
 pub enum EphemeralError {
-    /// The thread or its turn could not be started.
     #[error(transparent)]
     Codex(#[from] CodexError),
-    /// The turn ended without success.
     #[error("the turn ended: {0:?}")]
     Ended(CodexTurnEnd),
     #[error("the model called a tool")]
@@ -123,7 +117,6 @@ impl EphemeralThread {
 
 type EphemeralResult = Result<EphemeralReply, EphemeralError>;
 
-/// Thread that Codex has loaded.
 struct LoadedEphemeralThread {
     server: Arc<CodexServer>,
     opening: EphemeralThreadOptions,

@@ -43,7 +43,6 @@ pub enum CodexError {
     TimedOut(&'static str),
     #[error("Codex refused `{method}` ({code}): {}", redact_message(.message))]
     Refused { method: &'static str, code: i64, message: String },
-    /// The answer of Codex, or our request, does not have the known form.
     #[error("`{method}` of Codex is not in the known form")]
     Form {
         method: &'static str,
@@ -52,15 +51,12 @@ pub enum CodexError {
     },
     #[error("Codex's configuration cannot be used: {}", redact_message(.0))]
     Configuration(String),
-    /// Codex has no sign-in.
     #[error("nobody is signed in to Codex")]
     SignedOut,
     #[error("`{variable}`, the key of model provider `{provider}`, is not set")]
     MissingKey { provider: String, variable: String },
-    /// Codex does not confine the model's shell.
     #[error("Codex {version} does not confine the model's shell")]
     Unconfined { version: String },
-    /// The native binary is missing, which the sandbox needs to start commands.
     #[error("the native binary of Codex is not found")]
     NoNative,
     #[error("the scratch folder `{path}` cannot be made")]
@@ -72,7 +68,6 @@ pub enum CodexError {
     /// The path contains a pattern character; Codex grants nothing by patterns.
     #[error("`{}` has one of `*?[` in it, and cannot be granted", .path.display())]
     Pattern { path: PathBuf },
-    /// The thread does not exist or has another originator.
     #[error("Codex has no thread of ours with that id")]
     UnknownThread,
 }
@@ -168,7 +163,6 @@ impl CodexError {
     }
 }
 
-/// Failed turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnError {
     pub kind: TurnErrorKind,
@@ -176,7 +170,6 @@ pub struct TurnError {
     detail: String,
 }
 
-/// Kinds of turn failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnErrorKind {
     /// The model service is unreachable, or answered with this HTTP status.

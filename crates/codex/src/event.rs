@@ -13,27 +13,44 @@ use super::error::TurnError;
 /// Event of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CodexEvent {
-    /// A tool call began.
     ToolStarted(CodexToolCall),
-    /// A tool call ended.
     ToolEnded(CodexToolCall),
     /// Part of a reasoning summary, or of raw reasoning if there is no summary.
-    ThinkingDelta { item: String, part: u64, text: String },
+    ThinkingDelta {
+        item: String,
+        part: u64,
+        text: String,
+    },
     /// A reasoning item is complete; its text may be blank.
-    Thinking { item: String, text: String },
+    Thinking {
+        item: String,
+        text: String,
+    },
     /// Part of a message.
-    AnswerDelta { item: String, text: String },
+    AnswerDelta {
+        item: String,
+        text: String,
+    },
     /// A message is complete.
-    Answer { item: String, text: String },
+    Answer {
+        item: String,
+        text: String,
+    },
     /// The model began work that no segment shows: a subagent or a pause.
-    Unseen { kind: String },
+    Unseen {
+        kind: String,
+    },
     /// Tokens were counted. Codex repeats the last count when a response fails.
-    Counted { thread_total: u64, last: TokenUsage },
+    Counted {
+        thread_total: u64,
+        last: TokenUsage,
+    },
     /// Another model answers from now on.
-    Rerouted { model: String },
+    Rerouted {
+        model: String,
+    },
     /// The response failed and is requested again.
     Retrying,
-    /// The turn ended.
     Ended(CodexTurnEnd),
 }
 
@@ -81,7 +98,6 @@ impl std::ops::AddAssign for TokenUsage {
     }
 }
 
-/// Event with its thread and turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CodexNotification {
     pub(super) thread: ConversationId,
@@ -290,7 +306,6 @@ impl CodexToolCall {
     }
 }
 
-/// Returns the approximate size of a value in bytes.
 pub(super) fn estimate_value_bytes(value: &Value) -> usize {
     ENTRY_BYTES
         + match value {

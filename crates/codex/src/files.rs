@@ -1,7 +1,6 @@
 //! Finds the Codex binary and its files, and detects changes of sign-in and configuration on disk.
 //!
-//! Codex reads both only at its start. A change replaces the process, and so does a refusal by the model
-//! service.
+//! Codex reads both only at its start. A change replaces the process, and so does a refusal by the model service.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +19,6 @@ use super::error::CodexError;
 /// Files in `CODEX_HOME`, and the system's configuration, that Codex reads only at its start. Answers cached
 /// per process depend on them.
 const READ_AT_START: [&str; 4] = ["auth.json", "config.toml", ".env", SYSTEM_CONFIG];
-/// System-wide configuration of Codex.
 pub(super) const SYSTEM_CONFIG: &str = "/etc/codex/config.toml";
 
 /// Modification times and sizes of those files; equal stamps mean that nothing changed.

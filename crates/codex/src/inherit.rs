@@ -57,7 +57,6 @@ const PASSED: [&str; 40] = [
     "TEMP",
     "TMP",
 ];
-/// Prefixes of further inherited variables.
 const PASSED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
 /// Returns the variables for Codex. Codex inherits no others, so our keys stay here.

@@ -76,7 +76,6 @@ struct Inner {
     counters: Arc<CodexCounters>,
     slot: ServerSlot,
     known: CachedProbe<CodexAvailability>,
-    /// Shell confinement of the latest process.
     confinement: std::sync::Mutex<Option<ShellConfinement>>,
     /// Created on first use.
     scratches: OnceCell<ScratchFolders>,

@@ -40,7 +40,6 @@ const TOO_MANY: &str = "its secrets lie in too many places; index folders of it 
 const INSIDE: &str = "it lies in a folder of another repository that is kept from the shell for its \
                       secrets";
 
-/// Further inputs of a sandbox.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SandboxContext {
     /// Codex's own files, without which no command starts.
@@ -148,8 +147,7 @@ impl SandboxRules {
         }
     }
 
-    /// Returns the denied files of git's settings with their content, without credentials. Reads the file
-    /// system.
+    /// Returns the denied files of git's settings with their content, without credentials. Reads the file system.
     pub(super) fn copy_git_settings(&self) -> Vec<(PathBuf, String)> {
         let denied = self.0.iter().filter(|(_, access)| **access == SandboxAccess::Deny);
         let paths = denied.map(|(path, _)| PathBuf::from(path)).filter(|path| is_plain(path));

@@ -12,7 +12,6 @@ use codeinfo_core::task::Tasks;
 use tracing::debug;
 use uuid::Uuid;
 
-/// Name prefix of a process's folder.
 const PREFIX: &str = "process-";
 /// Name of the file that a process holds locked while it uses its folder.
 const LOCK: &str = "lock";
@@ -82,7 +81,6 @@ impl ScratchFolders {
         Ok(ScratchFolder { path, tasks: self.tasks.clone() })
     }
 
-    /// Returns the folder that contains all scratch folders.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -120,8 +118,7 @@ fn remove_stale_folders(workdir: &Path) {
         if !lock.symlink_metadata().is_ok_and(|found| found.is_file()) {
             continue;
         }
-        // A folder without a lock file belongs to a process that is, or was killed, inside
-        // `ScratchFolders::new`.
+        // A folder without a lock file belongs to a process that is, or was killed, inside `ScratchFolders::new`.
         let Ok(lock) = File::open(lock) else { continue };
         if lock.try_lock().is_ok() {
             remove_folder(&entry.path());

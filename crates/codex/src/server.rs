@@ -349,7 +349,6 @@ impl IdleThreads {
         (idle.len() > MAX_IDLE).then(|| idle.pop_front()).flatten().map(|gone| gone.thread)
     }
 
-    /// Removes and returns all threads.
     pub(super) fn take_all(&self) -> Vec<ConversationId> {
         self.lock_threads().drain(..).map(|loaded| loaded.thread).collect()
     }

@@ -4,8 +4,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use codeinfo_core::Secret;
 
-/// Reasoning efforts that Codex knows. Codex accepts other words, but the model service then refuses every
-/// turn.
+/// Reasoning efforts that Codex knows. Codex accepts other words, but the model service then refuses every turn.
 pub const EFFORTS: [&str; 8] =
     ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"];
 

@@ -26,12 +26,10 @@ const STEADY: Duration = Duration::from_secs(30);
 const BACKOFF: BackoffSchedule =
     BackoffSchedule { first: Duration::from_millis(500), longest: Duration::from_secs(5) };
 
-/// Requirement on the process to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerRequirement {
     /// The running process, if it has read the current sign-in and configuration.
     Any,
-    /// A process that starts now.
     StartedNow,
 }
 

@@ -61,7 +61,6 @@ pub struct ThreadOptions {
     pub model: Option<String>,
     /// Base instructions.
     pub prompt: String,
-    /// URL of the MCP endpoint of the search.
     pub search_url: String,
     /// Bearer token of the search endpoint, if it requires one.
     pub search_key: Option<codeinfo_core::Secret>,
@@ -73,7 +72,6 @@ pub struct ThreadOptions {
     pub readable: Vec<ReadableRoot>,
 }
 
-/// Context for opening a thread.
 pub(super) struct ThreadOpener<'a> {
     pub(super) server: Arc<CodexServer>,
     pub(super) settings: &'a crate::CodexSettings,
@@ -423,7 +421,6 @@ impl ThreadOpener<'_> {
         })
     }
 
-    /// Collects the inputs of the thread.
     async fn prepare_inputs(&self, opening: ThreadOptions) -> Result<ThreadInputs, CodexError> {
         let Self { server, settings, .. } = self;
         let network = server.probe_confinement().await?.network;

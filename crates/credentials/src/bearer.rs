@@ -27,7 +27,6 @@ pub(super) fn generate_bearer(prefix: &str) -> Result<Secret, CredentialError> {
     Ok(Secret::new(format!("{prefix}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes))))
 }
 
-/// Returns random bytes of the system.
 pub(super) fn generate_random_bytes<const N: usize>() -> Result<[u8; N], CredentialError> {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).map_err(|_| CredentialError::Random)?;
@@ -48,12 +47,10 @@ impl BearerFingerprint {
         self.0.as_slice().ct_eq(other.0.as_slice()).into()
     }
 
-    /// Returns the text form for the file.
     pub(super) fn render(&self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Parses the text form.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         BASE64_URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
     }
@@ -80,7 +77,6 @@ pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, CredentialError> {
     Ok(Some(Secret::new(key.to_owned())))
 }
 
-/// Reads the key, or creates it if it is missing.
 pub(super) fn owner_key_or_new(data_dir: &Path) -> Result<Secret, CredentialError> {
     if let Some(key) = owner_key(data_dir)? {
         return Ok(key);

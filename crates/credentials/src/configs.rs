@@ -29,7 +29,6 @@ const KEY_FILE: &str = "secret.key";
 const MAX_BYTES: usize = 64 * 1024;
 /// Maximum number of configurations of all principals together.
 const MAX_CONFIGS: usize = 256;
-/// Number of versions that remain of each configuration.
 const KEPT: usize = 20;
 /// Namespace of the ids of configurations.
 const IDS: Uuid = Uuid::from_u128(0x7d0f_5d61_9d6c_4d0e_8a4f_3f0a_52c1_e6b7);
@@ -125,8 +124,7 @@ impl ConfigSlot {
         Self { namespace: "mcp", name: "config", principal }
     }
 
-    /// Returns the id. It is the same for all versions and a valid name of a folder on every
-    /// system.
+    /// Returns the id. It is the same for all versions and a valid name of a folder on every system.
     fn id(&self) -> Uuid {
         let name = format!("{}\0{}\0{}", self.namespace, self.name, self.principal);
         Uuid::new_v5(&IDS, name.as_bytes())
@@ -279,7 +277,6 @@ impl ConfigFiles {
         private_folder(&configs, &slot.id().to_string())
     }
 
-    /// Returns the number of configurations.
     fn count_configs(&self) -> Result<usize, CredentialError> {
         let path = self.configs_folder();
         match fs::read_dir(&path) {
@@ -309,7 +306,6 @@ fn list_versions(folder: &Path) -> Result<Vec<u64>, CredentialError> {
     Ok(versions)
 }
 
-/// Returns the number of the current version.
 fn read_current_version(folder: &Path) -> Result<Option<u64>, CredentialError> {
     let path = folder.join(CURRENT);
     let Some(bytes) = read_private_file(&path)? else { return Ok(None) };

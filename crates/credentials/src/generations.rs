@@ -1,9 +1,8 @@
 //! Records the highest generation of each replaced file in a separate file, to detect files
 //! restored from a backup.
 //!
-//! The record is written after the file, so after a crash it may be behind but never ahead. The
-//! generations are not authenticated, because an account that may write these files may also read
-//! the owner's key.
+//! The record is written after the file, so after a crash it may be behind but never ahead. The generations are
+//! not authenticated, because an account that may write these files may also read the owner's key.
 
 use std::path::{Path, PathBuf};
 
@@ -31,8 +30,7 @@ pub(super) fn read_highest(data_dir: &Path, name: &str) -> Result<u64, Credentia
     number.ok_or(CredentialError::Damaged { path, reason: "it holds no number; remove it" })
 }
 
-/// Fails if the recorded generation of `name` is higher than `number`, the generation of the file
-/// at `path`.
+/// Fails if the recorded generation of `name` is higher than `number`, the generation of the file at `path`.
 ///
 /// Records `number` if it is higher: the file was written before generations were recorded, or just
 /// before a crash.
@@ -52,8 +50,7 @@ pub(super) fn check_generation(
     Ok(())
 }
 
-/// Records the generation of a written file. A failure is only logged, because the file is valid
-/// without it.
+/// Records the generation of a written file. A failure is only logged, because the file is valid without it.
 pub(super) fn remember_generation(data_dir: &Path, name: &str, number: u64) {
     let written = private_folder(data_dir, FOLDER)
         .and_then(|vault| private_folder(&vault, GENERATIONS))

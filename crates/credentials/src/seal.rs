@@ -14,8 +14,7 @@ use super::{CredentialError, bearer};
 
 /// First bytes of a sealed version: the format and the method of sealing.
 const MAGIC: &[u8; 8] = b"CICONF\0\x01";
-/// Number of bytes of a key's hash that identify the key. They reveal nothing, because keys are
-/// random.
+/// Number of bytes of a key's hash that identify the key. They reveal nothing, because keys are random.
 const KEY_ID_BYTES: usize = 8;
 
 /// Place of a version. A version sealed for one place cannot be opened at another.
@@ -30,14 +29,12 @@ pub(super) struct SealContext<'a> {
 /// Reasons why a version cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UnsealError {
-    /// It was sealed with another key.
     OtherKey,
     /// The content is not what was sealed for this place.
     Changed,
 }
 
-/// Seals `plain`. The result consists of the format, the id of the key, a fresh nonce, the
-/// ciphertext and the tag.
+/// Seals `plain`. The result consists of the format, the id of the key, a fresh nonce, the ciphertext and the tag.
 pub(super) fn seal_version(
     key: &SecretKey,
     place: SealContext<'_>,
@@ -56,7 +53,6 @@ pub(super) fn seal_version(
     Ok([head.as_slice(), &nonce, &sealed].concat())
 }
 
-/// Opens a version that was sealed with this key for this place.
 pub(super) fn open_sealed(
     key: &SecretKey,
     place: SealContext<'_>,
@@ -95,8 +91,7 @@ fn key_id(key: &SecretKey) -> [u8; KEY_ID_BYTES] {
     id
 }
 
-/// Builds the associated data. Each part follows its length, so that no two places give the same
-/// data.
+/// Builds the associated data. Each part follows its length, so that no two places give the same data.
 fn build_associated_data(head: &[u8], place: SealContext<'_>) -> Vec<u8> {
     let version = place.version.to_le_bytes();
     let [namespace, name, principal] =

@@ -1,8 +1,7 @@
 //! Page sessions of the owner. Each is opened once, with a code, and is identified by two halves.
 //!
-//! The browser stores one half in a cookie, which it also sends to other ports of the machine. The
-//! page stores the other half, which only its own origin can read. One half alone is useless.
-//! Nothing is written to disk.
+//! The browser stores one half in a cookie, which it also sends to other ports of the machine. The page stores the
+//! other half, which only its own origin can read. One half alone is useless. Nothing is written to disk.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -14,9 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CredentialError, bearer::BearerFingerprint, fresh_key};
 
-/// Validity of a code.
 const CODE_LIFE: Duration = Duration::from_mins(1);
-/// Lifetime of a session.
 const SESSION_LIFE: Duration = Duration::from_hours(12);
 /// Maximum number of codes, and of sessions. The oldest one ends when another is added.
 const MAX_ENTRIES: usize = 16;
@@ -41,9 +38,7 @@ struct SessionEntry {
 /// Both halves of an opened session.
 #[derive(Debug)]
 pub struct SessionHalves {
-    /// Half for the browser.
     pub cookie: Secret,
-    /// Half for the page.
     pub key: Secret,
 }
 

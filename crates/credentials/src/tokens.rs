@@ -158,7 +158,6 @@ impl TokenStore {
         Ok(listed)
     }
 
-    /// Revokes a token.
     pub async fn revoke_token(&self, by: Secret, name: Principal) -> Result<(), CredentialError> {
         self.run_blocking(move |book| book.revoke_token(&by, &name)).await
     }
@@ -380,7 +379,6 @@ impl LiveToken {
     }
 }
 
-/// Content of the file.
 #[derive(Serialize, Deserialize)]
 struct TokenFile {
     #[serde(default)]

@@ -39,7 +39,6 @@ const MARGIN: Duration = Duration::from_secs(10);
 /// Result text once the calls of a turn are used up.
 const STEPS_USED_UP: &str = "step limit reached; answer with what you have";
 
-/// Outcome of a call.
 pub(super) struct CallOutcome {
     /// `ok`, or the reason for having no result; used as a metrics label.
     outcome: &'static str,
@@ -124,7 +123,6 @@ impl ToolkitGateway {
         ended
     }
 
-    /// Returns the name of a toolkit for metrics.
     pub(super) fn metrics_label(member: &ToolkitHandle) -> String {
         // Token holders choose the names of the toolkits that they send or store.
         let owner = Principal::owner();
@@ -273,7 +271,6 @@ impl ToolkitGateway {
     }
 }
 
-/// Describes an unknown tool with the nearest names.
 fn describe_unknown_tool(member: &ToolkitHandle, offers: &ToolOffers, tool: &str) -> String {
     let tool = quote::sanitize_name(tool);
     let name = member.name();
@@ -310,7 +307,6 @@ const MAX_AGE: Duration = Duration::from_hours(24);
 /// results are no longer found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ToolResultKey {
-    /// Connection of the toolkit.
     pub(super) client: String,
     pub(super) generation: u64,
     pub(super) tool: String,

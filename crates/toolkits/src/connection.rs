@@ -51,9 +51,7 @@ const MAX_CLIENTS: usize = 256;
 /// Additional time for a call, because it may wait for a start.
 const RETIRE_MARGIN: Duration = Duration::from_secs(10);
 
-/// Name of a principal.
 type OwnerName = String;
-/// Owner and spec that identify a client.
 type ToolkitClientKey = (Option<OwnerName>, ToolkitSpec);
 
 /// Pool of toolkit connections. Clones share it. Its processes end with `tasks`.
@@ -81,7 +79,6 @@ pub trait ToolkitLauncher: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolkitCommand, String>>;
 }
 
-/// Toolkit to start.
 #[derive(Debug, Clone, Copy)]
 pub struct LaunchRequest<'a> {
     /// Principal that stored or sent it; `None` if a file configures it.
@@ -90,7 +87,6 @@ pub struct LaunchRequest<'a> {
     pub spec: &'a ToolkitSpec,
 }
 
-/// Command with its arguments and environment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ToolkitCommand {
     pub program: PathBuf,
@@ -296,7 +292,6 @@ impl StopGrace {
         self.revoked.cancel();
     }
 
-    /// Waits for one step, within the limit.
     pub(super) async fn wait_for_step<T>(&self, step: impl Future<Output = T>) {
         let revoked = async {
             self.revoked.cancelled().await;

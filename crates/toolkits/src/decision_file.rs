@@ -53,7 +53,6 @@ pub(super) struct DecisionFile<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// Content of the file.
 #[derive(Serialize, Deserialize)]
 struct VersionedValue<T> {
     version: u32,
@@ -71,7 +70,6 @@ impl<T: Default + Serialize + DeserializeOwned> DecisionFile<T> {
         &self.path
     }
 
-    /// Returns the stored value, or the default if there is no file.
     pub(super) fn read(&self) -> Result<T, DecisionFileError> {
         let Some(bytes) = self.read_bytes().map_err(|source| self.io_error(source))? else {
             return Ok(T::default());

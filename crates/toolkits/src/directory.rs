@@ -32,7 +32,6 @@ pub enum ToolEntrySource {
     Mcp,
 }
 
-/// Tool of the directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolEntry {
@@ -54,7 +53,6 @@ pub struct ToolEntry {
     pub reason: Option<String>,
 }
 
-/// State of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolState {
@@ -68,7 +66,6 @@ pub enum ToolState {
     Changed,
 }
 
-/// Toolkit of the directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolkitEntry {
@@ -83,14 +80,12 @@ pub struct ToolkitEntry {
     pub restarts: u64,
     /// Time of the last change of state.
     pub since: String,
-    /// Configuration layer that names it.
     pub origin: ToolkitOrigin,
 }
 
 /// Maximum tools that a query finds.
 const MAX_FOUND: usize = 20;
 
-/// Filter of tools.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFilter {
     pub source: Option<ToolEntrySource>,

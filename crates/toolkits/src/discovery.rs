@@ -222,7 +222,6 @@ impl IndexedTool {
     }
 }
 
-/// Query prepared for comparison with each tool.
 struct ToolQuery<'a> {
     index: &'a ToolIndex,
     vector: Vec<f32>,
@@ -232,7 +231,6 @@ struct ToolQuery<'a> {
     total: f32,
 }
 
-/// Tool with the parts of its score.
 struct ScoredTool<'a> {
     tool: &'a IndexedTool,
     dense: f32,
@@ -324,7 +322,6 @@ fn count_terms(entry: &ToolIndexEntry, weights: &ToolRankingWeights) -> TermVect
     lexical::count_terms(fields)
 }
 
-/// Returns the text that the model embeds for a tool.
 fn build_embedding_text(entry: &ToolIndexEntry) -> String {
     let title = entry.title.as_deref().unwrap_or_default();
     let mut text = format!("{title}\n{}", truncate_description(&entry.description));
@@ -372,7 +369,6 @@ fn names_by_spelling<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Ve
     pick_nearest(names.map(|known| (name_similarity(&name, &fold_name(known)), known)).collect())
 }
 
-/// Splits a wrong identifier into words for a search.
 fn to_search_words(id: &str) -> String {
     let start: String = id.chars().take(4 * MAX_COMPARED_CHARS).collect();
     start.strip_prefix("mcp:").unwrap_or(&start).replace([':', '_', '-', '.', '/'], " ")

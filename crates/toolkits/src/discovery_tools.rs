@@ -280,8 +280,7 @@ impl ToolkitGateway {
         }
     }
 
-    /// Returns the description of the discovery endpoint; `None` if the model calls the turn's toolkits
-    /// directly.
+    /// Returns the description of the discovery endpoint; `None` if the model calls the turn's toolkits directly.
     pub fn discovery_endpoint_info(&self, grant: &Grant) -> Option<&EndpointInfo> {
         grant.index().map(|_| &self.0.discovery)
     }
@@ -329,7 +328,6 @@ impl ToolkitGateway {
     }
 }
 
-/// Finds a tool of the turn, with its toolkit.
 fn find_granted_tool<'a>(
     grant: &'a Grant,
     index: &'a ToolIndex,
@@ -341,7 +339,6 @@ fn find_granted_tool<'a>(
     Some((member, entry))
 }
 
-/// Returns the index entries of a turn's tools.
 pub(super) fn build_index_entries(
     ready: &[(ToolkitHandle, Arc<ToolOffers>)],
 ) -> Vec<ToolIndexEntry> {
@@ -360,7 +357,6 @@ pub(super) fn build_index_entries(
     ready.iter().flat_map(toolkit_entries).collect()
 }
 
-/// Returns the identifier of a toolkit's tool.
 pub(super) fn format_tool_id(toolkit: &ToolkitName, tool: &str) -> String {
     format!("mcp:{toolkit}:{tool}")
 }

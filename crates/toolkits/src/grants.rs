@@ -38,7 +38,6 @@ pub struct Grant {
     members: Vec<ToolkitHandle>,
     /// Index for discovering tools, if there are too many to list.
     index: Option<Arc<ToolIndex>>,
-    /// Remaining calls.
     steps: AtomicUsize,
     /// Cancelled at the end of the turn, together with its running calls.
     ended: CancellationToken,
@@ -153,7 +152,6 @@ impl Grant {
         self.steps.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
     }
 
-    /// Returns the token that is cancelled at the end of the turn.
     pub(super) fn cancellation_token(&self) -> &CancellationToken {
         &self.ended
     }

@@ -40,7 +40,6 @@ const SHELL: &str = "/bin/sh";
 /// proxy setting as unrestricted network.
 const DEMAND_PROXY: &str = "[ \"$CODEX_NETWORK_PROXY_ACTIVE\" = 1 ] || \
     { echo 'this Codex has no proxy for its network: update Codex' >&2; exit 1; }; ";
-/// Variables that Codex sets for its own use.
 const CODEX_VARIABLES: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED \
     CODEX_NETWORK_ALLOW_LOCAL_BINDING CODEX_NETWORK_PROXY_ACTIVE";
 
@@ -52,7 +51,6 @@ pub struct SandboxLauncher {
     tasks: Tasks,
 }
 
-/// Folders that belong to one toolkit.
 struct ToolkitFolders {
     home: PathBuf,
     temporary: PathBuf,
@@ -114,15 +112,13 @@ impl SandboxLauncher {
         self.build_sandboxed_command(start.spec, found, env, own, dir).await
     }
 
-    /// Returns the private places that may hold neither the working folder nor the program of a sandboxed
-    /// toolkit.
+    /// Returns the private places that may hold neither the working folder nor the program of a sandboxed toolkit.
     fn private_places(&self) -> PrivatePlaces {
         let home = self.settings.environment.get("HOME").map(PathBuf::from);
         let own = self.settings.home.iter().chain([&self.settings.data_dir]);
         PrivatePlaces::new(home, own.cloned().collect())
     }
 
-    /// Returns the complete environment of the process.
     fn build_environment(
         &self,
         spec: &ToolkitSpec,
@@ -297,7 +293,6 @@ fn list_other_folders(folder: &Path, own: &Path) -> Vec<PathBuf> {
     others.filter(|path| !own.starts_with(path) && !path.ends_with(CODEX_FOLDER)).collect()
 }
 
-/// Creates a folder that only its owner can read.
 async fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true);

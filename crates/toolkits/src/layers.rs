@@ -40,25 +40,20 @@ pub struct ToolkitLayers {
     parsed: Mutex<LruCache<PathBuf, ParsedToolkitFile>>,
 }
 
-/// Parsed file with the digest of its content.
 #[derive(Clone)]
 struct ParsedToolkitFile {
     digest: String,
     document: Arc<Result<ToolkitDocument, Vec<String>>>,
 }
 
-/// Inputs of a turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LayerInputs<'a> {
-    /// Toolkits that the request names or carries.
     pub requested: Option<&'a RequestedToolkits>,
     /// Working folder, inside or outside of a repository.
     pub folder: Option<&'a Path>,
-    /// Current stored document.
     pub stored: Option<&'a Value>,
 }
 
-/// Toolkits of a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResolvedToolkits {
     /// Toolkits within the limit: those of the request, then by layer, each in the order of its document.
@@ -71,7 +66,6 @@ pub struct ResolvedToolkits {
     pub agent: AgentTools,
 }
 
-/// Toolkit of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedToolkit {
     pub name: ToolkitName,
@@ -260,7 +254,6 @@ impl ToolkitLayers {
         }
     }
 
-    /// Returns the parsed file, from the cache if its content is unchanged.
     fn parse_file_cached(
         &self,
         file: &Path,
@@ -355,7 +348,6 @@ fn too_large() -> io::Error {
     io::Error::other(format!("it is larger than {} KiB", MAX_BYTES / 1024))
 }
 
-/// Toolkits of one layer.
 #[derive(Debug, Clone)]
 struct LayerSection {
     origin: ToolkitOrigin,
@@ -439,7 +431,6 @@ fn merge_layers(
     MergedLayers { toolkits, warnings, off }
 }
 
-/// Returns the toolkits of a section that are switched off.
 fn switched_off(section: &LayerSection) -> Vec<SelectedToolkit> {
     let entries = section.toolkits.iter().filter_map(|(name, entry)| match entry {
         ToolkitDocumentEntry::Is(spec) if !spec.enabled => Some(SelectedToolkit {

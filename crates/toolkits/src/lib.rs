@@ -60,7 +60,6 @@ const MAX_MEMBERS: usize = 256;
 #[derive(Clone)]
 pub struct ToolkitGateway(Arc<Inner>);
 
-/// Dependencies of the gateway.
 pub struct GatewayParts {
     pub settings: ToolkitSettings,
     pub layers: Arc<ToolkitLayers>,
@@ -76,13 +75,10 @@ pub struct GatewayParts {
     pub tasks: Tasks,
 }
 
-/// Errors in the toolkits of a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Faults, one sentence each.
     #[error("{}", .0.join("; "))]
     Invalid(Vec<String>),
-    /// The request carries a toolkit but has no principal.
     #[error("a request that carries toolkits needs a token")]
     MissingPrincipal,
 }
@@ -94,7 +90,6 @@ struct Inner {
     /// Recently used toolkits by connection and name.
     members: Mutex<LruCache<String, ToolkitHandle>>,
     model: StaticModel,
-    /// Endpoint of the discovery tools.
     discovery: EndpointInfo,
 }
 
@@ -135,8 +130,7 @@ impl ToolkitGateway {
         (count(ToolkitState::Ready), count(ToolkitState::Failing))
     }
 
-    /// Returns the status of each toolkit with its metrics name; toolkits of requests and tokens share one
-    /// name.
+    /// Returns the status of each toolkit with its metrics name; toolkits of requests and tokens share one name.
     pub fn list_statuses(&self) -> Vec<(String, ToolkitStatus)> {
         let members = self.0.members.lock().unwrap_or_else(PoisonError::into_inner);
         members.iter().map(|(_, member)| (Self::metrics_label(member), member.status())).collect()
@@ -330,7 +324,6 @@ impl ToolkitGateway {
         }
     }
 
-    /// Returns the folders of all indexed roots.
     async fn list_root_folders(&self) -> Vec<PathBuf> {
         match self.0.parts.store.roots().await {
             Ok(roots) => {

@@ -32,7 +32,6 @@ struct Inner {
     name: ToolkitName,
     origin: ToolkitOrigin,
     spec: ToolkitSpec,
-    /// Identifier of the connection.
     key: String,
     client: Arc<ToolkitClient>,
     trusted: Arc<ToolPinStore>,
@@ -49,7 +48,6 @@ impl fmt::Debug for ToolkitHandle {
     }
 }
 
-/// Tools of one catalogue.
 #[derive(Debug)]
 pub(super) struct ToolOffers {
     pub(super) generation: u64,
@@ -59,13 +57,11 @@ pub(super) struct ToolOffers {
     /// Refused tools whose description changed since they were pinned.
     pub(super) changed: BTreeSet<String>,
     pub(super) all: Vec<CatalogueTool>,
-    /// Description of the toolkit's endpoint.
     pub(super) about: EndpointInfo,
 }
 
 #[derive(Debug)]
 pub(super) struct OfferedTool {
-    /// Tool as the toolkit lists it.
     pub(super) tool: CatalogueTool,
     /// Tool as the model sees it.
     pub(super) listed: codeinfo_mcp::McpTool,
@@ -106,7 +102,6 @@ impl ToolkitHandle {
         &self.0.spec
     }
 
-    /// Returns the identifier of the connection.
     pub(super) fn connection_key(&self) -> &str {
         &self.0.key
     }
@@ -179,7 +174,6 @@ impl ToolkitHandle {
         self.offers_from_catalogue(self.0.client.known_catalogue()?).await
     }
 
-    /// Returns a tool as the toolkit currently lists it.
     pub(super) fn find_listed_tool(&self, name: &str) -> Option<CatalogueTool> {
         self.0.client.known_catalogue()?.find_tool(name).cloned()
     }
@@ -311,7 +305,6 @@ impl Inner {
     }
 }
 
-/// Description of a tool for pinning.
 struct OwnedToolDescription<'a> {
     tool: &'a CatalogueTool,
     schema: Value,

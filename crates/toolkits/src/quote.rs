@@ -20,7 +20,6 @@ const MAX_VALUES: usize = 20;
 /// Maximum depth of schemas; deeper parts are left out.
 const MAX_DEPTH: usize = 16;
 
-/// Returns a name or title on one line.
 pub(super) fn sanitize_name(text: &str) -> String {
     plain_name(text, MAX_NAME)
 }
@@ -177,7 +176,6 @@ fn is_plain_value(value: &Value) -> bool {
 pub(super) const MAX_RESULT_BYTES: usize = 40_000;
 /// Maximum bytes of a result that are searched for secrets before it is cut.
 const MAX_READ_BYTES: usize = 1024 * 1024;
-/// Text for an empty result.
 const NOTHING: &str = "(the tool returned nothing)";
 
 /// Returns the text of `result` for the model, with secrets replaced and a note for each part that is not text.

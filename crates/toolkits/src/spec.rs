@@ -16,7 +16,6 @@ pub use read::{AgentTools, RequestedToolkits, SpecReader, ToolkitDocument, Toolk
 /// Settings of toolkits.
 #[derive(Debug, Clone)]
 pub struct ToolkitSettings {
-    /// Enables toolkits.
     pub enabled: bool,
     /// The user's file of toolkits; it is read again when it changes.
     pub file: Option<PathBuf>,
@@ -95,7 +94,6 @@ pub enum AllowedTools {
     /// Tools that declare themselves read-only.
     ReadOnly,
     All,
-    /// Tools with these names.
     Named(Vec<String>),
 }
 
@@ -188,7 +186,6 @@ pub fn file_template() -> &'static str {
 "#
 }
 
-/// Replacement of a secret value.
 const HIDDEN: &str = "(hidden)";
 
 impl ToolkitSpec {

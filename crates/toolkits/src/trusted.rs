@@ -1,11 +1,10 @@
 //! Pins the tool descriptions of a toolkit at its first use.
 //!
-//! A server therefore cannot later show other words to the model, or turn a read-only tool into one that
-//! writes, without a person's consent. Pins belong to the name and owner of a toolkit and to its program:
-//! command, arguments and folder, or the URL. Another program under the same name is another toolkit with its
-//! own pins; a new key or timeout is not. A new tool is pinned when it first appears, because servers may add
-//! tools while they run. Pins of toolkits in requests are not stored: the handle of the connection holds their
-//! [`ToolPins`].
+//! A server therefore cannot later show other words to the model, or turn a read-only tool into one that writes,
+//! without a person's consent. Pins belong to the name and owner of a toolkit and to its program: command,
+//! arguments and folder, or the URL. Another program under the same name is another toolkit with its own pins; a
+//! new key or timeout is not. A new tool is pinned when it first appears, because servers may add tools while they
+//! run. Pins of toolkits in requests are not stored: the handle of the connection holds their [`ToolPins`].
 
 use std::{collections::BTreeMap, fmt::Display, path::Path};
 
@@ -73,7 +72,6 @@ pub struct ToolPinStore {
     kept: DecisionFile<PinsByToolkit>,
 }
 
-/// Pins by name and program.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct PinsByToolkit {
     toolkits: BTreeMap<String, BTreeMap<String, ToolPins>>,
@@ -149,7 +147,6 @@ impl ToolDescription<'_> {
     }
 }
 
-/// Sorts the members of all objects by name.
 fn sort_members(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(sort_members).collect(),

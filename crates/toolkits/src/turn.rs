@@ -13,7 +13,6 @@ use super::{
 };
 use crate::spec::{AgentTools, RequestedToolkits, ToolkitName};
 
-/// Codex's name for the discovery endpoint.
 const DISCOVERY: &str = "toolkits";
 /// Maximum characters of a warning.
 const MAX_WARNING: usize = 500;
@@ -23,7 +22,6 @@ const MAX_TIMEOUT: std::time::Duration = std::time::Duration::from_hours(1);
 /// Context of a turn that begins.
 #[derive(Debug, Clone, Default)]
 pub struct ToolkitTurnContext<'a> {
-    /// Toolkits that the request names or carries.
     pub requested: Option<RequestedToolkits>,
     /// Principal of the request; `None` uses the document that the owner stored.
     pub principal: Option<Principal>,
@@ -35,7 +33,6 @@ pub struct ToolkitTurnContext<'a> {
 /// Toolkits of one turn, usable until this value is dropped.
 #[derive(Debug, Default)]
 pub struct TurnToolkits {
-    /// Endpoints for Codex.
     pub extras: Vec<ExtraEndpoint>,
     /// Messages for people about what was left out and why.
     pub warnings: Vec<String>,
@@ -43,7 +40,6 @@ pub struct TurnToolkits {
     pub prompt: Option<String>,
     /// Text that the model reads before the question.
     pub note: Option<String>,
-    /// Usable toolkits.
     pub names: Vec<ToolkitName>,
     held: Option<GrantGuard>,
 }

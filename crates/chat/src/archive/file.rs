@@ -20,14 +20,12 @@ use super::{
 };
 
 pub(super) const EXTENSION: &str = "jsonl";
-/// Extension of unreadable files.
 const ASIDE: &str = "damaged";
 /// Extension of files being written.
 const UNFINISHED: &str = "tmp";
 /// Maximum bytes of the first line; only a foreign file exceeds it.
 const MAX_SUMMARY_BYTES: u64 = 1 << 20;
-/// Maximum bytes of a conversation. First the tool results of the oldest turns are dropped, then
-/// the turns.
+/// Maximum bytes of a conversation. First the tool results of the oldest turns are dropped, then the turns.
 const MAX_BYTES: usize = 8 << 20;
 
 /// Reads the summaries in a folder, and moves invalid files aside.
@@ -63,7 +61,6 @@ pub(super) fn list_conversations(
     Ok(files)
 }
 
-/// Returns the conversation id in a file name.
 fn parse_file_name(path: &Path) -> Option<ConversationId> {
     let is_kept = path.extension().is_some_and(|extension| extension == EXTENSION);
     path.file_stem().filter(|_| is_kept)?.to_str()?.parse().ok()
@@ -83,7 +80,6 @@ fn read_summary(path: &Path) -> Result<ConversationFile, ArchiveError> {
     Ok(ConversationFile { summary, bytes })
 }
 
-/// Reads a conversation; `None` if the file does not exist.
 pub(super) fn read_conversation(path: &Path) -> Result<Option<ArchivedConversation>, ArchiveError> {
     let bytes = atomic::read_if_exists(path, FileAccess::Owner);
     let Some(bytes) = bytes.map_err(|error| ArchiveError::for_file(path, error))? else {
@@ -130,7 +126,6 @@ pub(super) fn write_conversation(
     Ok(text.len() as u64)
 }
 
-/// Drops the tool results of a turn.
 fn drop_results(turn: &mut ArchivedTurn) {
     for frame in &mut turn.frames {
         if let Some(result) = frame.data.get_mut("result") {
@@ -139,7 +134,6 @@ fn drop_results(turn: &mut ArchivedTurn) {
     }
 }
 
-/// Removes all files of a conversation.
 pub(super) fn remove_conversation(path: &Path) -> Result<(), ArchiveError> {
     for extension in [EXTENSION, ASIDE, UNFINISHED] {
         let sibling = path.with_extension(extension);

@@ -41,8 +41,7 @@ struct OwnedConversation {
 }
 
 impl ConversationOwners {
-    /// Reads the owners in `data_dir`, and adds those of `archive`, which may be older than the
-    /// file.
+    /// Reads the owners in `data_dir`, and adds those of `archive`, which may be older than the file.
     pub async fn open(
         data_dir: &Path,
         archive: &ConversationArchive,
@@ -72,8 +71,7 @@ impl ConversationOwners {
         Ok(Self(Arc::new(Inner { folder: Some(folder), owned, tasks })))
     }
 
-    /// Returns true if `principal` may continue a conversation: it began the conversation, or has
-    /// the owner's key.
+    /// Returns true if `principal` may continue a conversation: it began the conversation, or has the owner's key.
     pub fn may_continue(&self, id: ConversationId, principal: Option<&Principal>) -> bool {
         let owner = Principal::owner();
         let conversations = self.0.lock_owned();

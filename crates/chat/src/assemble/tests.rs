@@ -74,7 +74,6 @@ fn build_search_result(call_id: &str, query: &str) -> Heard {
     Heard::ToolEnded(search(call_id, query, Some(Ok(result))))
 }
 
-/// Time of all events.
 const AT: Timestamp = Timestamp::EPOCH;
 const END: Heard = Heard::Ended(CodexTurnEnd::Completed);
 

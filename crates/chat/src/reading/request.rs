@@ -22,7 +22,6 @@ const MAX_PATH_CHARS: usize = 120;
 /// Characters of a key, enough to make it unguessable.
 const KEY_CHARS: usize = 10;
 
-/// Complete instructions of the reader.
 pub(in crate) const INSTRUCTIONS: &str = "\
 You check whether lines of source code support sentences about them. The message is all there is to read.
 
@@ -42,7 +41,6 @@ const SUPPORTED: &str = "supported";
 const CONTRADICTED: &str = "contradicted";
 const ABSENT: &str = "not in these lines";
 
-/// Returns the schema of the reply.
 pub(crate) fn reply_schema() -> Value {
     let number = json!({ "type": ["integer", "null"] });
     json!({
@@ -79,7 +77,6 @@ struct VerdictEntry {
     line: Option<u32>,
 }
 
-/// A request to the second reader.
 #[derive(Debug)]
 pub(crate) struct ReadingRequest {
     text: String,
@@ -91,7 +88,6 @@ pub(crate) struct ReadingRequest {
 struct SentClaim {
     /// Position among all claims.
     place: usize,
-    /// Excerpts as sent.
     excerpts: Vec<CitedExcerpt>,
     /// True if the claim was sent without omissions.
     is_whole: bool,
@@ -130,7 +126,6 @@ impl ReadingRequest {
         (!sent.is_empty()).then_some(Self { text, sent })
     }
 
-    /// Returns the text of the message.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

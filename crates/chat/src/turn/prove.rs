@@ -27,10 +27,8 @@ const MAX_CORRECTION: Duration = Duration::from_mins(3);
 const MAX_READING: Duration = Duration::from_secs(30);
 /// Time of the turn reserved for its end after the second reader.
 const READING_MARGIN: Duration = Duration::from_secs(1);
-/// Reasoning effort of the second reader.
 const READING_EFFORT: &str = "low";
 
-/// A checked final answer.
 pub(super) struct CheckedAnswer {
     /// Position among the segments.
     pub(super) place: usize,
@@ -39,7 +37,6 @@ pub(super) struct CheckedAnswer {
     pub(super) is_reported: bool,
 }
 
-/// Claims with verdicts, and the tokens of the second reader.
 type ClaimReading = (Option<JudgedClaims>, Option<TokenUsage>);
 
 impl TurnRunner<'_> {
@@ -117,8 +114,7 @@ impl TurnRunner<'_> {
 
     /// Starts to open the reader's thread before the claims are known.
     ///
-    /// Returns `None` for a text without citations, and for the correction of an answer without
-    /// contradictions.
+    /// Returns `None` for a text without citations, and for the correction of an answer without contradictions.
     fn begin_reading(&self, text: &str, former: Option<&JudgedClaims>) -> Option<EphemeralThread> {
         let opening = self.reader.clone()?;
         let is_needed = match former {

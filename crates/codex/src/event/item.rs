@@ -8,9 +8,7 @@ use super::{
     find_text, require_text, truncate_text, truncate_value,
 };
 
-/// Source name of Codex's own tools.
 const OWN: &str = "codex";
-/// Tool name of shell commands.
 const SHELL: &str = "shell";
 
 /// Parses an item; returns `None` for ignored kinds.

@@ -94,13 +94,11 @@ const MAX_CONFIG_BYTES: u64 = 64 * 1024;
 /// `FILE_FLAG_OPEN_REPARSE_POINT`: opens a link itself, which is not a regular file.
 #[cfg(windows)]
 const NO_FOLLOW: u32 = 0x0020_0000;
-/// Files of git's settings in a repository.
 const SETTINGS: [&str; 2] = [".git/config", ".git/config.worktree"];
 /// Words in names of settings whose values may be credentials.
 const CREDENTIAL_WORDS: [&str; 6] = ["header", "oauth", "passw", "secret", "smtppass", "token"];
 /// Maximum characters of a plain user name in a URL; a longer one may be a token.
 const MAX_USER_CHARS: usize = 15;
-/// Replacement in a copy for a setting with a credential.
 const REMOVED: &str = "# a setting with a credential stood here";
 
 /// Returns the files below `root` to hide from the model's shell. Git's settings are hidden only if they hold
@@ -171,8 +169,7 @@ fn without_credentials(text: &str) -> Cow<'_, str> {
     if is_changed { Cow::Owned(copy) } else { Cow::Borrowed(text) }
 }
 
-/// Returns the replacement of a removed setting; a section header is replaced by one, for the settings after
-/// it.
+/// Returns the replacement of a removed setting; a section header is replaced by one, for the settings after it.
 fn choose_replacement(setting: &str) -> &'static str {
     if setting.trim_start().starts_with('[') { "[removed]" } else { REMOVED }
 }

@@ -33,7 +33,6 @@ const MARKED_WORDS: usize = 4;
 /// Maximum queued bytes of a turn's events; a turn with more is abandoned.
 const QUEUED_BYTES: usize = 32 * 1024 * 1024;
 
-/// Event of a thread, as its turn receives it.
 pub(crate) struct ThreadEvent {
     /// Turn of the event, if Codex names one.
     pub(crate) turn: Option<String>,
@@ -42,7 +41,6 @@ pub(crate) struct ThreadEvent {
     _room: OwnedSemaphorePermit,
 }
 
-/// Event queue of one turn.
 pub(super) struct ThreadEventQueue {
     events: mpsc::Sender<ThreadEvent>,
     room: Arc<Semaphore>,
@@ -53,7 +51,6 @@ impl ThreadEventQueue {
         Self { events, room: Arc::new(Semaphore::new(QUEUED_BYTES)) }
     }
 
-    /// Queues the event; returns false if the queue is full.
     fn push_event(&self, turn: Option<String>, event: CodexEvent) -> bool {
         let Ok(bytes) = u32::try_from(event.estimated_bytes()) else { return false };
         let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(bytes) else { return false };
@@ -85,7 +82,6 @@ pub(super) struct CodexConnectionState {
     on_end: Option<EndCallback>,
 }
 
-/// Callback that receives the reason of the end.
 pub(crate) type EndCallback = Box<dyn FnOnce(String) + Send>;
 
 impl CodexConnection {
@@ -130,7 +126,6 @@ impl CodexConnection {
         state.on_end = Some(on_end);
     }
 
-    /// Begins the shutdown of the process.
     pub(crate) fn begin_shutdown(&self) {
         self.lock_state().on_end = None;
         self.closing.cancel();
@@ -235,7 +230,6 @@ fn describe_end(status: Option<ExitStatus>, last_stderr_line: &str) -> String {
     }
 }
 
-/// Removes a pending request on drop.
 pub(super) struct PendingRequestGuard<'a> {
     pub(super) shared: &'a CodexConnection,
     pub(super) id: u64,

@@ -27,7 +27,6 @@ pub struct ToolCatalogue {
     /// Incremented at each start of the server and each change of its list.
     pub generation: u64,
     pub tools: Vec<CatalogueTool>,
-    /// Names of omitted tools, with the reasons.
     pub omitted_tools: Vec<(String, String)>,
 }
 
@@ -64,7 +63,6 @@ impl ToolCatalogue {
     }
 }
 
-/// Requests all pages of the list.
 pub(super) async fn fetch_catalogue(
     peer: &Peer<RoleClient>,
 ) -> Result<ToolCatalogue, ServiceError> {

@@ -24,18 +24,15 @@ use url::{Host, Url};
 
 use super::{ConnectionTiming, MAX_MESSAGE_BYTES};
 
-/// Reason for refusing an internal address.
 const INTERNAL: &str = "its address is one of this machine or of the network around it, and only the owner of the \
                         server may have a toolkit there";
-/// Message for a server that does not speak MCP. Its answer is omitted, because it may come from another
-/// service.
+/// Message for a server that does not speak MCP. Its answer is omitted, because it may come from another service.
 pub(super) const NO_MCP: &str = "its answer is none of MCP";
 
 /// Resolver that refuses names of this machine or its local network. Each connection resolves the name again,
 /// so that changing its address later gains nothing.
 struct OutsideResolver<R>(R);
 
-/// Resolver of the operating system.
 struct SystemResolver;
 
 /// Returns an unused connection to `url`. `is_confined` forbids this machine and its local network.
@@ -116,8 +113,7 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Returns the innermost message of `error`. Outer layers repeat addresses, and some do not expose their
-/// source.
+/// Returns the innermost message of `error`. Outer layers repeat addresses, and some do not expose their source.
 pub(super) fn describe_root_cause(error: &DynamicTransportError) -> String {
     let mut innermost: &(dyn Error + 'static) = error;
     loop {

@@ -34,7 +34,6 @@ struct ToolkitConnection {
     changed: Arc<Notify>,
 }
 
-/// Reason why serving ended.
 enum ServeEnd {
     Asked,
     /// The phase has already changed.
@@ -42,7 +41,6 @@ enum ServeEnd {
     Ended(String),
 }
 
-/// Next step of a run.
 enum SupervisorStep {
     Stop(ClientPhase),
     Again,
@@ -198,7 +196,6 @@ async fn start_server(
     })
 }
 
-/// Reason why connecting failed.
 enum ConnectFailure {
     /// The server refused the request.
     Initialize(String),

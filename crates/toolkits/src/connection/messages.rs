@@ -10,7 +10,6 @@ use url::Url;
 use super::http;
 use crate::spec::{ToolkitSpec, ToolkitTransport};
 
-/// Words of lines that describe a failure.
 const FAILURE_WORDS: &str = "error, exception, fatal, fail, cannot, can't, could not, unable to, denied, required, \
      not set, please, not found, no such, does not exist";
 /// Words of lines that servers print in normal operation.
@@ -25,7 +24,6 @@ const WARNING_WORDS: &str = "warning:, [warn, npm warn";
 /// Fields of npm's report that only repeat or locate its message.
 const NPM_FIELDS: &str = "code, errno, syscall, path, dest, command, cwd";
 
-/// Rank of a line as an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LineRank {
     Words,
@@ -156,7 +154,6 @@ impl MessageRedactor {
         redact_message(&self.hide_secrets(text))
     }
 
-    /// Redacts a server's refusal for the model.
     pub(super) fn redact_refusal(&self, text: &str) -> String {
         let text =
             plain_line(&codeinfo_secrets::redact_secrets("", None, &self.hide_secrets(text)).text);
@@ -166,7 +163,6 @@ impl MessageRedactor {
         }
     }
 
-    /// Describes a fault of a connection.
     pub(super) fn describe_fault(&self, error: &ServiceError) -> String {
         match error {
             ServiceError::TransportSend(error) => self.transport_fault(error),

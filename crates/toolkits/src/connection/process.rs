@@ -115,8 +115,7 @@ impl ToolkitProcess {
         }
     }
 
-    /// Ends the process and its group: closes its input, then terminates, then kills, with a wait after each
-    /// step.
+    /// Ends the process and its group: closes its input, then terminates, then kills, with a wait after each step.
     pub(super) async fn stop(mut self, grace: &StopGrace) {
         self.closing.cancel();
         grace.wait_for_step(self.child.wait()).await;
@@ -136,7 +135,6 @@ impl ToolkitProcess {
         }
     }
 
-    /// Returns true if no process of the group remains.
     fn is_gone(&mut self) -> bool {
         // An ended process stays in its group until it is waited for.
         let has_ended = !matches!(self.child.try_wait(), Ok(None));
@@ -214,7 +212,6 @@ const MAX_MALFORMED_LINES: u64 = 10_000;
 const MAX_REQUESTS: u32 = 200;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// State of one process's output.
 pub(super) struct ToolkitOutput {
     /// Lines of standard output that were not messages.
     malformed_lines: AtomicU64,
@@ -224,7 +221,6 @@ pub(super) struct ToolkitOutput {
     fault: OnceLock<&'static str>,
     /// Cancelled when standard output is closed.
     pub(super) closed: CancellationToken,
-    /// Cancelled when standard error is closed.
     pub(super) stderr_closed: CancellationToken,
     /// Cancelled when the process is over. Descendants outside of its group may still hold its pipes open.
     pub(super) over: CancellationToken,

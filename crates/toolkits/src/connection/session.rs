@@ -29,7 +29,6 @@ pub(super) const MAX_EXPLANATION_WAIT: std::time::Duration = std::time::Duration
 pub(super) struct ToolkitSession {
     pub(super) peer: Peer<RoleClient>,
     pub(super) process: Option<u32>,
-    /// Output of the process, if there is one.
     pub(super) output: Option<Arc<ToolkitOutput>>,
     /// Requests a ping after a fault.
     pub(super) suspect: Notify,

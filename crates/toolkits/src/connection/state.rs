@@ -65,7 +65,6 @@ pub struct ToolkitStatus {
     pub malformed_lines: u64,
 }
 
-/// Phase of a client, as its callers see it.
 #[derive(Clone)]
 pub(super) enum ClientPhase {
     Stopped,
@@ -86,7 +85,6 @@ pub(super) struct ClientInner {
     pub(super) timing: ConnectionTiming,
     pub(super) grace: StopGrace,
     pub(super) words: MessageRedactor,
-    /// Process slots of all clients.
     pub(super) processes: Arc<Semaphore>,
     /// Process slots of its owner, if limited.
     pub(super) share: Option<Arc<Semaphore>>,
@@ -171,7 +169,6 @@ impl ClientInner {
         self.lock_history().catalogue.clone()
     }
 
-    /// Replaces the catalogue.
     pub(super) fn publish_catalogue(&self, catalogue: ToolCatalogue) {
         let mut known = self.lock_history();
         known.generation += 1;
@@ -250,7 +247,6 @@ impl ClientInner {
         });
     }
 
-    /// Asks the current run to end.
     pub(super) fn cancel_run(&self) {
         self.lock_history().run.cancel();
     }
@@ -259,7 +255,6 @@ impl ClientInner {
         self.lock_history().last_error = Some(error);
     }
 
-    /// Returns the error of a start that failed.
     pub(super) fn stopped_error(&self) -> ToolkitError {
         self.lock_history().last_error.clone().unwrap_or_else(|| self.not_running("it was stopped"))
     }
@@ -296,7 +291,6 @@ impl ClientInner {
         RestartDecision::Restart(wait)
     }
 
-    /// Records an unexpected end of the server.
     pub(super) fn record_end(&self, error: ToolkitError) -> RestartDecision {
         let mut known = self.lock_history();
         let now = Instant::now();

@@ -210,16 +210,14 @@ mod tests {
 /// Process list of this machine with the time of reading, shared by all toolkits.
 static PROCESS_LIST: Mutex<Option<(Instant, System)>> = Mutex::new(None);
 
-/// Usage of a process and its descendants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ProcessTreeUsage {
     pub(super) bytes: u64,
     pub(super) processes: u64,
 }
 
-/// Measures the process `id` and its descendants. The process list is refreshed if it is at least `max_age`
-/// old. Shared pages are divided among processes only if the sum exceeds `max_bytes`, because that takes
-/// longer.
+/// Measures the process `id` and its descendants. The process list is refreshed if it is at least `max_age` old.
+/// Shared pages are divided among processes only if the sum exceeds `max_bytes`, because that takes longer.
 pub(super) fn measure_process_tree(id: u32, max_age: Duration, max_bytes: u64) -> ProcessTreeUsage {
     let mut table = PROCESS_LIST.lock().unwrap_or_else(PoisonError::into_inner);
     let (read_at, system) = table.get_or_insert_with(|| (Instant::now(), System::new()));

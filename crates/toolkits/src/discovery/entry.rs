@@ -250,7 +250,6 @@ fn item_kind<'a>(root: &'a Map<String, Value>, schema: &'a Value) -> &'a str {
     }
 }
 
-/// Infers the type of a schema without one.
 fn infer_type(schema: &Value) -> Option<&str> {
     let values = schema.get("enum").and_then(Value::as_array);
     let value = values.and_then(|values| values.first()).or_else(|| schema.get("const"));
@@ -288,7 +287,6 @@ fn find_reference_target<'a>(root: &'a Map<String, Value>, schema: &Value) -> Op
     resolve_pointer(root, schema.get("$ref")?.as_str()?)
 }
 
-/// Returns the schema at a pointer within the root schema.
 fn resolve_pointer<'a>(root: &'a Map<String, Value>, pointer: &str) -> Option<&'a Value> {
     let mut steps = pointer.strip_prefix("#/")?.split('/').take(MAX_HOPS);
     let mut current = root.get(steps.next()?)?;

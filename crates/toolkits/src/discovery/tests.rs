@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::*;
 
-/// Loaded once for all tests.
 fn model() -> StaticModel {
     static MODEL: LazyLock<StaticModel> = LazyLock::new(|| StaticModel::load().unwrap());
     MODEL.clone()

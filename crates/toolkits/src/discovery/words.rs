@@ -10,7 +10,6 @@ use codeinfo_core::{TermVector, inverse_document_frequency};
 use codeinfo_embed::lexical;
 use codeinfo_lang::words::{find_identifiers, stem_word};
 
-/// Index of texts by their terms.
 pub(super) struct Bm25Index {
     /// BM25 weight of each term of each text.
     texts: Vec<TermVector>,
@@ -20,7 +19,6 @@ pub(super) struct Bm25Index {
 }
 
 impl Bm25Index {
-    /// Indexes texts by their term frequencies.
     #[expect(clippy::cast_precision_loss, reason = "lengths only need to be about right")]
     pub(super) fn new(mut texts: Vec<TermVector>) -> Self {
         let mut with: HashMap<u32, usize> = HashMap::new();
@@ -51,7 +49,6 @@ impl Bm25Index {
         }
     }
 
-    /// Returns the score of a text for a weighted query.
     pub(super) fn score_text(&self, text: usize, query: &TermVector) -> f32 {
         self.texts.get(text).map_or(0.0, |text| dot_product(text, query))
     }
@@ -69,7 +66,6 @@ fn text_length(text: &TermVector) -> f32 {
     text.values.iter().sum()
 }
 
-/// Returns the dot product over common terms.
 fn dot_product(text: &TermVector, query: &TermVector) -> f32 {
     let terms = query.indices.iter().zip(&query.values);
     let product = |(term, weight): (&u32, &f32)| {
@@ -131,7 +127,6 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["revision"], "version"),
 ];
 
-/// Returns the distinct synonyms of a query's words.
 pub(super) fn find_synonyms(query: &str) -> String {
     let query_stems: Vec<String> = find_identifiers(query)
         .map(|word| String::from_utf8_lossy(stem_word(word)).to_ascii_lowercase())

@@ -36,7 +36,6 @@ pub(super) fn render_matches(found: &[RankedTool<'_>], total: usize) -> String {
     text
 }
 
-/// Renders a page of a domain's tools.
 pub(super) fn render_page(domain: &str, tools: &[IndexedTool]) -> String {
     let (mut text, shown) =
         take_fitting_lines(tools.iter().map(|tool| render_signature(tool.entry())));
@@ -56,7 +55,6 @@ pub(super) fn render_page(domain: &str, tools: &[IndexedTool]) -> String {
     text
 }
 
-/// Renders the domains, each with a few names of tools.
 pub(super) fn render_domains(index: &ToolIndex) -> String {
     let line = |domain: ToolDomain<'_>| {
         let named_tools = domain.tools.iter().take(MAX_NAMED);
@@ -104,7 +102,6 @@ pub(super) fn render_schema(entry: &ToolIndexEntry, input_schema: &Map<String, V
     text
 }
 
-/// Renders the reply for an unknown name, with near names.
 pub(super) fn render_unknown_name(
     what: &str,
     name: &str,

@@ -23,7 +23,6 @@ fn entry(toolkit: &str, name: &str, description: &str, schema: &Value) -> ToolIn
     }
 }
 
-/// Loaded once for all tests.
 fn model() -> StaticModel {
     static MODEL: LazyLock<StaticModel> = LazyLock::new(|| StaticModel::load().unwrap());
     MODEL.clone()

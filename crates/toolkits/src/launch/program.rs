@@ -1,11 +1,10 @@
 //! Finds the program of a toolkit and the paths that it must read.
 //!
-//! System folders are always readable. For a program elsewhere, such as in the user's home, the readable path
-//! is its installation: the outermost `node_modules` around it; else the folder above `bin` or `shims` (a
-//! virtual environment, a version of Node or Python), unless that is a home folder or `.local`; else the file
-//! alone. The same applies to each link on the way and to the interpreter of its first line. A script that an
-//! interpreter gets as an argument is readable with the nearest project folder above it, else with its own
-//! folder.
+//! System folders are always readable. For a program elsewhere, such as in the user's home, the readable path is
+//! its installation: the outermost `node_modules` around it; else the folder above `bin` or `shims` (a virtual
+//! environment, a version of Node or Python), unless that is a home folder or `.local`; else the file alone. The
+//! same applies to each link on the way and to the interpreter of its first line. A script that an interpreter
+//! gets as an argument is readable with the nearest project folder above it, else with its own folder.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,7 +13,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Places to search for programs.
 #[derive(Debug, Clone)]
 pub(super) struct ProgramSearch {
     pub(super) path: OsString,
@@ -26,7 +24,6 @@ pub(super) struct ProgramSearch {
     pub(super) reads_scripts: bool,
 }
 
-/// Program that was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ResolvedProgram {
     pub(super) program: PathBuf,
@@ -114,7 +111,6 @@ impl ProgramSearch {
         }
     }
 
-    /// Returns the installation of a program, or the program alone.
     fn find_installation_root(&self, file: &Path) -> PathBuf {
         let modules = file.ancestors().filter(|folder| folder.ends_with("node_modules")).last();
         if let Some(modules) = modules {

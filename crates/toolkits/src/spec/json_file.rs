@@ -97,7 +97,6 @@ pub(super) fn expand_variables(toolkit: &mut Value, environment: &OtherVariables
     faults
 }
 
-/// Visits a text, or the texts of a list or object.
 fn visit_texts(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
     let mut visit_one = |value: &mut Value| {
         if let Value::String(text) = value {

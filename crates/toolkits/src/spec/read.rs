@@ -203,7 +203,6 @@ impl SpecReader {
     }
 }
 
-/// Returns the document, or the faults of all its toolkits.
 fn require_no_faults(document: ToolkitDocument) -> Result<ToolkitDocument, Vec<String>> {
     let mut faults = Vec::new();
     for (name, entry) in document.toolkits.iter().flatten() {
@@ -214,7 +213,6 @@ fn require_no_faults(document: ToolkitDocument) -> Result<ToolkitDocument, Vec<S
     if faults.is_empty() { Ok(document) } else { Err(faults) }
 }
 
-/// Prefixes faults with the name of the toolkit.
 pub(super) fn prefix_faults(
     name: &ToolkitName,
     faults: Vec<String>,

@@ -18,7 +18,6 @@ const MAX_HEADERS: usize = 64;
 const MAX_TOOLS: usize = 512;
 const MAX_TOOL_CHARS: usize = 256;
 const MAX_TIMEOUT_SECS: u64 = 3600;
-/// One week.
 const MAX_CACHE_SECS: u64 = 7 * 24 * 3600;
 const MAX_MEMORY_MIB: u64 = 1 << 20;
 const MAX_PROCESSES: u64 = 1 << 20;
@@ -103,7 +102,6 @@ pub(super) fn build_request_schema() -> Value {
     })
 }
 
-/// Returns the schema of a toolkit that a request carries.
 pub(super) fn build_carried_schema() -> Value {
     let spec = json!({"command": build_command_schema(), "args": build_args_schema(), "env": build_env_schema()});
     let transport =
