@@ -9,7 +9,7 @@ use std::{
 use codeinfo_server::replies::{AllowedFile, StoreConfigReply, ToolAnswer};
 use codeinfo_toolkits::{
     ToolDirectory, ToolState, ToolkitEntry, ToolkitOrigin, connection::ToolkitState,
-    launch::is_installed, spec::file_template,
+    launch::is_installed, spec::FILE_TEMPLATE,
 };
 use codeinfo_worktree::git::find_work_tree;
 use serde::de::DeserializeOwned;
@@ -435,7 +435,7 @@ pub fn create_toolkits_file(path: &Path) -> Result<(), CliError> {
         fs::create_dir_all(folder).map_err(|error| unusable_path(folder, error))?;
     }
     let written =
-        fs::File::create_new(&file).and_then(|mut made| made.write_all(file_template().as_bytes()));
+        fs::File::create_new(&file).and_then(|mut made| made.write_all(FILE_TEMPLATE.as_bytes()));
     match written {
         Ok(()) => {
             print::print_line(&format!("wrote {}", file.display()))?;

@@ -241,7 +241,9 @@ fn what_is_seen_is_what_is_allowed() {
     let shown: Vec<_> = proposal
         .toolkits
         .iter()
-        .map(|one| (one.name.as_str(), one.enabled, one.runs.as_str(), one.given.join(",")))
+        .map(|one| {
+            (one.name.as_str(), one.enabled, one.command_line.as_str(), one.variables.join(","))
+        })
         .collect();
     assert_eq!(
         shown,
@@ -251,13 +253,13 @@ fn what_is_seen_is_what_is_allowed() {
             ("c", false, "", String::new()),
         ]
     );
-    assert_eq!(proposal.standing, AllowlistStatus::New);
+    assert_eq!(proposal.status, AllowlistStatus::New);
     // It changes while the person reads.
     place.repository(&servers(&json!({"a": {"command": "evil"}})));
     place.allowed.accept_proposal(&proposal).unwrap();
     assert_eq!(names(&place.resolve(None, None)), [""; 0]);
     let again = place.allowed.build_proposal(&place.path("repo"), &place.reader).unwrap();
-    assert_eq!(again.standing, AllowlistStatus::Changed);
+    assert_eq!(again.status, AllowlistStatus::Changed);
     // What cannot be read cannot be allowed.
     for (text, said) in [("{", "is not JSON"), (r#"{"mcpServers":{"a":{"x":1}}}"#, "toolkit `a`")] {
         place.repository(text);
@@ -307,7 +309,7 @@ fn a_broken_layer_is_named_and_fails_nothing() {
         place.warnings(&resolved),
         [
             "no toolkit of the stored configuration is used: toolkit `s`: `x` is not known here",
-            "no toolkit of /user.json is used: it is not JSON as we read it: EOF while parsing an object at line 1 column 1",
+            "no toolkit of /user.json is used: it is not valid JSON: EOF while parsing an object at line 1 column 1",
         ]
     );
     // Each is read again once it is mended.

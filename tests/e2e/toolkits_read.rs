@@ -4,8 +4,8 @@ use std::{fmt::Write, path::Path, sync::LazyLock, time::Duration};
 
 use codeinfo_codex::{NetworkAccess, OtherVariables};
 use codeinfo_toolkits::spec::{
-    AllowedTools, RequestedToolkits, SpecReader, ToolkitDocument, ToolkitDocumentEntry,
-    ToolkitSandbox, ToolkitSpec, ToolkitTransport, file_template,
+    AllowedTools, FILE_TEMPLATE, RequestedToolkits, SpecReader, ToolkitDocument,
+    ToolkitDocumentEntry, ToolkitSandbox, ToolkitSpec, ToolkitTransport,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -284,11 +284,11 @@ fn a_file_that_is_not_json_is_refused_at_its_place() {
         ("{\"mcpServers\":{},}", "trailing comma at line 1 column 18"),
         ("{} k3y", "trailing characters at line 1 column 4"),
         ("// a\n{}", "expected value at line 1 column 1"),
-        (r#"{"mcpServers":{},"mcpServers":{}}"#, "`mcpServers` stands twice in one object"),
-        (r#"{"mcpServers":{"a":{},"\u0061":{}}}"#, "`a` stands twice in one object"),
+        (r#"{"mcpServers":{},"mcpServers":{}}"#, "duplicate key `mcpServers`"),
+        (r#"{"mcpServers":{"a":{},"\u0061":{}}}"#, "duplicate key `a`"),
         (
             r#"{"mcpServers":{"a":{"command":"x","command":"k3y"}}}"#,
-            "`command` stands twice in one object",
+            "duplicate key `command`",
         ),
     ] {
         let faults = file(text).unwrap_err().join("\n");
@@ -454,7 +454,7 @@ fn digests_tell_programs_and_specs_apart() {
 fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     let none = OtherVariables::default();
     let folder = Some(Path::new("/repo"));
-    let document = reader().read_file(file_template().as_bytes(), &none, folder).unwrap();
+    let document = reader().read_file(FILE_TEMPLATE.as_bytes(), &none, folder).unwrap();
     let toolkits = document.toolkits.unwrap();
     let kinds: Vec<_> = toolkits
         .iter()
@@ -466,7 +466,7 @@ fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     assert_eq!(kinds, [("git", "stdio", false), ("issues", "http", false)]);
     // With the variable that it names, and switched on, it is whole.
     let pairs = [("ISSUES_TOKEN".to_owned(), "t".to_owned())];
-    let on = file_template().replace(r#""enabled": false"#, r#""enabled": true"#);
+    let on = FILE_TEMPLATE.replace(r#""enabled": false"#, r#""enabled": true"#);
     let folder = Some(Path::new("/repo"));
     let document = reader().read_file(on.as_bytes(), &OtherVariables::new(pairs), folder).unwrap();
     for (_, entry) in document.toolkits.unwrap() {

@@ -99,19 +99,17 @@ pub struct TurnRequest {
 impl TurnRequest {
     /// Creates a request about all repositories with the configured defaults.
     pub fn new(question: Question, conversation: Option<ConversationId>) -> Self {
-        let (model, effort, claim_check, repository) = (None, None, None, None);
-        let (toolkits, principal, tree, notice) = (None, None, None, None);
         Self {
             question,
             conversation,
-            model,
-            effort,
-            claim_check,
-            repository,
-            tree,
-            notice,
-            toolkits,
-            principal,
+            model: None,
+            effort: None,
+            claim_check: None,
+            repository: None,
+            tree: None,
+            notice: None,
+            toolkits: None,
+            principal: None,
             revoked: CancellationToken::new(),
         }
     }

@@ -90,7 +90,7 @@ pub(super) async fn run_turn(
     chat.owners.record_owner(conversation, principal.as_ref()).await;
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
     if opened.send(Ok(Turn::new(conversation, thread.model().to_owned(), receiver))).is_err() {
-        debug!(conversation.id = %conversation, "nobody waits for the conversation any more");
+        debug!(conversation.id = %conversation, "the caller left before the conversation opened");
         // An idle thread is unloaded when its turn comes.
         thread.keep_for_follow_up().await;
         return;

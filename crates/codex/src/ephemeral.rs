@@ -11,7 +11,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::debug;
 
 use super::{
     Codex,
@@ -130,14 +129,9 @@ impl LoadedEphemeralThread {
         server: Arc<CodexServer>,
         opening: EphemeralThreadOptions,
     ) -> Result<Self, CodexError> {
-        const METHOD: &str = "thread/start";
         let opened: EphemeralStartResult =
-            server.call_method(METHOD, &start_parameters(&opening)).await?;
-        let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
-            method: METHOD,
-            code: 0,
-            message: "the thread's id is not a UUID".to_owned(),
-        })?;
+            server.call_method("thread/start", &start_parameters(&opening)).await?;
+        let id = opened.thread.parse_id()?;
         if opened.sandbox.get("type").and_then(Value::as_str) != Some(SANDBOX.1) {
             server.release_thread(id).await;
             return Err(CodexError::Unconfined { version: server.version.clone() });
@@ -229,13 +223,7 @@ impl LoadedEphemeralThread {
             return;
         }
         if let Some(turn) = &self.turn {
-            let turn = json!({ "threadId": self.id.to_string(), "turnId": turn });
-            let stopped: Result<Value, CodexError> =
-                self.server.call_method("turn/interrupt", &turn).await;
-            if let Err(error) = stopped {
-                // The turn may have ended in the meantime.
-                debug!(%error, "ephemeral turn not interrupted");
-            }
+            self.server.interrupt_turn(self.id, turn).await;
         }
         self.server.release_thread(self.id).await;
     }

@@ -218,13 +218,13 @@ impl Codex {
             let server = self.0.slot.acquire_server(ServerRequirement::Any).await?;
             let scratches =
                 self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
-            let place = ThreadOpener {
+            let opener = ThreadOpener {
                 server,
                 settings,
                 scratches,
                 secret_locator: &self.0.secret_locator,
             };
-            let (_, excluded) = place.build_sandbox_rules(readable.clone()).await?;
+            let (_, excluded) = opener.build_sandbox_rules(readable.clone()).await?;
             Ok((readable.clone(), excluded))
         };
         self.0.excluded.try_get(is_fresh, check_roots).await.map(|(_, excluded)| excluded)

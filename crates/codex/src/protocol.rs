@@ -2,8 +2,11 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
+use codeinfo_core::ConversationId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use super::error::CodexError;
 
 /// Line that Codex writes; the fields that are set determine its kind.
 #[derive(Debug, Deserialize)]
@@ -201,6 +204,16 @@ pub(super) struct ThreadInfo {
     pub(super) id: String,
     #[serde(default)]
     pub(super) originator: Option<String>,
+}
+
+impl ThreadInfo {
+    pub(super) fn parse_id(&self) -> Result<ConversationId, CodexError> {
+        self.id.parse().map_err(|_| CodexError::Refused {
+            method: "thread/start",
+            code: 0,
+            message: "the thread's id is not a UUID".to_owned(),
+        })
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -24,7 +24,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{debug, warn};
 
 pub(super) use self::shared::{CodexConnection, EndCallback, ThreadEvent};
 
@@ -218,6 +218,15 @@ impl CodexServer {
     pub(super) async fn release_thread(&self, thread: ConversationId) {
         if let Err(error) = self.unload_thread(thread).await {
             warn!(%error, "an idle thread stays loaded");
+        }
+    }
+
+    /// Asks Codex to stop a turn. Its end still arrives as an event.
+    pub(super) async fn interrupt_turn(&self, thread: ConversationId, turn: &str) {
+        let ids = json!({ "threadId": thread.to_string(), "turnId": turn });
+        if let Err(error) = self.call_method::<Value>("turn/interrupt", &ids).await {
+            // The turn may have ended in the meantime.
+            debug!(%error, "turn not interrupted");
         }
     }
 

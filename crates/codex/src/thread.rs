@@ -97,32 +97,28 @@ pub struct Thread {
 
 impl Thread {
     pub(super) async fn open(
-        place: ThreadOpener<'_>,
-        opening: ThreadOptions,
+        opener: ThreadOpener<'_>,
+        options: ThreadOptions,
     ) -> Result<Self, CodexError> {
-        match opening.thread {
-            None => Self::start_new(place, opening).await,
-            Some(id) => Self::resume(place, opening, id).await,
+        match options.thread {
+            None => Self::start_new(opener, options).await,
+            Some(id) => Self::resume(opener, options, id).await,
         }
     }
 
     async fn start_new(
-        place: ThreadOpener<'_>,
-        mut opening: ThreadOptions,
+        opener: ThreadOpener<'_>,
+        mut options: ThreadOptions,
     ) -> Result<Self, CodexError> {
-        let note = opening.note.take();
-        let inputs = place.prepare_inputs(opening).await?;
-        let sandbox = place.create_sandbox()?;
-        let ThreadOpener { server, settings, .. } = place;
-        let asked = codex_config::build_thread_settings(settings, &inputs, &sandbox);
+        let note = options.note.take();
+        let inputs = opener.prepare_inputs(options).await?;
+        let sandbox = opener.create_sandbox()?;
+        let ThreadOpener { server, settings, .. } = opener;
+        let thread_settings = codex_config::build_thread_settings(settings, &inputs, &sandbox);
         let extras = inputs.extra_names();
-        let opened: ThreadOpenResult = server.call_method("thread/start", &asked).await?;
-        let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
-            method: "thread/start",
-            code: 0,
-            message: "the thread's id is not a UUID".to_owned(),
-        })?;
-        if let Err(error) = server.confine_shell(id, &asked, &sandbox, &opened).await {
+        let opened: ThreadOpenResult = server.call_method("thread/start", &thread_settings).await?;
+        let id = opened.thread.parse_id()?;
+        if let Err(error) = server.confine_shell(id, &thread_settings, &sandbox, &opened).await {
             server.release_thread(id).await;
             return Err(error);
         }
@@ -132,7 +128,7 @@ impl Thread {
             settings: settings.clone(),
             id,
             model: opened.model,
-            thread_settings: asked,
+            thread_settings,
             note,
             sandbox,
             tokens: Some(0),
@@ -142,15 +138,15 @@ impl Thread {
     }
 
     async fn resume(
-        place: ThreadOpener<'_>,
-        mut opening: ThreadOptions,
+        opener: ThreadOpener<'_>,
+        mut options: ThreadOptions,
         id: ConversationId,
     ) -> Result<Self, CodexError> {
-        let note = opening.note.take();
+        let note = options.note.take();
         let thread_id = id.to_string();
         let asked = json!({ "threadId": thread_id });
-        let read = place.server.call_method::<ThreadReadResult>("thread/read", &asked);
-        let (read, inputs) = tokio::join!(read, place.prepare_inputs(opening));
+        let read = opener.server.call_method::<ThreadReadResult>("thread/read", &asked);
+        let (read, inputs) = tokio::join!(read, opener.prepare_inputs(options));
         let thread = match read {
             Ok(read) => read.thread,
             Err(CodexError::Refused { code: INVALID_REQUEST, message, .. }) => {
@@ -164,24 +160,25 @@ impl Thread {
             return Err(CodexError::UnknownThread);
         }
         let inputs = inputs?;
-        let loaded = place.server.idle.take_thread(id);
+        let loaded = opener.server.idle.take_thread(id);
         let tokens = loaded.as_ref().and_then(|loaded| loaded.tokens);
         // A loaded thread ignores the parameters of a resume.
-        let kept = loaded.filter(|loaded| {
+        let reusable = loaded.filter(|loaded| {
             loaded.settings
-                == codex_config::build_thread_settings(place.settings, &inputs, &loaded.sandbox)
+                == codex_config::build_thread_settings(opener.settings, &inputs, &loaded.sandbox)
         });
-        let sandbox = if let Some(kept) = kept {
-            kept.sandbox
+        let sandbox = if let Some(reusable) = reusable {
+            reusable.sandbox
         } else {
-            place.server.unload_thread(id).await?;
-            place.create_sandbox()?
+            opener.server.unload_thread(id).await?;
+            opener.create_sandbox()?
         };
-        let ThreadOpener { server, settings, .. } = place;
-        let asked = codex_config::build_thread_settings(settings, &inputs, &sandbox);
+        let ThreadOpener { server, settings, .. } = opener;
+        let thread_settings = codex_config::build_thread_settings(settings, &inputs, &sandbox);
         let extras = inputs.extra_names();
         let events = server.subscribe(id);
-        let resume = ThreadResumeParams { thread_id, exclude_turns: true, settings: asked };
+        let resume =
+            ThreadResumeParams { thread_id, exclude_turns: true, settings: thread_settings };
         let opening = async {
             let opened = load_thread(&server, &resume).await?;
             server.confine_shell(id, &resume.settings, &sandbox, &opened).await?;
@@ -257,7 +254,16 @@ impl Thread {
             approval_policy: codex_config::approval_policy(&self.settings),
             sandbox_policy: codex_config::sandbox_policy(&self.settings),
         };
-        match self.start_turn(&start).await {
+        let started = async {
+            if let Some(note) = &self.note {
+                let content = json!([{ "type": "input_text", "text": note }]);
+                let message = json!({ "type": "message", "role": "developer", "content": content });
+                let noted = json!({ "threadId": start.thread_id, "items": [message] });
+                self.server.call_method::<Value>("thread/inject_items", &noted).await?;
+            }
+            self.server.call_method::<TurnStartResult>("turn/start", &start).await
+        };
+        match started.await {
             Ok(started) => Ok(RunningTurn { thread: self, turn: started.turn.id, retried: false }),
             Err(error) => {
                 // A process that did not answer is replaced, and its threads end with it.
@@ -267,16 +273,6 @@ impl Thread {
                 Err(error)
             }
         }
-    }
-
-    async fn start_turn(&self, start: &TurnStartParams) -> Result<TurnStartResult, CodexError> {
-        if let Some(note) = &self.note {
-            let content = json!([{ "type": "input_text", "text": note }]);
-            let message = json!({ "type": "message", "role": "developer", "content": content });
-            let noted = json!({ "threadId": start.thread_id, "items": [message] });
-            self.server.call_method::<Value>("thread/inject_items", &noted).await?;
-        }
-        self.server.call_method("turn/start", start).await
     }
 
     /// Keeps the thread, loaded or not, for a follow-up. It must not have a running turn.
@@ -356,13 +352,7 @@ impl RunningTurn {
 
     /// Asks Codex to stop the turn. Its end still arrives as an event.
     pub async fn interrupt(&self) {
-        let turn = json!({ "threadId": self.thread.id.to_string(), "turnId": self.turn });
-        let stopped: Result<Value, CodexError> =
-            self.thread.server.call_method("turn/interrupt", &turn).await;
-        if let Err(error) = stopped {
-            // The turn may have ended in the meantime.
-            debug!(%error, "turn not interrupted");
-        }
+        self.thread.server.interrupt_turn(self.thread.id, &self.turn).await;
     }
 
     /// Keeps the thread for a follow-up. Call it after the turn has ended.
@@ -421,11 +411,11 @@ impl ThreadOpener<'_> {
         })
     }
 
-    async fn prepare_inputs(&self, opening: ThreadOptions) -> Result<ThreadInputs, CodexError> {
+    async fn prepare_inputs(&self, options: ThreadOptions) -> Result<ThreadInputs, CodexError> {
         let Self { server, settings, .. } = self;
         let network = server.probe_confinement().await?.network;
         let config = user_config(server, settings).await?;
-        let model = match opening.model {
+        let model = match options.model {
             Some(model) => Some(model),
             None => choose_model(server, settings, config).await?,
         };
@@ -434,17 +424,17 @@ impl ThreadOpener<'_> {
             let reason = "every name for the search server is taken in mcp_servers";
             CodexError::Configuration(reason.to_owned())
         })?;
-        let (rules, excluded) = self.build_sandbox_rules(opening.readable).await?;
+        let (rules, excluded) = self.build_sandbox_rules(options.readable).await?;
         for ExcludedRoot { folder, reason } in excluded {
             warn!(root.path = %folder.display(), reason, "a root is searched, but not read by the model's shell");
         }
         Ok(ThreadInputs {
             user_servers: user_servers.into_keys().collect(),
-            search: (name, opening.search_url),
-            search_key: opening.search_key,
-            extras: opening.extras,
+            search: (name, options.search_url),
+            search_key: options.search_key,
+            extras: options.extras,
             model,
-            prompt: opening.prompt,
+            prompt: options.prompt,
             rules,
             network,
             sets_permissions: server.sets_permissions.load(Ordering::Relaxed),

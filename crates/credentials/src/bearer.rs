@@ -3,15 +3,12 @@
 use std::path::Path;
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use codeinfo_core::{
-    Secret,
-    atomic::{self, FileAccess},
-};
+use codeinfo_core::Secret;
 use ring::rand::{SecureRandom, SystemRandom};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::CredentialError;
+use super::{CredentialError, read_private_file, replace_private_file};
 
 /// Prefix of tokens, by which secret scanners find them. `secret/token.rs` contains it as well.
 pub(super) const TOKEN: &str = "codeinfo_pat_";
@@ -63,10 +60,7 @@ const FILE: &str = "owner.key";
 /// Returns `None` if there is no key yet.
 pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, CredentialError> {
     let path = data_dir.join(FILE);
-    let read = atomic::read_if_exists(&path, FileAccess::Owner);
-    let Some(bytes) = read.map_err(|error| CredentialError::for_file(&path, error))? else {
-        return Ok(None);
-    };
+    let Some(bytes) = read_private_file(&path)? else { return Ok(None) };
     let text = String::from_utf8(bytes).unwrap_or_default();
     let key = text.trim();
     // A truncated key would be easier to guess.
@@ -83,12 +77,8 @@ pub(super) fn owner_key_or_new(data_dir: &Path) -> Result<Secret, CredentialErro
     }
     let key = generate_bearer(KEY)?;
     let path = data_dir.join(FILE);
-    let written = atomic::write_atomically(
-        &path,
-        format!("{}\n", key.expose()).as_bytes(),
-        FileAccess::Owner,
-    );
-    written.map_err(|error| CredentialError::for_file(&path, error)).map(|()| key)
+    replace_private_file(&path, format!("{}\n", key.expose()).as_bytes())?;
+    Ok(key)
 }
 
 /// Bearer that only this process knows. Clones are the same key.

@@ -9,14 +9,15 @@ use std::{
 
 use codeinfo_core::{
     Principal, Timestamp,
-    atomic::{self, FileAccess},
+    atomic::{self},
     task::Tasks,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
 use super::{
-    CredentialError, FOLDER, bearer, generations, private_folder,
+    CredentialError, FOLDER, bearer, generations, private_folder, read_private_file,
+    replace_private_file,
     seal::{self, SealContext, UnsealError},
 };
 use crate::SecretKey;
@@ -311,14 +312,4 @@ fn read_current_version(folder: &Path) -> Result<Option<u64>, CredentialError> {
     let Some(bytes) = read_private_file(&path)? else { return Ok(None) };
     let version = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok());
     version.map(Some).ok_or(CredentialError::Damaged { path, reason: "it names no version" })
-}
-
-fn read_private_file(path: &Path) -> Result<Option<Vec<u8>>, CredentialError> {
-    atomic::read_if_exists(path, FileAccess::Owner)
-        .map_err(|error| CredentialError::for_file(path, error))
-}
-
-fn replace_private_file(path: &Path, bytes: &[u8]) -> Result<(), CredentialError> {
-    atomic::write_atomically(path, bytes, FileAccess::Owner)
-        .map_err(|error| CredentialError::for_file(path, error))
 }

@@ -7,11 +7,11 @@
 use std::path::{Path, PathBuf};
 
 use codeinfo_core::{
-    atomic::{self, FileAccess},
+    atomic::{self},
     error::format_error_chain,
 };
 
-use super::{CredentialError, FOLDER, private_folder};
+use super::{CredentialError, FOLDER, private_folder, read_private_file, replace_private_file};
 
 const GENERATIONS: &str = "generations";
 
@@ -22,10 +22,7 @@ pub(super) fn read_highest(data_dir: &Path, name: &str) -> Result<u64, Credentia
         return Ok(0);
     }
     let path = folder.join(name);
-    let bytes = atomic::read_if_exists(&path, FileAccess::Owner);
-    let Some(bytes) = bytes.map_err(|error| CredentialError::for_file(&path, error))? else {
-        return Ok(0);
-    };
+    let Some(bytes) = read_private_file(&path)? else { return Ok(0) };
     let number = std::str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok());
     number.ok_or(CredentialError::Damaged { path, reason: "it holds no number; remove it" })
 }
@@ -54,11 +51,7 @@ pub(super) fn check_generation(
 pub(super) fn remember_generation(data_dir: &Path, name: &str, number: u64) {
     let written = private_folder(data_dir, FOLDER)
         .and_then(|vault| private_folder(&vault, GENERATIONS))
-        .and_then(|folder| {
-            let path = folder.join(name);
-            atomic::write_atomically(&path, number.to_string().as_bytes(), FileAccess::Owner)
-                .map_err(|error| CredentialError::for_file(&path, error))
-        });
+        .and_then(|folder| replace_private_file(&folder.join(name), number.to_string().as_bytes()));
     if let Err(error) = written {
         tracing::warn!(error = %format_error_chain(&error), number, "the number of a file of the vault is not remembered");
     }

@@ -15,12 +15,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_core::{InvalidPrincipal, Principal, Secret, error::ErrorCode, task::Tasks};
-
-pub use configs::{ConfigSlot, ConfigVersion, CurrentConfig, EncryptedConfigStore};
+use codeinfo_core::{
+    InvalidPrincipal, Principal, Secret,
+    atomic::{self, FileAccess},
+    error::ErrorCode,
+    task::Tasks,
+};
 
 pub use bearer::{ProcessKey, owner_key};
-
+pub use configs::{ConfigSlot, ConfigVersion, CurrentConfig, EncryptedConfigStore};
 pub use seal::{InvalidKey, SecretKey};
 pub use sessions::{PageSessions, SessionHalves};
 pub use tokens::{CreatedToken, KnownBearer, OnExistingToken, TokenKind, TokenStore, TokenSummary};
@@ -144,4 +147,14 @@ impl CredentialError {
             Self::Stopping => ErrorCode::Cancelled,
         }
     }
+}
+
+fn read_private_file(path: &Path) -> Result<Option<Vec<u8>>, CredentialError> {
+    atomic::read_if_exists(path, FileAccess::Owner)
+        .map_err(|error| CredentialError::for_file(path, error))
+}
+
+fn replace_private_file(path: &Path, bytes: &[u8]) -> Result<(), CredentialError> {
+    atomic::write_atomically(path, bytes, FileAccess::Owner)
+        .map_err(|error| CredentialError::for_file(path, error))
 }

@@ -50,9 +50,9 @@ pub enum AllowlistStatus {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AllowProposal {
     pub file: PathBuf,
-    pub standing: AllowlistStatus,
+    pub status: AllowlistStatus,
     pub toolkits: Vec<ToolkitPreview>,
-    found: RepositoryToolkitFile,
+    content: RepositoryToolkitFile,
 }
 
 /// Summary of one toolkit in a repository's file.
@@ -61,11 +61,11 @@ pub struct ToolkitPreview {
     pub name: ToolkitName,
     pub enabled: bool,
     /// Command line, or URL, on one line, with variables unexpanded.
-    pub runs: String,
+    pub command_line: String,
     /// Environment variables or headers as `NAME=VALUE`, with variables unexpanded.
-    pub given: Vec<String>,
+    pub variables: Vec<String>,
     /// Permissions beyond the defaults, each in a few words.
-    pub beyond: Vec<String>,
+    pub extra_permissions: Vec<String>,
 }
 
 /// Errors of allowing a repository's file.
@@ -95,7 +95,7 @@ impl AllowError {
 impl AllowProposal {
     /// Returns the SHA-256 of the file as it was read.
     pub fn digest(&self) -> String {
-        self.found.digest()
+        self.content.digest()
     }
 }
 
@@ -134,12 +134,12 @@ impl ToolkitAllowlist {
         let toolkits = document.toolkits.unwrap_or_default();
         Ok(AllowProposal {
             file: found.file.clone(),
-            standing: self.check_file(&found)?,
+            status: self.check_file(&found)?,
             toolkits: toolkits
                 .into_iter()
                 .map(|(name, entry)| preview_toolkit(name, &entry))
                 .collect(),
-            found,
+            content: found,
         })
     }
 
@@ -147,11 +147,11 @@ impl ToolkitAllowlist {
     pub fn accept_proposal(&self, proposal: &AllowProposal) -> Result<(), DecisionFileError> {
         let path = self.kept.path().to_owned();
         self.kept.update(|kept| {
-            let key = build_file_key(&proposal.found);
+            let key = build_file_key(&proposal.content);
             if !kept.files.contains_key(&key) && kept.files.len() >= MAX_FILES {
                 return Err(DecisionFileError::Full { path, max: MAX_FILES, what: "files" });
             }
-            kept.files.insert(key, proposal.found.digest());
+            kept.files.insert(key, proposal.content.digest());
             Ok(())
         })
     }
@@ -164,64 +164,62 @@ fn build_file_key(found: &RepositoryToolkitFile) -> String {
 }
 
 fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPreview {
-    let beyond = match entry {
-        ToolkitDocumentEntry::Is(spec) => list_extra_permissions(spec),
-        ToolkitDocumentEntry::Off | ToolkitDocumentEntry::Broken(_) => Vec::new(),
+    let ToolkitDocumentEntry::Is(spec) = entry else {
+        return ToolkitPreview {
+            name,
+            enabled: false,
+            command_line: String::new(),
+            variables: Vec::new(),
+            extra_permissions: Vec::new(),
+        };
     };
-    let (enabled, runs, given) = match entry {
-        ToolkitDocumentEntry::Is(spec) => match &spec.transport {
-            ToolkitTransport::Stdio { command, args, env, working_dir: _ } => {
-                (spec.enabled, format_command_line(command, args), format_variables(env))
-            }
-            ToolkitTransport::Http { url, headers } => {
-                (spec.enabled, plain_line(url), format_variables(headers))
-            }
-        },
-        ToolkitDocumentEntry::Off | ToolkitDocumentEntry::Broken(_) => {
-            (false, String::new(), Vec::new())
+    let (command_line, variables) = match &spec.transport {
+        ToolkitTransport::Stdio { command, args, env, working_dir: _ } => {
+            (format_command_line(command, args), env)
         }
+        ToolkitTransport::Http { url, headers } => (plain_line(url), headers),
     };
-    ToolkitPreview { name, enabled, runs, given, beyond }
-}
-
-fn format_variables(variables: &BTreeMap<String, Secret>) -> Vec<String> {
-    variables.iter().map(|(name, value)| format_variable(name, value)).collect()
-}
-
-/// Formats a variable with its value, because a value may name a program.
-fn format_variable(name: &str, value: &Secret) -> String {
-    plain_line(&format!("{name}={}", value.expose()))
+    // A value may name a program.
+    let format_variable =
+        |(name, value): (&String, &Secret)| plain_line(&format!("{name}={}", value.expose()));
+    ToolkitPreview {
+        name,
+        enabled: spec.enabled,
+        command_line,
+        variables: variables.iter().map(format_variable).collect(),
+        extra_permissions: list_extra_permissions(spec),
+    }
 }
 
 /// Lists the permissions of a toolkit beyond the defaults.
 fn list_extra_permissions(spec: &ToolkitSpec) -> Vec<String> {
-    let mut beyond = Vec::new();
+    let mut extra = Vec::new();
     if let ToolkitTransport::Stdio { working_dir, .. } = &spec.transport {
         match spec.sandbox {
             ToolkitSandbox::ReadOnly => {}
-            ToolkitSandbox::WorkspaceWrite => beyond.push("writes its working folder".to_owned()),
+            ToolkitSandbox::WorkspaceWrite => extra.push("writes its working folder".to_owned()),
             ToolkitSandbox::Off => {
-                beyond.push("runs OUTSIDE the sandbox: it may do all that you may".to_owned());
+                extra.push("runs OUTSIDE the sandbox: it may do all that you may".to_owned());
             }
         }
         if spec.network == NetworkAccess::Open && spec.sandbox != ToolkitSandbox::Off {
-            beyond.push("reaches services of this machine and around it".to_owned());
+            extra.push("reaches services of this machine and around it".to_owned());
         }
         if let Some(folder) = working_dir {
-            beyond.push(format!("works in {}", plain_line(&folder.display().to_string())));
+            extra.push(format!("works in {}", plain_line(&folder.display().to_string())));
         }
     }
     match &spec.allow {
         AllowedTools::ReadOnly => {}
         AllowedTools::All => {
-            beyond.push("all its tools may be called, also those that change things".to_owned());
+            extra.push("all its tools may be called, also those that change things".to_owned());
         }
         AllowedTools::Named(tools) => {
             let names: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
-            beyond.push(format!("these tools may be called: {}", names.join(", ")));
+            extra.push(format!("these tools may be called: {}", names.join(", ")));
         }
     }
-    beyond
+    extra
 }
 
 /// Formats a command line with shell quoting, which shows the limits of each argument.

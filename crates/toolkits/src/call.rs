@@ -112,7 +112,7 @@ impl ToolkitGateway {
         let elapsed = began.elapsed();
         let toolkit = Self::metrics_label(member);
         let label = ToolCallLabel { source: "mcp", toolkit, outcome: ended.outcome };
-        self.metrics().tool_calls.record_duration(&label, elapsed);
+        self.0.parts.metrics.tool_calls.record_duration(&label, elapsed);
         let shown_tool: String = tool.chars().take(100).collect();
         info!(
             toolkit.name = %member.name(), tool.name = shown_tool, outcome = ended.outcome,
@@ -161,9 +161,9 @@ impl ToolkitGateway {
             arguments: to_sorted_json(&arguments),
         });
         if let Some(key) = &key {
-            let known = self.results().get(key).await;
+            let known = self.0.results.get(key).await;
             let outcome = if known.is_some() { "hit" } else { "miss" };
-            self.metrics().tool_cache.increment(&OutcomeLabel { outcome });
+            self.0.parts.metrics.tool_cache.increment(&OutcomeLabel { outcome });
             if let Some(text) = known {
                 return CallOutcome::new("cached", text);
             }
@@ -174,7 +174,7 @@ impl ToolkitGateway {
         };
         if let Some(key) = key {
             let keep = ttl.unwrap_or(member.spec().cache);
-            self.results().insert(key, text.clone(), keep).await;
+            self.0.results.insert(key, text.clone(), keep).await;
         }
         CallOutcome::new("ok", text)
     }
@@ -189,7 +189,8 @@ impl ToolkitGateway {
         let tool = Arc::clone(offer);
         let validating = move || tool.listed.arguments().validate_and_parse(arguments);
         // A third party's schema may take long; the thread then runs on until it is done.
-        let validated = timeout(MAX_VALIDATION, self.tasks().spawn_blocking(validating)).await;
+        let validated =
+            timeout(MAX_VALIDATION, self.0.parts.tasks.spawn_blocking(validating)).await;
         let Ok(Ok(validated)) = validated else {
             let reason = format!("the schema of `{}` takes too long to check", offer.tool.name);
             return Err(CallOutcome::new("refused", reason));
@@ -237,9 +238,10 @@ impl ToolkitGateway {
         };
         let ttl = result.ttl;
         let is_error = result.is_error;
-        let Ok(text) = self.tasks().spawn_blocking(move || quote::render_result(&result)).await
+        let Ok(text) =
+            self.0.parts.tasks.spawn_blocking(move || quote::render_result(&result)).await
         else {
-            return Err(CallOutcome::new("cancelled", "the server stops"));
+            return Err(CallOutcome::new("cancelled", "the server is stopping"));
         };
         if is_error { Err(CallOutcome::new("error", text)) } else { Ok((text, ttl)) }
     }
@@ -264,7 +266,9 @@ impl ToolkitGateway {
                 folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
             paths::check_argument_paths(&checked_arguments, &canonical)
         };
-        self.tasks()
+        self.0
+            .parts
+            .tasks
             .spawn_blocking(check)
             .await
             .unwrap_or_else(|_| Some("the server is stopping".to_owned()))

@@ -336,7 +336,7 @@ pub enum ToolkitError {
     Unsuitable { name: String, tool: String, reason: &'static str },
     #[error("toolkit {0} was changed or removed, or may no longer be used")]
     Retired(String),
-    #[error("toolkit {0} is not running: the server stops")]
+    #[error("toolkit {0} is not running: the server is stopping")]
     Stopping(String),
 }
 

@@ -1,5 +1,6 @@
 //! Builds the directory of all tools, our own and those of toolkits, with their origin and state.
 
+use codeinfo_core::plain_name;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -185,7 +186,7 @@ fn build_offered_entries(member: &ToolkitHandle, offers: &ToolOffers) -> Vec<Too
         id: format_tool_id(member.name(), &tool.name),
         name: quote::sanitize_name(&tool.name),
         title: tool.title.as_deref().map(quote::sanitize_name),
-        description: quote::sanitize_line(&tool.description, 2000),
+        description: plain_name(&tool.description, 2000),
         source: ToolEntrySource::Mcp,
         toolkit: Some(member.name().to_string()),
         parameters: parse_parameters(&tool.input_schema),

@@ -265,9 +265,9 @@ impl ToolkitGateway {
         &self,
         entries: Vec<ToolIndexEntry>,
     ) -> Option<Arc<ToolIndex>> {
-        let model = self.model();
+        let model = self.0.model.clone();
         let indexing =
-            self.tasks().spawn_blocking(move || Arc::new(ToolIndex::new(entries, model)));
+            self.0.parts.tasks.spawn_blocking(move || Arc::new(ToolIndex::new(entries, model)));
         indexing.await.ok()
     }
 

@@ -98,7 +98,7 @@ impl SandboxLauncher {
             }
             Ok::<_, String>((found, folder))
         });
-        let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
+        let (found, dir) = found.await.map_err(|_| "the server is stopping".to_owned())??;
         let env = self.build_environment(start.spec, env, &own);
         if start.spec.sandbox == ToolkitSandbox::Off {
             return Ok(ToolkitCommand {

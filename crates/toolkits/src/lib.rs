@@ -186,7 +186,7 @@ impl ToolkitGateway {
 
     /// Returns true if turns may use toolkits.
     pub fn is_enabled(&self) -> bool {
-        self.settings().enabled
+        self.0.parts.settings.enabled
     }
 
     /// Parses the toolkits of a request by `principal`. Fails if the request carries a toolkit but has no
@@ -214,13 +214,13 @@ impl ToolkitGateway {
         let allowed = Arc::clone(&self.0.parts.allowed);
         let reader = Arc::clone(&self.0.parts.reader);
         let missing = AllowError::NotFound(path.clone());
-        let proposing = self.tasks().spawn_blocking(move || {
+        let proposing = self.0.parts.tasks.spawn_blocking(move || {
             let proposal = allowed.build_proposal(&path, &reader)?;
             if sha256.is_some_and(|sha256| sha256 == proposal.digest()) {
                 allowed.accept_proposal(&proposal)?;
                 return Ok((proposal, true));
             }
-            let is_allowed = proposal.standing == AllowlistStatus::Allowed;
+            let is_allowed = proposal.status == AllowlistStatus::Allowed;
             Ok((proposal, is_allowed))
         });
         // This fails only while the server stops.
@@ -243,7 +243,7 @@ impl ToolkitGateway {
         &self,
         wanted: &ToolkitTurnContext<'_>,
     ) -> (Vec<ToolkitHandle>, Vec<String>) {
-        if !self.settings().enabled {
+        if !self.0.parts.settings.enabled {
             return (Vec::new(), Vec::new());
         }
         let ResolvedToolkits { toolkits, off, warnings, .. } = self.resolve_toolkits(wanted).await;
@@ -280,7 +280,7 @@ impl ToolkitGateway {
             let pool = &self.0.parts.pool;
             let client = pool.get_or_create_client(owner_name, &chosen.name, &chosen.spec);
             let trusted = Arc::clone(&self.0.parts.trusted);
-            ToolkitHandle::new(chosen, key, client, trusted, self.tasks().clone())
+            ToolkitHandle::new(chosen, key, client, trusted, self.0.parts.tasks.clone())
         });
         member.clone()
     }
@@ -291,7 +291,7 @@ impl ToolkitGateway {
         let layers = Arc::clone(&self.0.parts.layers);
         let requested = wanted.requested.clone();
         let folder = wanted.folder.map(Path::to_owned);
-        let resolving = self.tasks().spawn_blocking(move || {
+        let resolving = self.0.parts.tasks.spawn_blocking(move || {
             layers.resolve(LayerInputs {
                 requested: requested.as_ref(),
                 folder: folder.as_deref(),
@@ -335,33 +335,5 @@ impl ToolkitGateway {
                 Vec::new()
             }
         }
-    }
-
-    fn settings(&self) -> &ToolkitSettings {
-        &self.0.parts.settings
-    }
-
-    fn base_url(&self) -> &str {
-        &self.0.parts.base_url
-    }
-
-    fn metrics(&self) -> &ServerMetrics {
-        &self.0.parts.metrics
-    }
-
-    fn tasks(&self) -> &Tasks {
-        &self.0.parts.tasks
-    }
-
-    fn results(&self) -> &ToolResultCache {
-        &self.0.results
-    }
-
-    fn grants(&self) -> &GrantRegistry {
-        &self.0.grants
-    }
-
-    fn model(&self) -> StaticModel {
-        self.0.model.clone()
     }
 }

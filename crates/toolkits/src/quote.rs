@@ -37,11 +37,6 @@ pub(super) fn build_endpoint_info(toolkit: &ToolkitName) -> EndpointInfo {
     }
 }
 
-/// Returns words of a toolkit, or a warning, on one line.
-pub(super) fn sanitize_line(text: &str, max_chars: usize) -> String {
-    plain_name(text, max_chars)
-}
-
 /// Returns the quoted description of a tool of `toolkit`.
 pub(super) fn quote_description(toolkit: &ToolkitName, text: &str) -> String {
     let text = sanitize_quotation(text, MAX_DESCRIPTION);

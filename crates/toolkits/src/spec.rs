@@ -144,10 +144,9 @@ impl fmt::Display for ToolkitName {
     }
 }
 
-/// Returns the text of a first file. Its comments are members, because other programs that know `mcpServers`
+/// Text of a first file with two disabled examples. Its comments are members, because other programs that know `mcpServers`
 /// read the file as well.
-pub fn file_template() -> &'static str {
-    r#"{
+pub const FILE_TEMPLATE: &str = r#"{
   "$comment": [
     "Toolkits: MCP servers whose tools answers may use beside the search of CodeInfo.",
     "Each has a name of a-z, 0-9, _ and -, and either `command` (a program over stdio) or `url` (Streamable HTTP).",
@@ -183,8 +182,7 @@ pub fn file_template() -> &'static str {
     }
   }
 }
-"#
-}
+"#;
 
 const HIDDEN: &str = "(hidden)";
 

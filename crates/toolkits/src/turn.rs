@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use codeinfo_codex::ExtraEndpoint;
-use codeinfo_core::{ConversationId, Principal, Secret, telemetry::ToolkitUseLabel};
+use codeinfo_core::{ConversationId, Principal, Secret, plain_name, telemetry::ToolkitUseLabel};
 use futures_util::future::join_all;
 use tracing::{info, warn};
 
@@ -63,7 +63,7 @@ impl TurnToolkits {
 impl ToolkitGateway {
     /// Chooses and starts the toolkits of a turn. Toolkits that fail are left out, with a warning.
     pub async fn prepare_turn(&self, wanted: ToolkitTurnContext<'_>) -> TurnToolkits {
-        if !self.settings().enabled {
+        if !self.0.parts.settings.enabled {
             return build_disabled_turn(&wanted);
         }
         let ResolvedToolkits { toolkits, mut warnings, agent, .. } =
@@ -109,7 +109,7 @@ impl ToolkitGateway {
         conversation: Option<ConversationId>,
     ) -> TurnToolkits {
         let warnings: Vec<String> =
-            raw_warnings.iter().map(|warning| quote::sanitize_line(warning, MAX_WARNING)).collect();
+            raw_warnings.iter().map(|warning| plain_name(warning, MAX_WARNING)).collect();
         for warning in &warnings {
             warn!(warning, "toolkits of a turn");
         }
@@ -118,17 +118,17 @@ impl ToolkitGateway {
             return TurnToolkits { warnings, note, ..TurnToolkits::default() };
         }
         let tools: usize = ready.iter().map(|(_, offers)| offers.tools.len()).sum();
-        let discovers = tools > self.settings().direct_max;
+        let discovers = tools > self.0.parts.settings.direct_max;
         let index =
             if discovers { self.build_tool_index(build_index_entries(&ready)).await } else { None };
-        let max_steps = agent.max_steps.unwrap_or(self.settings().max_steps);
+        let max_steps = agent.max_steps.unwrap_or(self.0.parts.settings.max_steps);
         let members: Vec<ToolkitHandle> = ready.into_iter().map(|(member, _)| member).collect();
         for member in &members {
             let label = ToolkitUseLabel {
                 toolkit: Self::metrics_label(member),
                 origin: member.origin().as_str(),
             };
-            self.metrics().toolkits_used.increment(&label);
+            self.0.parts.metrics.toolkits_used.increment(&label);
         }
         info!(
             toolkits.count = members.len(),
@@ -141,9 +141,9 @@ impl ToolkitGateway {
             &members,
             discovers,
             max_steps,
-            agent.prompt.as_deref().or(self.settings().prompt.as_deref()),
+            agent.prompt.as_deref().or(self.0.parts.settings.prompt.as_deref()),
         );
-        match self.grants().issue_grant(conversation, members, index, max_steps) {
+        match self.0.grants.issue_grant(conversation, members, index, max_steps) {
             Ok(held) => TurnToolkits {
                 extras: self.build_turn_endpoints(&held, discovers),
                 warnings,
@@ -160,7 +160,7 @@ impl ToolkitGateway {
     }
 
     fn build_turn_endpoints(&self, held: &GrantGuard, discovers: bool) -> Vec<ExtraEndpoint> {
-        let base = format!("{}/mcp/toolkits", self.base_url());
+        let base = format!("{}/mcp/toolkits", self.0.parts.base_url);
         let grant: Secret = held.secret();
         if discovers {
             let longest = held.grant().toolkits().iter().map(|member| member.spec().timeout).max();

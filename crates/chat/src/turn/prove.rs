@@ -59,7 +59,7 @@ impl TurnRunner<'_> {
         let until = deadline.min(Instant::now() + MAX_CORRECTION);
         let failure = self.ask_again(&request, progress, until).await;
         if let Some(failure) = &failure {
-            warn!(conversation.id = %self.conversation, failure.message, "answer not put right");
+            warn!(conversation.id = %self.conversation, failure.message, "answer not corrected");
         }
         progress.pending_answer = None;
         let corrected = match progress.assembly.last_answer() {

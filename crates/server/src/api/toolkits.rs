@@ -219,9 +219,9 @@ fn build_allowed_file(proposal: &AllowProposal, allowed: bool, paths: &PathMap) 
     let toolkits = proposal.toolkits.iter().map(|toolkit| ProposedToolkit {
         name: toolkit.name.to_string(),
         enabled: toolkit.enabled,
-        runs: toolkit.runs.clone(),
-        given: toolkit.given.clone(),
-        beyond: toolkit.beyond.clone(),
+        runs: toolkit.command_line.clone(),
+        given: toolkit.variables.clone(),
+        beyond: toolkit.extra_permissions.clone(),
     });
     AllowedFile {
         file: paths.to_client_path(&proposal.file).display().to_string(),

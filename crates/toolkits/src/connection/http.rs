@@ -27,7 +27,7 @@ use super::{ConnectionTiming, MAX_MESSAGE_BYTES};
 const INTERNAL: &str = "its address is one of this machine or of the network around it, and only the owner of the \
                         server may have a toolkit there";
 /// Message for a server that does not speak MCP. Its answer is omitted, because it may come from another service.
-pub(super) const NO_MCP: &str = "its answer is none of MCP";
+pub(super) const NO_MCP: &str = "its answer is not MCP";
 
 /// Resolver that refuses names of this machine or its local network. Each connection resolves the name again,
 /// so that changing its address later gains nothing.

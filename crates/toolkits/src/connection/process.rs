@@ -296,7 +296,7 @@ async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Toolkit
                 Err(_) => break,
             },
             None if output.is_too_malformed() => {
-                output.fault.get_or_init(|| "it prints what is no message of MCP without end");
+                output.fault.get_or_init(|| "it keeps printing lines that are not messages of MCP");
                 break;
             }
             None => {}

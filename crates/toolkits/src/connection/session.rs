@@ -142,11 +142,11 @@ impl ToolkitSession {
             }
             Ok(CallToolResponse::InputRequired(_)) => {
                 return Err(ToolCallFault::Unsuitable(
-                    "it asks for input, and nobody is there to give any",
+                    "it asks for input, which a turn cannot give",
                 ));
             }
             Ok(_) => {
-                return Err(ToolCallFault::Unsuitable("it answers later, which nobody waits for"));
+                return Err(ToolCallFault::Unsuitable("it answers later, which is not supported"));
             }
             Err(error) => error,
         };

@@ -265,7 +265,7 @@ impl ClientInner {
         let reason = match self.lock_history().last_error.clone() {
             Some(ToolkitError::NotRunning { reason, .. }) => reason,
             Some(error) => error.to_string(),
-            None => "nobody knows why".to_owned(),
+            None => "the reason is unknown".to_owned(),
         };
         ToolkitError::Failing { name, reason }
     }

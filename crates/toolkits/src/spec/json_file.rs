@@ -15,7 +15,7 @@ pub(super) fn parse_strict_json(text: &[u8]) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let value =
         StrictJsonSeed.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
-    value.map_err(|error| format!("it is not JSON as we read it: {error}"))
+    value.map_err(|error| format!("it is not valid JSON: {error}"))
 }
 
 struct StrictJsonSeed;
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for StrictJsonSeed {
         while let Some(key) = members.next_key::<String>()? {
             if object.contains_key(&key) {
                 let name: String = key.chars().take(80).collect();
-                return Err(de::Error::custom(format!("`{name}` stands twice in one object")));
+                return Err(de::Error::custom(format!("duplicate key `{name}`")));
             }
             object.insert(key, members.next_value_seed(Self)?);
         }
