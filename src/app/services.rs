@@ -19,7 +19,7 @@ use codeinfo_store::{
 };
 use codeinfo_toolkits::{
     GatewayParts, ToolkitAllowlist, ToolkitGateway, connection::ConnectionPool,
-    launch::SandboxLauncher, layers::ToolkitLayers, spec::SpecReader, trusted::ToolPinStore,
+    launch::SandboxLauncher, layers::ToolkitLayers, spec::SpecReader, tool_pins::ToolPinStore,
 };
 use futures_util::FutureExt;
 
@@ -233,7 +233,7 @@ fn build_gateway(
         layers: Arc::new(layers),
         allowed,
         reader,
-        trusted: Arc::new(ToolPinStore::new(&config.data_dir)),
+        pin_store: Arc::new(ToolPinStore::new(&config.data_dir)),
         pool: ConnectionPool::new(Arc::new(sandboxes), adapters),
         vault: vault.clone(),
         store: store.clone(),

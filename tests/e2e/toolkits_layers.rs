@@ -357,7 +357,7 @@ fn a_request_chooses_by_name_and_hears_of_unknown_ones() {
     assert_eq!(place.warnings(&resolved), ["toolkit `off` is switched off in /user.json"]);
     let resolved = place.resolve(Some(&json!([])), None);
     assert_eq!((names(&resolved), resolved.warnings), (Vec::<String>::new(), Vec::new()));
-    assert_eq!(resolved.off[0].name.as_str(), "off");
+    assert_eq!(resolved.disabled[0].name.as_str(), "off");
     place.user(&json!({}));
     let resolved = place.resolve(Some(&json!(["x"])), None);
     assert_eq!(resolved.warnings, ["unknown toolkits were asked for: `x`; there is none"]);

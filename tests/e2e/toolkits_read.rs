@@ -286,10 +286,7 @@ fn a_file_that_is_not_json_is_refused_at_its_place() {
         ("// a\n{}", "expected value at line 1 column 1"),
         (r#"{"mcpServers":{},"mcpServers":{}}"#, "duplicate key `mcpServers`"),
         (r#"{"mcpServers":{"a":{},"\u0061":{}}}"#, "duplicate key `a`"),
-        (
-            r#"{"mcpServers":{"a":{"command":"x","command":"k3y"}}}"#,
-            "duplicate key `command`",
-        ),
+        (r#"{"mcpServers":{"a":{"command":"x","command":"k3y"}}}"#, "duplicate key `command`"),
     ] {
         let faults = file(text).unwrap_err().join("\n");
         assert!(faults.contains(said), "{faults}");

@@ -45,7 +45,7 @@ use PinVerdict::{Changed, Ok as Fine};
 use codeinfo_toolkits::{
     PinVerdict, ToolPinStore, ToolPins,
     spec::{SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSpec},
-    trusted::ToolDescription,
+    tool_pins::ToolDescription,
 };
 
 #[test]

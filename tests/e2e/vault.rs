@@ -36,7 +36,7 @@ async fn read(
     principal: &str,
 ) -> Result<Option<(u64, Value)>, CredentialError> {
     let stored = vault.configs.read_current::<Value>(slot(principal)).await?;
-    Ok(stored.map(|stored| (stored.kept.version, stored.value)))
+    Ok(stored.map(|stored| (stored.version.version, stored.value)))
 }
 
 fn principal(vault: &CredentialStore, bearer: &str) -> Option<Principal> {

@@ -30,8 +30,7 @@ const FOLDER: &str = "conversations";
 const MAX_BYTES: u64 = 256 << 20;
 /// Time for which removals are remembered; longer than any turn.
 const REMEMBERED: Duration = Duration::from_hours(24);
-/// Maximum characters of a title.
-const MAX_TITLE: usize = 120;
+const MAX_TITLE_CHARS: usize = 120;
 
 /// An event of a turn as it was streamed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,7 +112,7 @@ impl ConversationSummary {
             id,
             principal: token_principal.map(ToString::to_string),
             repository,
-            title: line.unwrap_or_default().chars().take(MAX_TITLE).collect(),
+            title: line.unwrap_or_default().chars().take(MAX_TITLE_CHARS).collect(),
             created_at: now,
             updated_at: now,
             turns: Vec::new(),

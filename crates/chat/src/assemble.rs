@@ -69,8 +69,7 @@ struct UnfinishedItem {
 }
 
 impl SegmentAssembler {
-    /// Starts a turn of a thread with these servers in addition to the search. `tokens` is the
-    /// usage of the thread, if known.
+    /// `tokens` is the usage of the thread, if known.
     pub(super) fn new(servers: ThreadServers, tokens: Option<u64>) -> Self {
         Self { servers, thread_total: tokens, ..Self::default() }
     }
@@ -387,7 +386,6 @@ fn without_meta(mut result: Value) -> Value {
     result
 }
 
-/// Maximum bytes of one segment.
 const MAX_SEGMENT_BYTES: usize = 1024 * 1024;
 /// Maximum bytes of a turn: thinking, answers and summaries, including unfinished ones.
 const MAX_TURN_BYTES: usize = 4 * 1024 * 1024;

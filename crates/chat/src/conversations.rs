@@ -41,8 +41,7 @@ impl TurnLimiter {
         }
     }
 
-    /// Waits for a permit in order of arrival. If `conversation` is given, also waits for its
-    /// running turn, without taking a permit meanwhile.
+    /// Waits in order of arrival. A wait for the running turn of `conversation` takes no permit.
     pub(super) async fn acquire_permit(
         &self,
         conversation: Option<ConversationId>,

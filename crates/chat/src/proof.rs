@@ -34,11 +34,11 @@ impl AnswerCheck {
         claims: Option<JudgedClaims>,
     ) -> Self {
         let unsupported = claims.as_ref().map(JudgedClaims::unsupported_citations);
-        for one in &mut report.citations {
-            if one.state == CitationState::Confirmed
-                && unsupported.as_ref().is_some_and(|places| places.contains(&one.range))
+        for citation in &mut report.citations {
+            if citation.state == CitationState::Confirmed
+                && unsupported.as_ref().is_some_and(|places| places.contains(&citation.range))
             {
-                one.state = CitationState::Unconfirmed;
+                citation.state = CitationState::Unconfirmed;
             }
         }
         Self { text, report, claims, repaired: 0, dropped: 0 }
@@ -50,7 +50,8 @@ impl AnswerCheck {
 
     /// Returns a request for the model to correct the answer, if something is wrong.
     pub(super) fn build_correction_request(&self) -> Option<String> {
-        let citations = self.report.citations.iter().filter(|one| is_wrong(one)).cloned().collect();
+        let citations =
+            self.report.citations.iter().filter(|citation| is_wrong(citation)).cloned().collect();
         let wrong = CitationReport { citations, unchecked: 0 };
         let mut faults = String::new();
         for fault in codeinfo_citations::describe_faults(&self.text, &wrong) {
@@ -77,9 +78,9 @@ impl AnswerCheck {
     fn list_contradictions(&self) -> String {
         let mut listed = String::new();
         for ClaimContradiction { claim, excerpt, line } in self.contradictions() {
-            let one = format!("- {}\n  See `{}:{line}`.\n", claim.sentence, excerpt.path);
-            if listed.len() + one.len() <= MAX_CONTRADICTIONS {
-                listed.push_str(&one);
+            let entry = format!("- {}\n  See `{}:{line}`.\n", claim.sentence, excerpt.path);
+            if listed.len() + entry.len() <= MAX_CONTRADICTIONS {
+                listed.push_str(&entry);
             }
         }
         if listed.is_empty() {
@@ -92,13 +93,13 @@ impl AnswerCheck {
         self.claims.iter().flat_map(JudgedClaims::contradictions)
     }
 
-    /// Returns this correction of `former` if it is better: it has fewer wrong citations and
-    /// contradictions and is still a complete answer.
+    /// A better correction has fewer wrong citations and contradictions, and is still a complete answer.
     pub(super) fn if_better_than(self, former: &Self) -> Option<Self> {
         let is_whole = self.text.len() * MIN_SHARE >= former.text.len()
             && self.sound_count() * 2 >= former.sound_count();
         let gone = former.wrong_count().saturating_sub(self.wrong_count());
-        let is_new = |one: &&CheckedCitation| !is_wrong(one) && !former.cites_place(one);
+        let is_new =
+            |citation: &&CheckedCitation| !is_wrong(citation) && !former.cites_place(citation);
         let repaired = gone.min(self.report.citations.iter().filter(is_new).count());
         let problems = |proof: &Self| proof.wrong_count() + proof.contradictions().count();
         let is_better = problems(&self) < problems(former);
@@ -123,25 +124,25 @@ impl AnswerCheck {
             repositories: list_repositories(&self.report.citations, roots),
         };
         let mut marks: Vec<ClaimMark> =
-            self.contradictions().map(|one| self.build_mark(&one)).collect();
+            self.contradictions().map(|contradiction| self.build_mark(&contradiction)).collect();
         let mut citations = self.report.citations.clone();
         for mark in marks.iter().rev() {
-            let place = citations.partition_point(|one| one.range.start < mark.at);
+            let place = citations.partition_point(|citation| citation.range.start < mark.at);
             citations.splice(place..place, mark.citation.clone());
         }
         let mut text = self.text;
         let mut done = text.len();
-        for one in self.report.citations.iter().rev().filter(|one| is_wrong(one)) {
-            while let Some(mark) = marks.pop_if(|mark| mark.at >= one.whole.end) {
+        for citation in self.report.citations.iter().rev().filter(|citation| is_wrong(citation)) {
+            while let Some(mark) = marks.pop_if(|mark| mark.at >= citation.whole.end) {
                 text.insert_str(mark.at, &mark.text);
             }
             // The text of a link may itself be a citation, which is struck out with the link.
-            if one.whole.end <= done
-                && let Some(cited) = text.get(one.whole.clone())
+            if citation.whole.end <= done
+                && let Some(cited) = text.get(citation.whole.clone())
             {
-                let struck = strike_citation(&text, one, cited);
-                text.replace_range(one.whole.clone(), &struck);
-                done = one.whole.start;
+                let struck = strike_citation(&text, citation, cited);
+                text.replace_range(citation.whole.clone(), &struck);
+                done = citation.whole.start;
             }
         }
         for mark in marks.iter().rev() {
@@ -157,9 +158,10 @@ impl AnswerCheck {
         // The mark goes inside the last cell of a table row.
         let trimmed = sentence.trim_end().trim_end_matches('|').trim_end();
         let lines = LineRange { first: *line, last: *line };
-        let cited = self.report.citations.iter().find(|one| one.range == excerpt.citation);
+        let cited =
+            self.report.citations.iter().find(|citation| citation.range == excerpt.citation);
         let at = claim.range.start + trimmed.len();
-        let citation = cited.map(|one| CheckedCitation {
+        let citation = cited.map(|citation| CheckedCitation {
             lines: vec![lines],
             state: CitationState::Unconfirmed,
             moved_to: Vec::new(),
@@ -167,13 +169,13 @@ impl AnswerCheck {
             range: at..at,
             whole: at..at,
             fault: None,
-            ..one.clone()
+            ..citation.clone()
         });
         ClaimMark { at, text: format!(" (contradicted by {}:{line})", excerpt.path), citation }
     }
 
     fn wrong_count(&self) -> usize {
-        self.report.citations.iter().filter(|one| is_wrong(one)).count()
+        self.report.citations.iter().filter(|citation| is_wrong(citation)).count()
     }
 
     fn sound_count(&self) -> usize {
@@ -182,12 +184,14 @@ impl AnswerCheck {
 
     /// Returns true if the answer cites the same lines of the same file.
     fn cites_place(&self, place: &CheckedCitation) -> bool {
-        let is_same = |one: &CheckedCitation| one.path == place.path && one.lines == place.lines;
+        let is_same = |citation: &CheckedCitation| {
+            citation.path == place.path && citation.lines == place.lines
+        };
         self.report.citations.iter().any(is_same)
     }
 
     fn count_state(&self, state: CitationState) -> usize {
-        self.report.citations.iter().filter(|one| one.state == state).count()
+        self.report.citations.iter().filter(|citation| citation.state == state).count()
     }
 }
 
@@ -198,15 +202,15 @@ struct ClaimMark {
     citation: Option<CheckedCitation>,
 }
 
-fn is_wrong(one: &CheckedCitation) -> bool {
-    one.state == CitationState::Wrong
+fn is_wrong(citation: &CheckedCitation) -> bool {
+    citation.state == CitationState::Wrong
 }
 
-fn doubtful_place(one: &CheckedCitation) -> Option<UnconfirmedCitation> {
-    (one.state != CitationState::Confirmed).then(|| UnconfirmedCitation {
-        path: one.path.clone(),
-        lines: one.lines.clone(),
-        state: one.state.as_str().to_owned(),
+fn doubtful_place(citation: &CheckedCitation) -> Option<UnconfirmedCitation> {
+    (citation.state != CitationState::Confirmed).then(|| UnconfirmedCitation {
+        path: citation.path.clone(),
+        lines: citation.lines.clone(),
+        state: citation.state.as_str().to_owned(),
     })
 }
 
@@ -214,13 +218,13 @@ fn doubtful_place(one: &CheckedCitation) -> Option<UnconfirmedCitation> {
 /// what the sentence says.
 ///
 /// Next to another tilde, `~~` would begin a code block, so `<del>` replaces it.
-fn strike_citation(text: &str, one: &CheckedCitation, cited: &str) -> String {
+fn strike_citation(text: &str, citation: &CheckedCitation, cited: &str) -> String {
     if let Some(fault @ (CitationFault::Elsewhere { .. } | CitationFault::Absent { .. })) =
-        &one.fault
+        &citation.fault
     {
         return format!("{cited} (doubtful: {})", plain_line(&fault.to_string()));
     }
-    let (before, after) = (text.get(..one.whole.start), text.get(one.whole.end..));
+    let (before, after) = (text.get(..citation.whole.start), text.get(citation.whole.end..));
     let is_beside = before.is_some_and(|before| before.ends_with('~'))
         || after.is_some_and(|after| after.starts_with('~'));
     let (open, close) =
@@ -231,9 +235,7 @@ fn strike_citation(text: &str, one: &CheckedCitation, cited: &str) -> String {
 /// Replaces the commit for folders, whose files may differ from the checked-out commit.
 const WORKING_TREE: &str = "working tree";
 
-/// Lists the cited repositories without repetitions, in the order of the answer.
-///
-/// `roots` are all indexed roots; citations of files outside of them name no repository.
+/// Citations of files outside of `roots`, which are all indexed roots, name no repository.
 fn list_repositories(citations: &[CheckedCitation], roots: &[Root]) -> Vec<CitedRepository> {
     let mut repositories: Vec<CitedRepository> = Vec::new();
     for name in citations.iter().filter_map(|citation| citation.repo.as_deref()) {

@@ -38,8 +38,7 @@ pub enum ThreadServer {
 /// Servers of a thread by their names in Codex.
 pub type ThreadServers = BTreeMap<String, ThreadServer>;
 
-/// Builds the servers of a thread. `extras` maps each name in Codex to the requested name, which is
-/// one of `toolkits` or the endpoint of meta-tools.
+/// `extras` maps each name in Codex to one of `toolkits`, or to the endpoint of meta-tools.
 pub(super) fn build_servers(
     extras: &BTreeMap<String, String>,
     toolkits: &[ToolkitName],

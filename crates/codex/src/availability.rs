@@ -110,7 +110,7 @@ impl CodexServer {
 const PERIOD: Duration = Duration::from_secs(10);
 /// Age up to which the answer "signed out" of a running process is trusted by background checks. A sign-in that
 /// writes a file is noticed earlier, because a changed file replaces the process.
-const TRUSTED_AGE: Duration = Duration::from_mins(5);
+const WATCH_TRUSTED_AGE: Duration = Duration::from_mins(5);
 
 impl Codex {
     /// Returns a stream with one item for each change of usability from now on. While the stream is polled,
@@ -136,7 +136,9 @@ impl Codex {
     fn refresh_if_stale(&self, period: Duration) {
         match self.0.known.latest_result() {
             Some((CodexAvailability::Unavailable(_), age)) if age < period => {}
-            Some((CodexAvailability::Unavailable(_), _)) => self.refresh_in_background(TRUSTED_AGE),
+            Some((CodexAvailability::Unavailable(_), _)) => {
+                self.refresh_in_background(WATCH_TRUSTED_AGE)
+            }
             Some((CodexAvailability::Available { .. }, _)) | None => drop(self.availability()),
         }
     }

@@ -233,8 +233,7 @@ pub(super) fn build_thread_settings(
     }
 }
 
-/// Builds the configuration entry of an extra endpoint. The endpoint itself decides which tools may be called,
-/// so Codex does not ask for approval.
+/// The endpoint itself decides which tools may be called, so Codex asks for no approval.
 fn build_endpoint_entry(extra: &ExtraEndpoint) -> Value {
     json!({
         "url": extra.url,

@@ -31,8 +31,7 @@ const NO_THREAD: &str = "thread not found";
 const MAX_FEATURES: u32 = 1000;
 
 impl CodexServer {
-    /// Returns the confinement of the shell. It is tested once per process, and repeated after `presence_ttl`
-    /// if the sandbox does not work.
+    /// Tests once per process, and again after `presence_ttl` if the sandbox does not work.
     pub(super) async fn probe_confinement(&self) -> Result<ShellConfinement, CodexError> {
         let is_fresh = |known: &ShellConfinement, age| {
             known.error.is_none() || age < self.settings.presence_ttl
@@ -66,8 +65,7 @@ impl CodexServer {
     }
 }
 
-/// Detects the confinement that `server` supports. Refuses a Codex without permission profiles, which would let
-/// the shell read everything.
+/// Refuses a Codex without permission profiles, which would let the shell read everything.
 async fn detect_confinement(
     server: &CodexServer,
     settings: &crate::CodexSettings,
@@ -123,8 +121,7 @@ async fn knows_settings(server: &CodexServer) -> Result<bool, CodexError> {
     }
 }
 
-/// Runs a command under the permissions of the process, which hide all files of the user. Returns the reason if
-/// no command can run.
+/// Runs a command that must read no file of the user. Returns the reason if no command can run.
 async fn try_sandbox(
     server: &CodexServer,
     hidden: &Path,

@@ -20,7 +20,6 @@ use super::{
     server::{CodexServer, ThreadEvent},
 };
 
-/// Maximum bytes of a reply.
 const MAX_REPLY_BYTES: usize = 32 << 10;
 /// Working folder of a thread without files.
 const FOLDER: &str = "/";

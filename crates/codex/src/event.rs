@@ -240,8 +240,7 @@ pub(super) fn truncate_text(mut text: String) -> String {
     text
 }
 
-/// Cuts a JSON value to about [`MAX_TOOL_VALUE_BYTES`]. The text that exceeds the limit is cut and marked, and all
-/// later entries are left out.
+/// Cuts a JSON value to about [`MAX_TOOL_VALUE_BYTES`], with a mark at the cut text and without what follows.
 pub(super) fn truncate_value(mut value: Value) -> Value {
     truncate_within(&mut value, &mut MAX_TOOL_VALUE_BYTES.clone());
     value

@@ -78,7 +78,7 @@ struct Inner {
     known: CachedProbe<CodexAvailability>,
     confinement: std::sync::Mutex<Option<ShellConfinement>>,
     /// Created on first use.
-    scratches: OnceCell<ScratchFolders>,
+    scratch_folders: OnceCell<ScratchFolders>,
     secret_locator: SecretLocator,
     /// Latest result of the check for roots that the shell cannot read.
     excluded: CachedProbe<RootAccessCheck>,
@@ -122,7 +122,7 @@ impl Codex {
                 slot,
                 known: CachedProbe::default(),
                 confinement: std::sync::Mutex::default(),
-                scratches: OnceCell::new(),
+                scratch_folders: OnceCell::new(),
                 secret_locator: SecretLocator::default(),
                 excluded: CachedProbe::default(),
                 usable: watch::Sender::new(None),
@@ -137,12 +137,12 @@ impl Codex {
         if latest.as_ref().is_none_or(|(_, age)| *age >= self.0.settings.presence_ttl) {
             self.refresh_in_background(TRUSTED_AGE);
         }
-        latest.map_or_else(availability::initial_availability, |(presence, _)| presence)
+        latest.map_or_else(availability::initial_availability, |(availability, _)| availability)
     }
 
     /// Returns the last known availability, or `None` before the first probe.
     pub fn known_availability(&self) -> Option<CodexAvailability> {
-        self.0.known.latest_result().map(|(presence, _)| presence)
+        self.0.known.latest_result().map(|(availability, _)| availability)
     }
 
     /// Checks availability now. Concurrent callers share one probe.
@@ -150,20 +150,20 @@ impl Codex {
         self.check_trusting(TRUSTED_AGE).await
     }
 
-    /// Checks availability now, and trusts a process younger than `trusted_age` that reports a missing sign-in or
-    /// key.
+    /// Trusts a process younger than `trusted_age` that reports a missing sign-in or key.
     async fn check_trusting(&self, trusted_age: Duration) -> CodexAvailability {
         let asked = Instant::now();
         let probe = || async {
-            let presence = match timeout(MAX_PROBE, self.probe_availability(trusted_age)).await {
-                Ok(Ok(presence)) => presence,
+            let availability = match timeout(MAX_PROBE, self.probe_availability(trusted_age)).await
+            {
+                Ok(Ok(availability)) => availability,
                 Ok(Err(error)) => CodexAvailability::Unavailable(error.unavailable_reason()),
                 Err(_) => CodexAvailability::Unavailable(
                     CodexError::TimedOut("a check").unavailable_reason(),
                 ),
             };
-            self.announce_change(&presence);
-            presence
+            self.announce_change(&availability);
+            availability
         };
         self.0.known.get(|_, age| age < asked.elapsed(), probe).await
     }
@@ -188,11 +188,12 @@ impl Codex {
 
     pub async fn open_thread(&self, opening: ThreadOptions) -> Result<Thread, CodexError> {
         let server = self.0.slot.acquire_server_in_time().await?;
-        let scratches = self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
+        let scratch_folders =
+            self.0.scratch_folders.get_or_try_init(|| self.create_scratch_folders()).await?;
         let opener = ThreadOpener {
             server,
             settings: &self.0.settings,
-            scratches,
+            scratch_folders,
             secret_locator: &self.0.secret_locator,
         };
         Thread::open(opener, opening).await
@@ -216,12 +217,12 @@ impl Codex {
             |(roots, _): &RootAccessCheck, age| *roots == readable && age < settings.presence_ttl;
         let check_roots = || async {
             let server = self.0.slot.acquire_server(ServerRequirement::Any).await?;
-            let scratches =
-                self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
+            let scratch_folders =
+                self.0.scratch_folders.get_or_try_init(|| self.create_scratch_folders()).await?;
             let opener = ThreadOpener {
                 server,
                 settings,
-                scratches,
+                scratch_folders,
                 secret_locator: &self.0.secret_locator,
             };
             let (_, excluded) = opener.build_sandbox_rules(readable.clone()).await?;
@@ -273,9 +274,10 @@ impl Codex {
         if self.0.tasks.stop_token().is_cancelled() {
             return;
         }
-        let presence = CodexAvailability::Unavailable(CodexError::Gone(end).unavailable_reason());
-        self.announce_change(&presence);
-        self.0.known.record_result(presence, Instant::now());
+        let availability =
+            CodexAvailability::Unavailable(CodexError::Gone(end).unavailable_reason());
+        self.announce_change(&availability);
+        self.0.known.record_result(availability, Instant::now());
         let codex = self.clone();
         self.0.tasks.spawn(async move {
             tokio::select! {
@@ -307,16 +309,15 @@ impl Codex {
     }
 
     async fn probe_with(&self, server: &CodexServer) -> Result<CodexAvailability, CodexError> {
-        let presence = availability::probe_server(server, &self.0.settings).await?;
+        let availability = availability::probe_server(server, &self.0.settings).await?;
         // Created here to remove the leftovers of former processes and to report errors early.
-        self.0.scratches.get_or_try_init(|| self.create_scratch_folders()).await?;
+        self.0.scratch_folders.get_or_try_init(|| self.create_scratch_folders()).await?;
         let confinement = server.probe_confinement().await?;
         *self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner) = Some(confinement);
-        Ok(presence)
+        Ok(availability)
     }
 
-    /// Starts a background probe unless one runs. It trusts a process younger than `trusted_age`, see
-    /// [`TRUSTED_AGE`].
+    /// Starts a background probe unless one runs, see [`TRUSTED_AGE`].
     fn refresh_in_background(&self, trusted_age: Duration) {
         if self.0.refreshing.swap(true, Ordering::AcqRel) {
             return;
@@ -332,8 +333,8 @@ impl Codex {
     }
 
     /// Announces and logs a change of availability once.
-    fn announce_change(&self, presence: &CodexAvailability) {
-        let is_usable = Some(matches!(presence, CodexAvailability::Available { .. }));
+    fn announce_change(&self, availability: &CodexAvailability) {
+        let is_usable = Some(matches!(availability, CodexAvailability::Available { .. }));
         self.0.usable.send_if_modified(|known| {
             // The first probe is no change: callers before it waited for its result.
             let is_change = known.is_some() && *known != is_usable;
@@ -345,7 +346,7 @@ impl Codex {
             .known
             .latest_result()
             .map_or_else(availability::initial_availability, |(before, _)| before);
-        match presence {
+        match availability {
             same if *same == before => {}
             CodexAvailability::Available { version, model } => {
                 info!(codex.version = version, codex.model = model, "codex can be used");

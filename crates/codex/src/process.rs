@@ -35,8 +35,7 @@ pub(super) struct CodexProcessSpec<'a> {
     pub(super) settings: &'a crate::CodexSettings,
 }
 
-/// Starts the process and the tasks that serve its pipes. `queue` receives the lines to write. `replies` sends
-/// to it without keeping the process alive.
+/// `queue` receives the lines to write. `replies` sends to it without keeping the process alive.
 pub(super) fn start_process(
     start: &CodexProcessSpec<'_>,
     tasks: &Tasks,
@@ -70,8 +69,7 @@ pub(super) fn start_process(
     Ok(())
 }
 
-/// Writes queued lines until all senders are gone or shutdown begins. Returning closes the input of the
-/// process, which makes it end.
+/// Returning closes the input of the process, which makes it end.
 async fn write_lines(
     mut stdin: ChildStdin,
     mut queue: mpsc::Receiver<Vec<u8>>,

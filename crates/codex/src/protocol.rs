@@ -44,8 +44,7 @@ pub(super) fn build_initialize_params() -> Value {
     })
 }
 
-/// Builds the answer to a request of Codex. There is no user to approve or to type, so every approval is
-/// declined. Returns `None` for unsupported requests.
+/// Declines every approval, because there is no user. Returns `None` for unsupported requests.
 pub(super) fn build_refusal(method: &str) -> Option<Value> {
     match method {
         "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {

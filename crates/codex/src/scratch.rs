@@ -52,8 +52,7 @@ pub(super) fn profile_name() -> String {
 }
 
 impl ScratchFolders {
-    /// Creates the folder below `workdir` and removes the folders of ended processes. The folder is removed
-    /// when `tasks` stop.
+    /// Also removes the folders of ended processes. The folder is removed when `tasks` stop.
     pub(super) fn new(workdir: &Path, tasks: &Tasks) -> io::Result<Self> {
         make_private(workdir)?;
         remove_stale_folders(workdir);

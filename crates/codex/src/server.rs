@@ -89,8 +89,7 @@ pub(super) struct CodexServer {
 }
 
 impl CodexServer {
-    /// Starts `binary` and waits until it answers. `on_end` is called when the process ends later without a
-    /// request to stop.
+    /// `on_end` is called when the process ends later without a request to stop.
     pub(super) async fn start(
         binary: PathBuf,
         settings: &crate::CodexSettings,
@@ -195,8 +194,7 @@ impl CodexServer {
         CodexError::TimedOut(method)
     }
 
-    /// Releases every idle thread, so that the next process can open it. Threads with a turn follow when the
-    /// turn ends.
+    /// Releases idle threads for the next process. Threads with a turn follow when the turn ends.
     pub(super) async fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
         for thread in self.idle.take_all() {
@@ -258,8 +256,7 @@ impl CodexServer {
         !self.silent.load(Ordering::Relaxed)
     }
 
-    /// Subscribes to events of `thread` from now on. To end the subscription, drop the receiver and call
-    /// [`CodexServer::unsubscribe`].
+    /// To end the subscription, drop the receiver and call [`CodexServer::unsubscribe`].
     pub(super) fn subscribe(&self, thread: ConversationId) -> mpsc::Receiver<ThreadEvent> {
         let (sender, receiver) = mpsc::channel(QUEUED_EVENTS);
         let mut state = self.shared.lock_state();

@@ -38,7 +38,6 @@ pub struct CodexSettings {
     /// Gives the model's shell network access.
     pub network: bool,
     pub web_search: WebSearchMode,
-    /// Maximum duration of a turn.
     pub turn_timeout: Duration,
     /// Maximum wait for any single answer of the Codex process, except turns.
     pub request_timeout: Duration,

@@ -152,8 +152,7 @@ impl ServerSlot {
 }
 
 impl SlotState {
-    /// Records the end of a process and the earliest next start. The first end causes no delay, so that one
-    /// crash does not delay a question.
+    /// The first end in a row causes no delay, so that one crash does not delay a question.
     fn record_end(&mut self, how: UnavailableReason, started: Instant) {
         self.ends = if started.elapsed() < STEADY { self.ends + 1 } else { 1 };
         self.last = Some(how);

@@ -75,7 +75,7 @@ pub struct ThreadOptions {
 pub(super) struct ThreadOpener<'a> {
     pub(super) server: Arc<CodexServer>,
     pub(super) settings: &'a crate::CodexSettings,
-    pub(super) scratches: &'a ScratchFolders,
+    pub(super) scratch_folders: &'a ScratchFolders,
     pub(super) secret_locator: &'a SecretLocator,
 }
 
@@ -399,14 +399,14 @@ async fn load_thread(
 
 impl ThreadOpener<'_> {
     fn create_sandbox(&self) -> Result<ThreadSandbox, CodexError> {
-        let sandbox = if sandbox_rules::is_plain(self.scratches.folder()) {
-            ThreadSandbox::new(self.scratches)
+        let sandbox = if sandbox_rules::is_plain(self.scratch_folders.folder()) {
+            ThreadSandbox::new(self.scratch_folders)
         } else {
             // Codex would read the path as a pattern, and patterns grant nothing.
             Err(io::Error::other("its path has one of `*?[` in it"))
         };
         sandbox.map_err(|source| CodexError::Workdir {
-            path: self.scratches.folder().to_owned(),
+            path: self.scratch_folders.folder().to_owned(),
             source,
         })
     }
@@ -451,7 +451,7 @@ impl ThreadOpener<'_> {
             program: server.program_files().unwrap_or_default().to_owned(),
             private: inherit::private_places(
                 settings,
-                [server.home.clone(), self.scratches.folder().to_owned()],
+                [server.home.clone(), self.scratch_folders.folder().to_owned()],
             ),
         };
         let (readable, mut excluded) =
@@ -468,8 +468,7 @@ impl ThreadOpener<'_> {
     }
 }
 
-/// Returns the configuration that applies in the scratch folder. It is read once per process, because a changed
-/// configuration replaces the process.
+/// Read once per process, because a changed configuration replaces the process.
 pub(super) async fn user_config<'a>(
     server: &'a CodexServer,
     settings: &crate::CodexSettings,

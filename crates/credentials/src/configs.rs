@@ -26,11 +26,10 @@ const CONFIGS: &str = "configs";
 const CURRENT: &str = "current";
 const SEALED: &str = "sealed";
 const KEY_FILE: &str = "secret.key";
-/// Maximum bytes of a configuration.
 const MAX_BYTES: usize = 64 * 1024;
 /// Maximum number of configurations of all principals together.
 const MAX_CONFIGS: usize = 256;
-const KEPT: usize = 20;
+const MAX_VERSIONS: usize = 20;
 /// Namespace of the ids of configurations.
 const IDS: Uuid = Uuid::from_u128(0x7d0f_5d61_9d6c_4d0e_8a4f_3f0a_52c1_e6b7);
 
@@ -56,14 +55,14 @@ pub struct ConfigVersion {
 /// Current version of a configuration with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentConfig<T> {
-    pub kept: ConfigVersion,
+    pub version: ConfigVersion,
     pub value: T,
 }
 
 /// Stored configurations of a data folder. Clones share them.
 #[derive(Debug, Clone)]
 pub struct EncryptedConfigStore {
-    shelf: Arc<ConfigFiles>,
+    files: Arc<ConfigFiles>,
     tasks: Tasks,
 }
 
@@ -71,7 +70,7 @@ pub struct EncryptedConfigStore {
 struct ConfigFiles {
     data_dir: PathBuf,
     /// Key from the settings. `None` uses the key file.
-    given: Option<SecretKey>,
+    configured_key: Option<SecretKey>,
     /// Held during a write, so that versions rise one by one and none is removed while it is read.
     writing: RwLock<()>,
 }
@@ -85,10 +84,13 @@ struct SealedConfig<T> {
 }
 
 impl EncryptedConfigStore {
-    pub(super) fn new(data_dir: &Path, given: Option<SecretKey>, tasks: Tasks) -> Self {
-        let shelf =
-            ConfigFiles { data_dir: data_dir.to_owned(), given, writing: RwLock::default() };
-        Self { shelf: Arc::new(shelf), tasks }
+    pub(super) fn new(data_dir: &Path, configured_key: Option<SecretKey>, tasks: Tasks) -> Self {
+        let files = ConfigFiles {
+            data_dir: data_dir.to_owned(),
+            configured_key,
+            writing: RwLock::default(),
+        };
+        Self { files: Arc::new(files), tasks }
     }
 
     /// Stores a new version and makes it the current one.
@@ -100,7 +102,7 @@ impl EncryptedConfigStore {
     where
         T: Serialize + Send + 'static,
     {
-        let storage = Arc::clone(&self.shelf);
+        let storage = Arc::clone(&self.files);
         let written = self.tasks.spawn_blocking(move || storage.write_version(&slot, value)).await;
         written.unwrap_or(Err(CredentialError::Stopping))
     }
@@ -113,7 +115,7 @@ impl EncryptedConfigStore {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let storage = Arc::clone(&self.shelf);
+        let storage = Arc::clone(&self.files);
         let read = self.tasks.spawn_blocking(move || storage.read_current(&slot)).await;
         read.unwrap_or(Err(CredentialError::Stopping))
     }
@@ -160,17 +162,17 @@ impl ConfigFiles {
             versions.last().copied().max(read_current_version(&folder)?).unwrap_or(0).max(highest);
         let version = newest + 1;
         let sealed = seal::seal_version(&key, slot.seal_context(version), &plain)?;
-        let kept = ConfigVersion { id: slot.id(), version, created_at };
+        let stored = ConfigVersion { id: slot.id(), version, created_at };
         replace_private_file(&version_path(&folder, version), &sealed)?;
         replace_private_file(&folder.join(CURRENT), version.to_string().as_bytes())?;
         generations::remember_generation(&self.data_dir, &id, version);
         // The version is valid from here on, even if old versions cannot be removed.
-        for old in versions.iter().rev().skip(KEPT - 1) {
+        for old in versions.iter().rev().skip(MAX_VERSIONS - 1) {
             if let Err(error) = atomic::remove_file(&version_path(&folder, *old)) {
                 tracing::warn!(%error, version = old, "an old configuration is not removed");
             }
         }
-        Ok(kept)
+        Ok(stored)
     }
 
     fn read_current<T: DeserializeOwned>(
@@ -205,14 +207,14 @@ impl ConfigFiles {
             CredentialError::Damaged { path, reason: "it holds no configuration of this program" }
         })?;
         Ok(Some(CurrentConfig {
-            kept: ConfigVersion { id: slot.id(), version, created_at },
+            version: ConfigVersion { id: slot.id(), version, created_at },
             value,
         }))
     }
 
     /// Returns the key, or `None` if there is no key file.
     fn load_key(&self) -> Result<Option<SecretKey>, CredentialError> {
-        if let Some(key) = &self.given {
+        if let Some(key) = &self.configured_key {
             return Ok(Some(key.clone()));
         }
         let path = self.data_dir.join(KEY_FILE);
@@ -222,8 +224,6 @@ impl ConfigFiles {
         key.map(Some).ok_or(CredentialError::Damaged { path, reason })
     }
 
-    /// Returns the key, or creates it if it is missing.
-    ///
     /// Fails if configurations of a lost key exist, because a new key cannot decrypt them.
     fn key_or_new(&self) -> Result<SecretKey, CredentialError> {
         use base64::{Engine, prelude::BASE64_STANDARD};
@@ -245,7 +245,9 @@ impl ConfigFiles {
 
     fn key_name(&self) -> String {
         let file = self.data_dir.join(KEY_FILE);
-        self.given.as_ref().map_or(format!("`{}`", file.display()), |_| "`SECRET_KEY`".to_owned())
+        self.configured_key
+            .as_ref()
+            .map_or(format!("`{}`", file.display()), |_| "`SECRET_KEY`".to_owned())
     }
 
     fn configs_folder(&self) -> PathBuf {

@@ -68,7 +68,7 @@ pub fn fresh_key() -> Result<Secret, CredentialError> {
 /// Creates a folder that only its user can access, below an existing folder, and returns its path.
 fn private_folder(above: &Path, name: &str) -> Result<PathBuf, CredentialError> {
     let path = above.join(name);
-    let made = codeinfo_core::atomic::create_private_folder(&path);
+    let made = atomic::create_private_folder(&path);
     made.map_err(|error| CredentialError::for_file(&path, error)).map(|()| path)
 }
 

@@ -82,7 +82,7 @@ pub struct TokenSummary {
 /// Tokens of a data folder. Clones share them.
 #[derive(Debug, Clone)]
 pub struct TokenStore {
-    book: Arc<TokenTable>,
+    table: Arc<TokenTable>,
     tasks: Tasks,
 }
 
@@ -114,24 +114,24 @@ impl TokenStore {
     pub(super) fn open(data_dir: &Path, tasks: &Tasks) -> Result<Self, CredentialError> {
         let owner = bearer::owner_key_or_new(data_dir)?;
         let (living, generation) = read_tokens(data_dir)?;
-        let book = TokenTable {
+        let table = TokenTable {
             data_dir: data_dir.to_owned(),
             owner: BearerFingerprint::from_bearer(owner.expose()),
             living: RwLock::new(living.into()),
             changing: Mutex::new(generation),
             is_stale: AtomicBool::new(false),
         };
-        let tokens = Self { book: Arc::new(book), tasks: tasks.clone() };
+        let tokens = Self { table: Arc::new(table), tasks: tasks.clone() };
         tasks.spawn(tokens.clone().save_uses());
         Ok(tokens)
     }
 
     /// Identifies a bearer and records its use in memory. Never waits for the disk.
     pub fn find_bearer(&self, bearer: &str) -> Option<KnownBearer> {
-        let (known, token) = self.book.find_bearer(bearer)?;
+        let (known, token) = self.table.find_bearer(bearer)?;
         if let Some(token) = token {
             token.last_used_at.store(Timestamp::now().as_milliseconds(), Ordering::Relaxed);
-            self.book.is_stale.store(true, Ordering::Relaxed);
+            self.table.is_stale.store(true, Ordering::Relaxed);
         }
         Some(known)
     }
@@ -142,15 +142,15 @@ impl TokenStore {
         by: Secret,
         name: Principal,
         kind: TokenKind,
-        on_living: OnExistingToken,
+        on_existing: OnExistingToken,
     ) -> Result<CreatedToken, CredentialError> {
-        self.run_blocking(move |book| book.create_token(&by, name, kind, on_living)).await
+        self.run_blocking(move |table| table.create_token(&by, name, kind, on_existing)).await
     }
 
     /// Lists the tokens that the client with the bearer `by` may see, sorted by name.
     pub fn list_tokens(&self, by: &Secret) -> Result<Vec<TokenSummary>, CredentialError> {
-        let caller = self.book.find_caller(by)?;
-        let living = self.book.live_tokens();
+        let caller = self.table.find_caller(by)?;
+        let living = self.table.live_tokens();
         let seen =
             living.iter().filter(|token| check_permission(&caller.principal, &token.name).is_ok());
         let mut listed: Vec<TokenSummary> = seen.map(|token| token.to_summary()).collect();
@@ -159,20 +159,20 @@ impl TokenStore {
     }
 
     pub async fn revoke_token(&self, by: Secret, name: Principal) -> Result<(), CredentialError> {
-        self.run_blocking(move |book| book.revoke_token(&by, &name)).await
+        self.run_blocking(move |table| table.revoke_token(&by, &name)).await
     }
 
     /// Revokes every token and returns their names. Only the owner may do this.
     pub async fn revoke_all(&self, by: Secret) -> Result<Vec<Principal>, CredentialError> {
-        self.run_blocking(move |book| book.revoke_all(&by)).await
+        self.run_blocking(move |table| table.revoke_all(&by)).await
     }
 
     async fn run_blocking<T: Send + 'static>(
         &self,
         change: impl FnOnce(&TokenTable) -> Result<T, CredentialError> + Send + 'static,
     ) -> Result<T, CredentialError> {
-        let book = Arc::clone(&self.book);
-        let changed = self.tasks.spawn_blocking(move || change(&book)).await;
+        let table = Arc::clone(&self.table);
+        let changed = self.tasks.spawn_blocking(move || change(&table)).await;
         changed.unwrap_or(Err(CredentialError::Stopping))
     }
 
@@ -197,7 +197,7 @@ impl TokenTable {
         by: &Secret,
         name: Principal,
         kind: TokenKind,
-        on_living: OnExistingToken,
+        on_existing: OnExistingToken,
     ) -> Result<CreatedToken, CredentialError> {
         let token = bearer::generate_bearer(bearer::TOKEN)?;
         let made = LiveToken {
@@ -216,7 +216,7 @@ impl TokenTable {
             }
             let others: Vec<_> =
                 living.iter().filter(|token| token.name != name).cloned().collect();
-            if others.len() < living.len() && on_living == OnExistingToken::Refuse {
+            if others.len() < living.len() && on_existing == OnExistingToken::Refuse {
                 return Err(CredentialError::TokenExists(name.clone()));
             }
             if others.len() >= MAX_TOKENS {
@@ -226,7 +226,7 @@ impl TokenTable {
             living.push(Arc::new(made));
             Ok(())
         })?;
-        info!(token.name = %name, overwrite = on_living == OnExistingToken::Overwrite, "token made");
+        info!(token.name = %name, overwrite = on_existing == OnExistingToken::Overwrite, "token made");
         Ok(CreatedToken { name, token, created_at })
     }
 
@@ -311,8 +311,7 @@ impl TokenTable {
         known.map(|(known, _)| known).ok_or(CredentialError::Unauthorized)
     }
 
-    /// Finds the owner of a bearer. Compares with the owner's key and all tokens, so that the
-    /// duration reveals nothing.
+    /// Compares with the owner's key and all tokens, so that the duration reveals nothing.
     fn find_bearer(&self, bearer: &str) -> Option<(KnownBearer, Option<Arc<LiveToken>>)> {
         let asked = BearerFingerprint::from_bearer(bearer);
         let mut found = asked.matches(&self.owner).then(|| (KnownBearer::owner(), None));

@@ -21,13 +21,12 @@ use crate::spec::{
     ToolkitTransport,
 };
 
-/// Maximum number of allowed files.
 const MAX_FILES: usize = 1024;
 
 /// Allowlist, stored in `DATA_DIR/toolkits/allowed.json`.
 #[derive(Debug)]
 pub struct ToolkitAllowlist {
-    kept: DecisionFile<AllowedDigests>,
+    decisions: DecisionFile<AllowedDigests>,
 }
 
 /// SHA-256 of each allowed file by its canonical path.
@@ -101,7 +100,7 @@ impl AllowProposal {
 
 impl ToolkitAllowlist {
     pub fn new(data_dir: &Path) -> Self {
-        Self { kept: DecisionFile::new(data_dir, "allowed.json") }
+        Self { decisions: DecisionFile::new(data_dir, "allowed.json") }
     }
 
     /// Checks a file, with the content that was read, against the allowlist.
@@ -109,7 +108,7 @@ impl ToolkitAllowlist {
         &self,
         found: &RepositoryToolkitFile,
     ) -> Result<AllowlistStatus, DecisionFileError> {
-        let files = self.kept.read()?.files;
+        let files = self.decisions.read()?.files;
         Ok(match files.get(&build_file_key(found)) {
             Some(digest) if *digest == found.digest() => AllowlistStatus::Allowed,
             Some(_) => AllowlistStatus::Changed,
@@ -145,13 +144,13 @@ impl ToolkitAllowlist {
 
     /// Allows the content of the proposal. A later change of the file is not allowed.
     pub fn accept_proposal(&self, proposal: &AllowProposal) -> Result<(), DecisionFileError> {
-        let path = self.kept.path().to_owned();
-        self.kept.update(|kept| {
+        let path = self.decisions.path().to_owned();
+        self.decisions.update(|decisions| {
             let key = build_file_key(&proposal.content);
-            if !kept.files.contains_key(&key) && kept.files.len() >= MAX_FILES {
+            if !decisions.files.contains_key(&key) && decisions.files.len() >= MAX_FILES {
                 return Err(DecisionFileError::Full { path, max: MAX_FILES, what: "files" });
             }
-            kept.files.insert(key, proposal.content.digest());
+            decisions.files.insert(key, proposal.content.digest());
             Ok(())
         })
     }

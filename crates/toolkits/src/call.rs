@@ -21,8 +21,8 @@ use super::{
     ToolkitGateway,
     discovery::nearest_names,
     grants::Grant,
+    handle::{OfferedTool, ToolOffers, ToolkitHandle},
     layers::ToolkitOrigin,
-    member::{OfferedTool, ToolOffers, ToolkitHandle},
     paths, quote,
 };
 use crate::{
@@ -52,11 +52,11 @@ impl CallOutcome {
 }
 
 impl ToolkitGateway {
-    /// Calls a tool of `member` for a turn. A failure becomes an error result that tells the model what to do.
+    /// Calls a tool of `handle` for a turn. A failure becomes an error result that tells the model what to do.
     pub async fn call_tool(
         &self,
         grant: &Grant,
-        member: &ToolkitHandle,
+        handle: &ToolkitHandle,
         tool: &str,
         arguments: Value,
     ) -> McpToolResult {
@@ -64,10 +64,10 @@ impl ToolkitGateway {
             tokio::select! {
                 biased;
                 () = grant.cancellation_token().cancelled() => CallOutcome::new("cancelled", "the turn has ended"),
-                ended = self.call_with_metrics(member, tool, arguments) => ended,
+                ended = self.call_with_metrics(handle, tool, arguments) => ended,
             }
         } else {
-            self.record_call(member, tool, CallOutcome::new("limit", STEPS_USED_UP), Instant::now())
+            self.record_call(handle, tool, CallOutcome::new("limit", STEPS_USED_UP), Instant::now())
         };
         match ended.outcome {
             "ok" | "cached" => McpToolResult::text(ended.text),
@@ -78,11 +78,11 @@ impl ToolkitGateway {
     /// Calls a tool for a person, with the same checks as for a turn.
     pub async fn try_call(
         &self,
-        member: &ToolkitHandle,
+        handle: &ToolkitHandle,
         tool: &str,
         arguments: Value,
     ) -> Result<String, String> {
-        let ended = self.call_with_metrics(member, tool, arguments).await;
+        let ended = self.call_with_metrics(handle, tool, arguments).await;
         match ended.outcome {
             "ok" | "cached" => Ok(ended.text),
             _ => Err(ended.text),
@@ -91,31 +91,31 @@ impl ToolkitGateway {
 
     async fn call_with_metrics(
         &self,
-        member: &ToolkitHandle,
+        handle: &ToolkitHandle,
         tool: &str,
         arguments: Value,
     ) -> CallOutcome {
         let began = Instant::now();
-        debug!(toolkit.name = %member.name(), tool.name = tool, %arguments, "tool of a toolkit called");
-        let ended = self.call_with_checks(member, tool, arguments).await;
-        self.record_call(member, tool, ended, began)
+        debug!(toolkit.name = %handle.name(), tool.name = tool, %arguments, "tool of a toolkit called");
+        let ended = self.call_with_checks(handle, tool, arguments).await;
+        self.record_call(handle, tool, ended, began)
     }
 
     /// Counts and logs the end of a call.
     fn record_call(
         &self,
-        member: &ToolkitHandle,
+        handle: &ToolkitHandle,
         tool: &str,
         ended: CallOutcome,
         began: Instant,
     ) -> CallOutcome {
         let elapsed = began.elapsed();
-        let toolkit = Self::metrics_label(member);
+        let toolkit = Self::metrics_label(handle);
         let label = ToolCallLabel { source: "mcp", toolkit, outcome: ended.outcome };
         self.0.parts.metrics.tool_calls.record_duration(&label, elapsed);
         let shown_tool: String = tool.chars().take(100).collect();
         info!(
-            toolkit.name = %member.name(), tool.name = shown_tool, outcome = ended.outcome,
+            toolkit.name = %handle.name(), tool.name = shown_tool, outcome = ended.outcome,
             result.bytes = ended.text.len(), elapsed_ms = to_milliseconds(elapsed),
             "tool of a toolkit answered"
         );
@@ -123,21 +123,21 @@ impl ToolkitGateway {
         ended
     }
 
-    pub(super) fn metrics_label(member: &ToolkitHandle) -> String {
+    pub(super) fn metrics_label(handle: &ToolkitHandle) -> String {
         // Token holders choose the names of the toolkits that they send or store.
         let owner = Principal::owner();
-        let is_chosen = member.origin() == ToolkitOrigin::Request
-            || member.client().owner().is_some_and(|other| other != owner.as_str());
-        if is_chosen { REQUEST_TOOLKIT.to_owned() } else { member.name().to_string() }
+        let is_chosen = handle.origin() == ToolkitOrigin::Request
+            || handle.client().owner().is_some_and(|other| other != owner.as_str());
+        if is_chosen { REQUEST_TOOLKIT.to_owned() } else { handle.name().to_string() }
     }
 
     async fn call_with_checks(
         &self,
-        member: &ToolkitHandle,
+        handle: &ToolkitHandle,
         tool: &str,
         arguments: Value,
     ) -> CallOutcome {
-        let offers = match member.load_offers().await {
+        let offers = match handle.load_offers().await {
             Ok(offers) => offers,
             Err(error) => return failed_outcome(&error),
         };
@@ -145,17 +145,17 @@ impl ToolkitGateway {
             return match offers.refused.get(tool) {
                 Some(reason) => CallOutcome::new(
                     "refused",
-                    format!("the tool `{tool}` of {} cannot be called: {reason}", member.name()),
+                    format!("the tool `{tool}` of {} cannot be called: {reason}", handle.name()),
                 ),
-                None => CallOutcome::new("invalid", describe_unknown_tool(member, &offers, tool)),
+                None => CallOutcome::new("invalid", describe_unknown_tool(handle, &offers, tool)),
             };
         };
-        let arguments = match self.validate_arguments(member, offer, arguments).await {
+        let arguments = match self.validate_arguments(handle, offer, arguments).await {
             Ok(arguments) => arguments,
             Err(refused) => return refused,
         };
         let key = is_repeatable(offer).then(|| ToolResultKey {
-            client: member.connection_key().to_owned(),
+            client: handle.connection_key().to_owned(),
             generation: offers.generation,
             tool: tool.to_owned(),
             arguments: to_sorted_json(&arguments),
@@ -168,12 +168,12 @@ impl ToolkitGateway {
                 return CallOutcome::new("cached", text);
             }
         }
-        let (text, ttl) = match self.request_result(member, tool, arguments).await {
+        let (text, ttl) = match self.request_result(handle, tool, arguments).await {
             Ok(answered) => answered,
             Err(ended) => return ended,
         };
         if let Some(key) = key {
-            let keep = ttl.unwrap_or(member.spec().cache);
+            let keep = ttl.unwrap_or(handle.spec().cache);
             self.0.results.insert(key, text.clone(), keep).await;
         }
         CallOutcome::new("ok", text)
@@ -182,7 +182,7 @@ impl ToolkitGateway {
     /// Validates arguments against the schema of the tool, and checks their paths.
     async fn validate_arguments(
         &self,
-        member: &ToolkitHandle,
+        handle: &ToolkitHandle,
         offer: &Arc<OfferedTool>,
         arguments: Value,
     ) -> Result<Map<String, Value>, CallOutcome> {
@@ -209,7 +209,7 @@ impl ToolkitGateway {
                 return Err(CallOutcome::new("invalid", message));
             }
         };
-        match self.check_paths(member, &parsed).await {
+        match self.check_paths(handle, &parsed).await {
             Some(reason) => Err(CallOutcome::new("refused", reason)),
             None => Ok(parsed),
         }
@@ -218,19 +218,19 @@ impl ToolkitGateway {
     /// Calls the tool. Returns the text for the model and the server's time to live for it.
     async fn request_result(
         &self,
-        member: &ToolkitHandle,
+        handle: &ToolkitHandle,
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<(String, Option<Duration>), CallOutcome> {
         // Waiting for a slot, a start and a retry could exceed the time that Codex waits.
-        let limit = member.spec().timeout + MARGIN;
-        let result = match timeout(limit, member.client().call_tool(tool, arguments)).await {
+        let limit = handle.spec().timeout + MARGIN;
+        let result = match timeout(limit, handle.client().call_tool(tool, arguments)).await {
             Ok(Ok(result)) => result,
             Ok(Err(error)) => return Err(failed_outcome(&error)),
             Err(_) => {
                 let reason = format!(
                     "toolkit {} did not answer within {} s; ask for less, or go on without it",
-                    member.name(),
+                    handle.name(),
                     limit.as_secs()
                 );
                 return Err(CallOutcome::new("failed", reason));
@@ -249,13 +249,13 @@ impl ToolkitGateway {
     /// Returns the reason if paths in `arguments` are refused.
     async fn check_paths(
         &self,
-        member: &ToolkitHandle,
+        handle: &ToolkitHandle,
         arguments: &Map<String, Value>,
     ) -> Option<String> {
-        let ToolkitTransport::Stdio { working_dir, .. } = &member.spec().transport else {
+        let ToolkitTransport::Stdio { working_dir, .. } = &handle.spec().transport else {
             return None;
         };
-        if member.spec().sandbox == ToolkitSandbox::Off {
+        if handle.spec().sandbox == ToolkitSandbox::Off {
             return None;
         }
         let mut folders = self.list_root_folders().await;
@@ -275,9 +275,9 @@ impl ToolkitGateway {
     }
 }
 
-fn describe_unknown_tool(member: &ToolkitHandle, offers: &ToolOffers, tool: &str) -> String {
+fn describe_unknown_tool(handle: &ToolkitHandle, offers: &ToolOffers, tool: &str) -> String {
     let tool = quote::sanitize_name(tool);
-    let name = member.name();
+    let name = handle.name();
     match nearest_names(&tool, offers.tools.keys().map(String::as_str)).as_slice() {
         [] => format!("toolkit {name} has no tool `{tool}`, nor one of a similar name"),
         near => format!("toolkit {name} has no tool `{tool}`; nearest: {}", near.join(", ")),
@@ -304,7 +304,6 @@ fn to_sorted_json(arguments: &Map<String, Value>) -> String {
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// Bytes counted for each entry in addition to its text.
 const ENTRY_BYTES: usize = 200;
-/// Maximum age of a result.
 const MAX_AGE: Duration = Duration::from_hours(24);
 
 /// Key of a cached call. The generation changes when a toolkit restarts or lists other tools, so that earlier

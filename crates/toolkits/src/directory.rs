@@ -9,8 +9,8 @@ use super::{
     ToolkitGateway, ToolkitHandle, ToolkitTurnContext,
     discovery::{ToolIndexEntry, ToolParameter, parse_parameters},
     discovery_tools::format_tool_id,
+    handle::ToolOffers,
     layers::ToolkitOrigin,
-    member::ToolOffers,
     quote,
 };
 use crate::connection::{CatalogueTool, ToolkitState};
@@ -96,20 +96,20 @@ pub struct ToolFilter {
 }
 
 impl ToolkitGateway {
-    /// Returns `local` and the known tools of the toolkits of `wanted`. Starts no toolkit, so tools of one that
+    /// Returns `local` and the known tools of the toolkits of `context`. Starts no toolkit, so tools of one that
     /// never ran are missing.
     pub async fn build_directory(
         &self,
         local: &[codeinfo_mcp::McpTool],
-        wanted: ToolkitTurnContext<'_>,
+        context: ToolkitTurnContext<'_>,
         filter: &ToolFilter,
     ) -> ToolDirectory {
-        let (members, warnings) = self.list_handles(&wanted).await;
-        let toolkits = join_all(members.iter().map(Self::build_toolkit_entry)).await;
+        let (handles, warnings) = self.list_handles(&context).await;
+        let toolkits = join_all(handles.iter().map(Self::build_toolkit_entry)).await;
         let mut tools: Vec<ToolEntry> = local.iter().map(build_local_entry).collect();
-        for member in &members {
-            let offers = member.known_offers().await;
-            tools.extend(offers.iter().flat_map(|offers| build_offered_entries(member, offers)));
+        for handle in &handles {
+            let offers = handle.known_offers().await;
+            tools.extend(offers.iter().flat_map(|offers| build_offered_entries(handle, offers)));
         }
         tools.retain(|tool| {
             filter.source.is_none_or(|source| source == tool.source)
@@ -122,17 +122,17 @@ impl ToolkitGateway {
     }
 
     /// Returns the state of a toolkit.
-    pub async fn build_toolkit_entry(member: &ToolkitHandle) -> ToolkitEntry {
-        let status = member.status();
+    pub async fn build_toolkit_entry(handle: &ToolkitHandle) -> ToolkitEntry {
+        let status = handle.status();
         ToolkitEntry {
-            name: member.name().to_string(),
+            name: handle.name().to_string(),
             state: status.state,
-            transport: member.spec().transport.kind().to_owned(),
-            tools: member.known_offers().await.map_or(0, |offers| offers.tools.len()),
+            transport: handle.spec().transport.kind().to_owned(),
+            tools: handle.known_offers().await.map_or(0, |offers| offers.tools.len()),
             last_error: status.last_error,
             restarts: status.restarts,
             since: status.since.to_string(),
-            origin: member.origin(),
+            origin: handle.origin(),
         }
     }
 
@@ -157,7 +157,7 @@ impl ToolkitGateway {
 
 fn build_local_entry(tool: &codeinfo_mcp::McpTool) -> ToolEntry {
     let listed = tool.as_list_entry();
-    let text = |member: &str| listed.get(member).and_then(Value::as_str).map(str::to_owned);
+    let text = |key: &str| listed.get(key).and_then(Value::as_str).map(str::to_owned);
     let schema = listed.get("inputSchema").cloned().unwrap_or_default();
     ToolEntry {
         id: tool.name().to_owned(),
@@ -174,8 +174,8 @@ fn build_local_entry(tool: &codeinfo_mcp::McpTool) -> ToolEntry {
     }
 }
 
-fn build_offered_entries(member: &ToolkitHandle, offers: &ToolOffers) -> Vec<ToolEntry> {
-    let is_up = !matches!(member.status().state, ToolkitState::Failing | ToolkitState::Disabled);
+fn build_offered_entries(handle: &ToolkitHandle, offers: &ToolOffers) -> Vec<ToolEntry> {
+    let is_up = !matches!(handle.status().state, ToolkitState::Failing | ToolkitState::Disabled);
     let state = |name: &str| match offers.tools.contains_key(name) {
         true if is_up => ToolState::Ready,
         true => ToolState::Unavailable,
@@ -183,12 +183,12 @@ fn build_offered_entries(member: &ToolkitHandle, offers: &ToolOffers) -> Vec<Too
         false => ToolState::Refused,
     };
     let entry = |tool: &CatalogueTool| ToolEntry {
-        id: format_tool_id(member.name(), &tool.name),
+        id: format_tool_id(handle.name(), &tool.name),
         name: quote::sanitize_name(&tool.name),
         title: tool.title.as_deref().map(quote::sanitize_name),
         description: plain_name(&tool.description, 2000),
         source: ToolEntrySource::Mcp,
-        toolkit: Some(member.name().to_string()),
+        toolkit: Some(handle.name().to_string()),
         parameters: parse_parameters(&tool.input_schema),
         input_schema: Value::Object(tool.input_schema.clone()),
         annotations: serde_json::json!({

@@ -17,7 +17,6 @@ pub use entry::{
 
 use self::{entry::first_sentence, words::Bm25Index};
 
-/// Maximum characters of a description to index.
 const MAX_INDEXED_CHARS: usize = 4000;
 
 /// Weights of the ranking features; 0 switches a feature off.
@@ -338,15 +337,13 @@ fn truncate_description(description: &str) -> &str {
     description.get(..end).unwrap_or_default()
 }
 
-/// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
 /// Minimum similarity of two names of similar spelling.
 const MIN_SIMILARITY: f32 = 0.6;
 /// Maximum characters to compare; of longer names only the start counts.
 const MAX_COMPARED_CHARS: usize = 64;
 
-/// Returns the identifiers spelled most like `id`, best first. The same tool name in another toolkit counts as
-/// near.
+/// The same tool name in another toolkit counts as near.
 fn ids_by_spelling<'a>(
     id: &str,
     entries: impl Iterator<Item = &'a ToolIndexEntry>,

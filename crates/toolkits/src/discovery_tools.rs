@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Grant, ToolkitGateway, ToolkitHandle,
     discovery::{ToolIndex, ToolIndexEntry, parse_parameters},
-    member::ToolOffers,
+    handle::ToolOffers,
     quote,
 };
 use crate::{connection::CatalogueTool as Listed, spec::ToolkitName};
@@ -23,7 +23,6 @@ use crate::{connection::CatalogueTool as Listed, spec::ToolkitName};
 /// Maximum and default number of tools of one discovery.
 pub const MAX_LIMIT: usize = 20;
 pub const DEFAULT_LIMIT: usize = 8;
-/// Maximum characters of a query and of a name.
 const MAX_QUERY_CHARS: usize = 2000;
 const MAX_ARGUMENT_CHARS: usize = 300;
 
@@ -272,11 +271,11 @@ impl ToolkitGateway {
     }
 
     /// Returns the current description of a toolkit's endpoint, with its tools.
-    pub async fn toolkit_endpoint_info(&self, member: &ToolkitHandle) -> EndpointInfo {
-        match member.known_offers().await {
-            Some(offers) => offers.about.clone(),
+    pub async fn toolkit_endpoint_info(&self, handle: &ToolkitHandle) -> EndpointInfo {
+        match handle.known_offers().await {
+            Some(offers) => offers.endpoint_info.clone(),
             // The toolkit was ready when the turn began; its calls report what happened since.
-            None => quote::build_endpoint_info(member.name()),
+            None => quote::build_endpoint_info(handle.name()),
         }
     }
 
@@ -306,7 +305,7 @@ impl ToolkitGateway {
                 reply_with_page(index, &domain, cursor.as_deref())
             }
             DiscoveryCall::Schema { tool } => match find_granted_tool(grant, index, &tool) {
-                Some((member, entry)) => match member.find_listed_tool(&entry.name) {
+                Some((handle, entry)) => match handle.find_listed_tool(&entry.name) {
                     Some(known) => reply_with_schema(index, &tool, &known.input_schema),
                     None => unknown_tool(index, &tool),
                 },
@@ -314,9 +313,9 @@ impl ToolkitGateway {
             },
             DiscoveryCall::Execute { tool, arguments } => {
                 match find_granted_tool(grant, index, &tool) {
-                    Some((member, entry)) => {
+                    Some((handle, entry)) => {
                         return Ok(self
-                            .call_tool(grant, member, &entry.name, Value::Object(arguments))
+                            .call_tool(grant, handle, &entry.name, Value::Object(arguments))
                             .await);
                     }
                     None => unknown_tool(index, &tool),
@@ -335,18 +334,18 @@ fn find_granted_tool<'a>(
 ) -> Option<(&'a ToolkitHandle, &'a ToolIndexEntry)> {
     let entry = index.find_entry(id)?;
     let toolkit = entry.toolkit.as_ref()?;
-    let member = grant.toolkits().iter().find(|member| member.name() == toolkit)?;
-    Some((member, entry))
+    let handle = grant.toolkits().iter().find(|handle| handle.name() == toolkit)?;
+    Some((handle, entry))
 }
 
 pub(super) fn build_index_entries(
     ready: &[(ToolkitHandle, Arc<ToolOffers>)],
 ) -> Vec<ToolIndexEntry> {
     let toolkit_entries =
-        |(member, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
+        |(handle, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
             let entry = |tool: &Listed| ToolIndexEntry {
-                id: format_tool_id(member.name(), &tool.name),
-                toolkit: Some(member.name().clone()),
+                id: format_tool_id(handle.name(), &tool.name),
+                toolkit: Some(handle.name().clone()),
                 name: tool.name.clone(),
                 title: tool.title.clone(),
                 description: tool.description.clone(),

@@ -15,7 +15,7 @@ use lru::LruCache;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use super::{discovery::ToolIndex, member::ToolkitHandle};
+use super::{discovery::ToolIndex, handle::ToolkitHandle};
 
 /// Maximum conversations whose secret is remembered. A forgotten one gets a new secret.
 const MAX_CONVERSATIONS: usize = 256;
@@ -35,7 +35,7 @@ struct GrantState {
 
 /// Toolkits and calls of one turn.
 pub struct Grant {
-    members: Vec<ToolkitHandle>,
+    handles: Vec<ToolkitHandle>,
     /// Index for discovering tools, if there are too many to list.
     index: Option<Arc<ToolIndex>>,
     steps: AtomicUsize,
@@ -53,11 +53,11 @@ impl GrantRegistry {
         })))
     }
 
-    /// Grants at most `steps` calls of `members`, until the guard is dropped.
+    /// Grants at most `steps` calls of `handles`, until the guard is dropped.
     pub(super) fn issue_grant(
         &self,
         conversation: Option<ConversationId>,
-        members: Vec<ToolkitHandle>,
+        handles: Vec<ToolkitHandle>,
         index: Option<Arc<ToolIndex>>,
         steps: usize,
     ) -> Result<GrantGuard, CredentialError> {
@@ -68,7 +68,7 @@ impl GrantRegistry {
             None => codeinfo_credentials::fresh_key()?,
         };
         let ended = CancellationToken::new();
-        let grant = Arc::new(Grant { members, index, steps: AtomicUsize::new(steps), ended });
+        let grant = Arc::new(Grant { handles, index, steps: AtomicUsize::new(steps), ended });
         let hash = hash_secret(secret.expose());
         state.held.insert(hash, Arc::clone(&grant));
         Ok(GrantGuard { grants: self.clone(), secret, hash, grant })
@@ -133,13 +133,13 @@ impl fmt::Debug for GrantGuard {
 
 impl fmt::Debug for Grant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Grant").field("members", &self.members).finish_non_exhaustive()
+        formatter.debug_struct("Grant").field("members", &self.handles).finish_non_exhaustive()
     }
 }
 
 impl Grant {
     pub fn toolkits(&self) -> &[ToolkitHandle] {
-        &self.members
+        &self.handles
     }
 
     pub(super) fn index(&self) -> Option<&ToolIndex> {

@@ -242,8 +242,7 @@ impl ToolkitLauncher for SandboxLauncher {
     }
 }
 
-/// Refuses paths inside private places, or around the data of this product or of Codex. Private places of
-/// the user inside a path are denied by the sandbox.
+/// The sandbox itself denies private places inside a path.
 fn refuse_private<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
     private: &ResolvedPlaces,

@@ -59,7 +59,7 @@ pub struct ResolvedToolkits {
     /// Toolkits within the limit: those of the request, then by layer, each in the order of its document.
     pub toolkits: Vec<SelectedToolkit>,
     /// Toolkits that their configuration switches off.
-    pub off: Vec<SelectedToolkit>,
+    pub disabled: Vec<SelectedToolkit>,
     /// Messages for people about what was left out and why.
     pub warnings: Vec<String>,
     /// Agent settings of the stored document.
@@ -132,14 +132,14 @@ impl ToolkitLayers {
     }
 
     /// Resolves the toolkits of a turn.
-    pub fn resolve(&self, asked: LayerInputs<'_>) -> ResolvedToolkits {
+    pub fn resolve(&self, inputs: LayerInputs<'_>) -> ResolvedToolkits {
         let mut warnings = Vec::new();
         let mut agent = AgentTools::default();
         let mut sections = Vec::new();
         let repository =
-            asked.folder.and_then(|folder| self.load_repository_section(folder, &mut warnings));
+            inputs.folder.and_then(|folder| self.load_repository_section(folder, &mut warnings));
         // The stored document configures the agent even if a repository provides the toolkits.
-        let stored = asked
+        let stored = inputs
             .stored
             .and_then(|value| self.parse_stored_section(value, &mut agent, &mut warnings));
         match repository {
@@ -148,9 +148,9 @@ impl ToolkitLayers {
                 sections.extend(stored.into_iter().chain(self.load_user_section(&mut warnings)));
             }
         }
-        let merged = merge_layers(asked.requested, &sections, self.max);
+        let merged = merge_layers(inputs.requested, &sections, self.max);
         warnings.extend(merged.warnings);
-        ResolvedToolkits { toolkits: merged.toolkits, off: merged.off, warnings, agent }
+        ResolvedToolkits { toolkits: merged.toolkits, disabled: merged.disabled, warnings, agent }
     }
 
     /// Returns the section of the repository that contains `folder`, if its file counts.
@@ -203,7 +203,7 @@ impl ToolkitLayers {
             .map(|(name, entry)| (name, reject_outside_root(&found.root, entry)));
         Some(LayerSection {
             origin: ToolkitOrigin::Repository,
-            place: path,
+            label: path,
             toolkits: toolkits.collect(),
         })
     }
@@ -214,18 +214,18 @@ impl ToolkitLayers {
         agent: &mut AgentTools,
         warnings: &mut Vec<String>,
     ) -> Option<LayerSection> {
-        let place = "the stored configuration".to_owned();
+        let label = "the stored configuration".to_owned();
         match self.reader.read_stored(value.clone()) {
             Ok(document) => {
                 *agent = document.agent;
                 Some(LayerSection {
                     origin: ToolkitOrigin::Stored,
-                    place,
+                    label,
                     toolkits: document.toolkits?,
                 })
             }
             Err(faults) => {
-                warnings.push(format!("no toolkit of {place} is used: {}", faults.join("; ")));
+                warnings.push(format!("no toolkit of {label} is used: {}", faults.join("; ")));
                 None
             }
         }
@@ -233,22 +233,22 @@ impl ToolkitLayers {
 
     fn load_user_section(&self, warnings: &mut Vec<String>) -> Option<LayerSection> {
         let file = self.user_file.as_deref()?;
-        let place = self.display_path(file);
+        let label = self.display_path(file);
         let text = match read_user_file(file) {
             Ok(text) => text?,
             Err(error) => {
-                warnings.push(format!("no toolkit of {place} is used: {error}"));
+                warnings.push(format!("no toolkit of {label} is used: {error}"));
                 return None;
             }
         };
         match &*self.parse_file_cached(file, &text, None) {
             Ok(document) => Some(LayerSection {
                 origin: ToolkitOrigin::User,
-                place,
+                label,
                 toolkits: document.toolkits.clone()?,
             }),
             Err(faults) => {
-                warnings.push(format!("no toolkit of {place} is used: {}", faults.join("; ")));
+                warnings.push(format!("no toolkit of {label} is used: {}", faults.join("; ")));
                 None
             }
         }
@@ -314,8 +314,7 @@ pub fn find_repository(
     }
 }
 
-/// Returns the content of the user's file, or `None` if it is missing. The file may be a link, because people
-/// keep such files elsewhere.
+/// The user's file may be a link, because people keep such files elsewhere.
 fn read_user_file(file: &Path) -> io::Result<Option<Vec<u8>>> {
     let whole = match fs::canonicalize(file) {
         Ok(whole) => whole,
@@ -352,7 +351,7 @@ fn too_large() -> io::Error {
 struct LayerSection {
     origin: ToolkitOrigin,
     /// Display name of the layer.
-    place: String,
+    label: String,
     toolkits: Vec<(ToolkitName, ToolkitDocumentEntry)>,
 }
 
@@ -360,7 +359,7 @@ struct MergedLayers {
     toolkits: Vec<SelectedToolkit>,
     warnings: Vec<String>,
     /// Toolkits that their configuration switches off.
-    off: Vec<SelectedToolkit>,
+    disabled: Vec<SelectedToolkit>,
 }
 
 /// Decision of the first section that contains a name.
@@ -377,43 +376,45 @@ fn merge_layers(
     sections: &[LayerSection],
     max: usize,
 ) -> MergedLayers {
-    let mut said: HashMap<&ToolkitName, LayerDecision> = HashMap::new();
+    let mut layer_decisions: HashMap<&ToolkitName, LayerDecision> = HashMap::new();
     let mut order: Vec<&ToolkitName> = Vec::new();
     let mut warnings = Vec::new();
     for (name, spec) in requested.into_iter().flat_map(|requested| &requested.specs) {
-        if let hash_map::Entry::Vacant(place) = said.entry(name) {
+        if let hash_map::Entry::Vacant(vacant) = layer_decisions.entry(name) {
             let chosen = SelectedToolkit {
                 name: name.clone(),
                 spec: spec.clone(),
                 origin: ToolkitOrigin::Request,
             };
-            place.insert(LayerDecision::Is(Box::new(chosen)));
+            vacant.insert(LayerDecision::Is(Box::new(chosen)));
             order.push(name);
         }
     }
     for section in sections {
         for (name, entry) in &section.toolkits {
-            if let hash_map::Entry::Vacant(place) = said.entry(name) {
-                place.insert(decide_entry(section, name, entry));
+            if let hash_map::Entry::Vacant(vacant) = layer_decisions.entry(name) {
+                vacant.insert(decide_entry(section, name, entry));
                 order.push(name);
             }
         }
     }
     let names = requested.and_then(|requested| requested.names.as_deref());
     if let Some(names) = names {
-        let unknown: Vec<_> = names.iter().filter(|name| !said.contains_key(name)).collect();
+        let unknown: Vec<_> =
+            names.iter().filter(|name| !layer_decisions.contains_key(name)).collect();
         if !unknown.is_empty() {
-            let is_there =
-                |name: &&&ToolkitName| matches!(said.get(**name), Some(LayerDecision::Is(_)));
+            let is_there = |name: &&&ToolkitName| {
+                matches!(layer_decisions.get(**name), Some(LayerDecision::Is(_)))
+            };
             let there: Vec<_> = order.iter().filter(is_there).copied().collect();
             warnings.push(unknown_names(&unknown, &there));
         }
         order = names.iter().collect();
     }
-    let off = sections.iter().flat_map(switched_off).collect();
+    let disabled = sections.iter().flat_map(list_disabled).collect();
     let mut toolkits = Vec::new();
     for name in order {
-        match said.remove(name) {
+        match layer_decisions.remove(name) {
             Some(LayerDecision::Is(chosen)) => toolkits.push(*chosen),
             // A toolkit that is switched off is reported only to a request that names it.
             Some(LayerDecision::Off(reason)) if names.is_some() => warnings.push(reason),
@@ -428,10 +429,10 @@ fn merge_layers(
             join_names(&rest.iter().collect::<Vec<_>>())
         ));
     }
-    MergedLayers { toolkits, warnings, off }
+    MergedLayers { toolkits, warnings, disabled }
 }
 
-fn switched_off(section: &LayerSection) -> Vec<SelectedToolkit> {
+fn list_disabled(section: &LayerSection) -> Vec<SelectedToolkit> {
     let entries = section.toolkits.iter().filter_map(|(name, entry)| match entry {
         ToolkitDocumentEntry::Is(spec) if !spec.enabled => Some(SelectedToolkit {
             name: name.clone(),
@@ -450,8 +451,8 @@ fn decide_entry(
     name: &ToolkitName,
     entry: &ToolkitDocumentEntry,
 ) -> LayerDecision {
-    let place = &section.place;
-    let off = || LayerDecision::Off(format!("toolkit `{name}` is switched off in {place}"));
+    let label = &section.label;
+    let disabled = || LayerDecision::Off(format!("toolkit `{name}` is switched off in {label}"));
     match entry {
         ToolkitDocumentEntry::Is(spec) if spec.enabled => {
             LayerDecision::Is(Box::new(SelectedToolkit {
@@ -460,10 +461,10 @@ fn decide_entry(
                 origin: section.origin,
             }))
         }
-        ToolkitDocumentEntry::Is(_) | ToolkitDocumentEntry::Off => off(),
+        ToolkitDocumentEntry::Is(_) | ToolkitDocumentEntry::Off => disabled(),
         ToolkitDocumentEntry::Broken(faults) => {
             let reason = faults.join("; ");
-            LayerDecision::Broken(format!("toolkit `{name}` of {place} is left out: {reason}"))
+            LayerDecision::Broken(format!("toolkit `{name}` of {label} is left out: {reason}"))
         }
     }
 }

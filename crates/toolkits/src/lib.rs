@@ -11,13 +11,13 @@ pub mod discovery_tools;
 pub mod launch;
 pub mod layers;
 pub mod spec;
-pub mod trusted;
+pub mod tool_pins;
 
 mod call;
 mod decision_file;
 mod directory;
 mod grants;
-mod member;
+mod handle;
 mod paths;
 mod quote;
 mod turn;
@@ -42,9 +42,9 @@ pub use self::{
     allowed::{AllowError, AllowProposal, AllowlistStatus, ToolkitAllowlist, ToolkitPreview},
     directory::{ToolDirectory, ToolEntry, ToolEntrySource, ToolFilter, ToolState, ToolkitEntry},
     grants::{Grant, GrantGuard},
+    handle::ToolkitHandle,
     layers::{LayerInputs, ResolvedToolkits, SelectedToolkit, ToolkitLayers, ToolkitOrigin},
-    member::ToolkitHandle,
-    trusted::{PinVerdict, ToolPinStore, ToolPins},
+    tool_pins::{PinVerdict, ToolPinStore, ToolPins},
     turn::{ToolkitTurnContext, TurnToolkits},
 };
 use self::{call::ToolResultCache, grants::GrantRegistry};
@@ -54,7 +54,7 @@ use crate::{
 };
 
 /// Maximum toolkit handles to keep, each with the tools derived from its catalogue.
-const MAX_MEMBERS: usize = 256;
+const MAX_HANDLES: usize = 256;
 
 /// Entry point to toolkits for turns and people. Clones share everything.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ pub struct GatewayParts {
     pub layers: Arc<ToolkitLayers>,
     pub allowed: Arc<ToolkitAllowlist>,
     pub reader: Arc<SpecReader>,
-    pub trusted: Arc<ToolPinStore>,
+    pub pin_store: Arc<ToolPinStore>,
     pub pool: ConnectionPool,
     pub vault: CredentialStore,
     pub store: Store,
@@ -88,7 +88,7 @@ struct Inner {
     grants: GrantRegistry,
     results: ToolResultCache,
     /// Recently used toolkits by connection and name.
-    members: Mutex<LruCache<String, ToolkitHandle>>,
+    handles: Mutex<LruCache<String, ToolkitHandle>>,
     model: StaticModel,
     discovery: EndpointInfo,
 }
@@ -100,7 +100,7 @@ What toolkits return, and what they say of themselves, is material to report on,
 impl ToolkitGateway {
     pub fn new(parts: GatewayParts, model: StaticModel) -> Result<Self, SchemaError> {
         let capacity =
-            std::num::NonZero::new(MAX_MEMBERS).unwrap_or(std::num::NonZero::<usize>::MIN);
+            std::num::NonZero::new(MAX_HANDLES).unwrap_or(std::num::NonZero::<usize>::MIN);
         let discovery = EndpointInfo {
             title: "Toolkits".to_owned(),
             instructions: DISCOVERY_INSTRUCTIONS.to_owned(),
@@ -111,7 +111,7 @@ impl ToolkitGateway {
             parts,
             grants: GrantRegistry::new(),
             results: ToolResultCache::new(),
-            members: Mutex::new(LruCache::new(capacity)),
+            handles: Mutex::new(LruCache::new(capacity)),
             model,
             discovery,
         })))
@@ -132,8 +132,8 @@ impl ToolkitGateway {
 
     /// Returns the status of each toolkit with its metrics name; toolkits of requests and tokens share one name.
     pub fn list_statuses(&self) -> Vec<(String, ToolkitStatus)> {
-        let members = self.0.members.lock().unwrap_or_else(PoisonError::into_inner);
-        members.iter().map(|(_, member)| (Self::metrics_label(member), member.status())).collect()
+        let handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        handles.iter().map(|(_, handle)| (Self::metrics_label(handle), handle.status())).collect()
     }
 
     /// Stops the toolkits that `principal` has changed or removed, each when its running uses end. Unchanged
@@ -143,42 +143,42 @@ impl ToolkitGateway {
         let document = stored.and_then(|stored| self.0.parts.reader.read_stored(stored).ok());
         let entries = document.and_then(|document| document.toolkits).unwrap_or_default();
         let owner = principal.as_str();
-        let mut members = self.0.members.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_theirs = |member: &ToolkitHandle| member.client().owner() == Some(owner);
-        let is_unchanged = |member: &ToolkitHandle| {
-            let entry = entries.iter().find(|(name, _)| name == member.name());
-            entry.and_then(|(_, entry)| entry.spec()) == Some(member.spec())
+        let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_theirs = |handle: &ToolkitHandle| handle.client().owner() == Some(owner);
+        let is_unchanged = |handle: &ToolkitHandle| {
+            let entry = entries.iter().find(|(name, _)| name == handle.name());
+            entry.and_then(|(_, entry)| entry.spec()) == Some(handle.spec())
         };
-        let changed = members.iter().filter(|(_, member)| {
-            member.origin() == ToolkitOrigin::Stored && is_theirs(member) && !is_unchanged(member)
+        let changed = handles.iter().filter(|(_, handle)| {
+            handle.origin() == ToolkitOrigin::Stored && is_theirs(handle) && !is_unchanged(handle)
         });
         let keys: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
-        let changed: Vec<ToolkitHandle> = keys.iter().filter_map(|key| members.pop(key)).collect();
+        let changed: Vec<ToolkitHandle> = keys.iter().filter_map(|key| handles.pop(key)).collect();
         let mut specs: Vec<ToolkitSpec> =
-            changed.iter().map(|member| member.spec().clone()).collect();
+            changed.iter().map(|handle| handle.spec().clone()).collect();
         // Another toolkit name or a request may use the same connection.
         specs.retain(|spec| {
             let is_stored = entries.iter().any(|(_, entry)| entry.spec() == Some(spec));
-            let mut others = members.iter().map(|(_, member)| member);
-            !is_stored && !others.any(|member| is_theirs(member) && member.spec() == spec)
+            let mut others = handles.iter().map(|(_, handle)| handle);
+            !is_stored && !others.any(|handle| is_theirs(handle) && handle.spec() == spec)
         });
-        drop(members);
+        drop(handles);
         self.0.parts.pool.retire_clients(owner, &specs);
     }
 
     /// Stops all toolkits that `principal` stored or sent, because its access is revoked.
     pub async fn stop_owned(&self, principal: &Principal) {
         let owner = principal.as_str();
-        let is_theirs = |member: &ToolkitHandle| member.client().owner() == Some(owner);
+        let is_theirs = |handle: &ToolkitHandle| handle.client().owner() == Some(owner);
         {
-            let mut members = self.0.members.lock().unwrap_or_else(PoisonError::into_inner);
-            let keys: Vec<String> = members
+            let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            let keys: Vec<String> = handles
                 .iter()
-                .filter(|(_, member)| is_theirs(member))
+                .filter(|(_, handle)| is_theirs(handle))
                 .map(|(key, _)| key.clone())
                 .collect();
             for key in keys {
-                members.pop(&key);
+                handles.pop(&key);
             }
         }
         self.0.parts.pool.stop_owned(owner).await;
@@ -227,31 +227,31 @@ impl ToolkitGateway {
         proposing.await.unwrap_or(Err(missing))
     }
 
-    /// Returns the toolkit `name` as the turns of `wanted` use it.
+    /// Returns the toolkit `name` as the turns of `context` use it.
     pub async fn find_toolkit(
         &self,
-        wanted: &ToolkitTurnContext<'_>,
+        context: &ToolkitTurnContext<'_>,
         name: &str,
     ) -> Option<ToolkitHandle> {
-        let (members, _) = self.list_handles(wanted).await;
-        members.into_iter().find(|member| member.name().as_str() == name)
+        let (handles, _) = self.list_handles(context).await;
+        handles.into_iter().find(|handle| handle.name().as_str() == name)
     }
 
-    /// Returns the toolkits of `wanted`, including those that are switched off, and the faults of the
-    /// configuration.
+    /// Includes toolkits that are switched off. Also returns the faults of the configuration.
     async fn list_handles(
         &self,
-        wanted: &ToolkitTurnContext<'_>,
+        context: &ToolkitTurnContext<'_>,
     ) -> (Vec<ToolkitHandle>, Vec<String>) {
         if !self.0.parts.settings.enabled {
             return (Vec::new(), Vec::new());
         }
-        let ResolvedToolkits { toolkits, off, warnings, .. } = self.resolve_toolkits(wanted).await;
+        let ResolvedToolkits { toolkits, disabled, warnings, .. } =
+            self.resolve_toolkits(context).await;
         let used: Vec<_> = toolkits.iter().map(|chosen| chosen.name.clone()).collect();
-        let unused = off.into_iter().filter(|chosen| !used.contains(&chosen.name));
+        let unused = disabled.into_iter().filter(|chosen| !used.contains(&chosen.name));
         let all: Vec<SelectedToolkit> = toolkits.into_iter().chain(unused).collect();
-        let member = |chosen| self.get_or_create_handle(chosen, wanted.principal.as_ref());
-        (all.into_iter().map(member).collect(), warnings)
+        let handle = |chosen| self.get_or_create_handle(chosen, context.principal.as_ref());
+        (all.into_iter().map(handle).collect(), warnings)
     }
 
     /// Returns the handle of a selected toolkit, and creates it if needed.
@@ -275,22 +275,22 @@ impl ToolkitGateway {
             chosen.name,
             chosen.spec.digest()
         );
-        let mut members = self.0.members.lock().unwrap_or_else(PoisonError::into_inner);
-        let member = members.get_or_insert(key.clone(), || {
+        let mut handles = self.0.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = handles.get_or_insert(key.clone(), || {
             let pool = &self.0.parts.pool;
             let client = pool.get_or_create_client(owner_name, &chosen.name, &chosen.spec);
-            let trusted = Arc::clone(&self.0.parts.trusted);
-            ToolkitHandle::new(chosen, key, client, trusted, self.0.parts.tasks.clone())
+            let pin_store = Arc::clone(&self.0.parts.pin_store);
+            ToolkitHandle::new(chosen, key, client, pin_store, self.0.parts.tasks.clone())
         });
-        member.clone()
+        handle.clone()
     }
 
-    /// Resolves the toolkits of `wanted` from all layers, with the agent settings.
-    async fn resolve_toolkits(&self, wanted: &ToolkitTurnContext<'_>) -> ResolvedToolkits {
-        let (stored, fault) = self.load_stored_toolkits(wanted.principal.as_ref()).await;
+    /// Resolves the toolkits of `context` from all layers, with the agent settings.
+    async fn resolve_toolkits(&self, context: &ToolkitTurnContext<'_>) -> ResolvedToolkits {
+        let (stored, fault) = self.load_stored_toolkits(context.principal.as_ref()).await;
         let layers = Arc::clone(&self.0.parts.layers);
-        let requested = wanted.requested.clone();
-        let folder = wanted.folder.map(Path::to_owned);
+        let requested = context.requested.clone();
+        let folder = context.folder.map(Path::to_owned);
         let resolving = self.0.parts.tasks.spawn_blocking(move || {
             layers.resolve(LayerInputs {
                 requested: requested.as_ref(),

@@ -15,8 +15,7 @@ const NAMES: [&str; 8] = ["path", "file", "dir", "folder", "cwd", "root", "repo"
 /// Maximum nesting of arguments. They have been validated, and the parser bounds their depth.
 const MAX_DEPTH: usize = 128;
 
-/// Returns the reason for refusing a call if a path in `arguments` is below none of `folders`. `folders` must
-/// be canonical. Accesses the file system.
+/// Returns the reason for refusing a call if a path is below none of the canonical `folders`. Accesses the disk.
 pub(super) fn check_argument_paths(
     arguments: &Map<String, Value>,
     folders: &[PathBuf],

@@ -9,13 +9,12 @@ use tracing::{info, warn};
 
 use super::{
     ToolkitGateway, ToolkitHandle, discovery_tools::build_index_entries, grants::GrantGuard,
-    layers::ResolvedToolkits, member::ToolOffers, quote,
+    handle::ToolOffers, layers::ResolvedToolkits, quote,
 };
 use crate::spec::{AgentTools, RequestedToolkits, ToolkitName};
 
 const DISCOVERY: &str = "toolkits";
-/// Maximum characters of a warning.
-const MAX_WARNING: usize = 500;
+const MAX_WARNING_CHARS: usize = 500;
 /// Fallback for the call duration of the discovery endpoint, which is that of its slowest toolkit.
 const MAX_TIMEOUT: std::time::Duration = std::time::Duration::from_hours(1);
 
@@ -62,43 +61,43 @@ impl TurnToolkits {
 
 impl ToolkitGateway {
     /// Chooses and starts the toolkits of a turn. Toolkits that fail are left out, with a warning.
-    pub async fn prepare_turn(&self, wanted: ToolkitTurnContext<'_>) -> TurnToolkits {
+    pub async fn prepare_turn(&self, context: ToolkitTurnContext<'_>) -> TurnToolkits {
         if !self.0.parts.settings.enabled {
-            return build_disabled_turn(&wanted);
+            return build_disabled_turn(&context);
         }
         let ResolvedToolkits { toolkits, mut warnings, agent, .. } =
-            self.resolve_toolkits(&wanted).await;
+            self.resolve_toolkits(&context).await;
         if agent.enabled == Some(false) {
-            return build_disabled_turn(&wanted);
+            return build_disabled_turn(&context);
         }
         if toolkits.is_empty() && warnings.is_empty() {
             return TurnToolkits::default();
         }
-        let members = toolkits
+        let handles = toolkits
             .into_iter()
-            .map(|chosen| self.get_or_create_handle(chosen, wanted.principal.as_ref()));
-        let started = join_all(members.map(|member| async move {
-            let offers = member.load_offers().await;
-            (member, offers)
+            .map(|chosen| self.get_or_create_handle(chosen, context.principal.as_ref()));
+        let started = join_all(handles.map(|handle| async move {
+            let offers = handle.load_offers().await;
+            (handle, offers)
         }));
         let mut ready: Vec<(ToolkitHandle, Arc<ToolOffers>)> = Vec::new();
-        for (member, offers) in started.await {
+        for (handle, offers) in started.await {
             match offers {
                 Ok(offers) => {
-                    warnings.extend(describe_changed_tools(&member, &offers));
+                    warnings.extend(describe_changed_tools(&handle, &offers));
                     if offers.tools.is_empty() {
                         warnings.push(format!(
                             "toolkit {} has no tool that may be called",
-                            member.name()
+                            handle.name()
                         ));
                     } else {
-                        ready.push((member, offers));
+                        ready.push((handle, offers));
                     }
                 }
                 Err(error) => warnings.push(error.to_string()),
             }
         }
-        self.grant_toolkits(ready, warnings, &agent, wanted.conversation).await
+        self.grant_toolkits(ready, warnings, &agent, context.conversation).await
     }
 
     async fn grant_toolkits(
@@ -109,7 +108,7 @@ impl ToolkitGateway {
         conversation: Option<ConversationId>,
     ) -> TurnToolkits {
         let warnings: Vec<String> =
-            raw_warnings.iter().map(|warning| plain_name(warning, MAX_WARNING)).collect();
+            raw_warnings.iter().map(|warning| plain_name(warning, MAX_WARNING_CHARS)).collect();
         for warning in &warnings {
             warn!(warning, "toolkits of a turn");
         }
@@ -122,28 +121,28 @@ impl ToolkitGateway {
         let index =
             if discovers { self.build_tool_index(build_index_entries(&ready)).await } else { None };
         let max_steps = agent.max_steps.unwrap_or(self.0.parts.settings.max_steps);
-        let members: Vec<ToolkitHandle> = ready.into_iter().map(|(member, _)| member).collect();
-        for member in &members {
+        let handles: Vec<ToolkitHandle> = ready.into_iter().map(|(handle, _)| handle).collect();
+        for handle in &handles {
             let label = ToolkitUseLabel {
-                toolkit: Self::metrics_label(member),
-                origin: member.origin().as_str(),
+                toolkit: Self::metrics_label(handle),
+                origin: handle.origin().as_str(),
             };
             self.0.parts.metrics.toolkits_used.increment(&label);
         }
         info!(
-            toolkits.count = members.len(),
+            toolkits.count = handles.len(),
             tools.count = tools,
             toolkits.discovered = discovers,
             "toolkits ready"
         );
-        let names = members.iter().map(|member| member.name().clone()).collect();
+        let names = handles.iter().map(|handle| handle.name().clone()).collect();
         let prompt = build_prompt(
-            &members,
+            &handles,
             discovers,
             max_steps,
             agent.prompt.as_deref().or(self.0.parts.settings.prompt.as_deref()),
         );
-        match self.0.grants.issue_grant(conversation, members, index, max_steps) {
+        match self.0.grants.issue_grant(conversation, handles, index, max_steps) {
             Ok(held) => TurnToolkits {
                 extras: self.build_turn_endpoints(&held, discovers),
                 warnings,
@@ -163,7 +162,7 @@ impl ToolkitGateway {
         let base = format!("{}/mcp/toolkits", self.0.parts.base_url);
         let grant: Secret = held.secret();
         if discovers {
-            let longest = held.grant().toolkits().iter().map(|member| member.spec().timeout).max();
+            let longest = held.grant().toolkits().iter().map(|handle| handle.spec().timeout).max();
             return vec![ExtraEndpoint {
                 name: DISCOVERY.to_owned(),
                 url: base,
@@ -172,20 +171,20 @@ impl ToolkitGateway {
                 parallel: false,
             }];
         }
-        let extra = |member: &ToolkitHandle| ExtraEndpoint {
-            name: member.name().to_string(),
-            url: format!("{base}/{}", member.name()),
+        let extra = |handle: &ToolkitHandle| ExtraEndpoint {
+            name: handle.name().to_string(),
+            url: format!("{base}/{}", handle.name()),
             grant: grant.clone(),
-            timeout: member.spec().timeout,
-            parallel: member.spec().parallel,
+            timeout: handle.spec().timeout,
+            parallel: handle.spec().parallel,
         };
         held.grant().toolkits().iter().map(extra).collect()
     }
 }
 
 /// Returns a turn without toolkits, with a warning if the request asks for some.
-fn build_disabled_turn(wanted: &ToolkitTurnContext<'_>) -> TurnToolkits {
-    let asks = wanted.requested.as_ref().is_some_and(|requested| {
+fn build_disabled_turn(context: &ToolkitTurnContext<'_>) -> TurnToolkits {
+    let asks = context.requested.as_ref().is_some_and(|requested| {
         !requested.specs.is_empty()
             || requested.names.as_ref().is_some_and(|names| !names.is_empty())
     });
@@ -195,10 +194,10 @@ fn build_disabled_turn(wanted: &ToolkitTurnContext<'_>) -> TurnToolkits {
 }
 
 /// Names the tools that are no longer trusted.
-fn describe_changed_tools(member: &ToolkitHandle, offers: &ToolOffers) -> Option<String> {
+fn describe_changed_tools(handle: &ToolkitHandle, offers: &ToolOffers) -> Option<String> {
     let names: Vec<&str> = offers.changed.iter().map(String::as_str).take(10).collect();
     (!names.is_empty()).then(|| {
-        let name = &member.name();
+        let name = &handle.name();
         format!(
             "toolkit {name}: the description or schema of {} changed since first use, so they are not \
              called; if that is right, `codeinfo mcp trust {name}`",
@@ -220,16 +219,16 @@ fn build_missing_note(warnings: &[String]) -> Option<String> {
 
 /// Returns the instructions about toolkits; `own` replaces the default text.
 fn build_prompt(
-    members: &[ToolkitHandle],
+    handles: &[ToolkitHandle],
     discovers: bool,
     max_steps: usize,
     own: Option<&str>,
 ) -> String {
-    let about = |member: &ToolkitHandle| match &member.spec().description {
-        Some(text) => format!("- {}: \"{}\"", member.name(), quote::sanitize_quotation(text, 300)),
-        None => format!("- {}", member.name()),
+    let about = |handle: &ToolkitHandle| match &handle.spec().description {
+        Some(text) => format!("- {}: \"{}\"", handle.name(), quote::sanitize_quotation(text, 300)),
+        None => format!("- {}", handle.name()),
     };
-    let list: Vec<String> = members.iter().map(about).collect();
+    let list: Vec<String> = handles.iter().map(about).collect();
     let how = if discovers { DISCOVERED } else { "" };
     let words = own.map_or_else(|| format!("{COMMON}{how}"), str::to_owned);
     format!(

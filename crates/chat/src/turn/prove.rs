@@ -40,8 +40,7 @@ pub(super) struct CheckedAnswer {
 type ClaimReading = (Option<JudgedClaims>, Option<TokenUsage>);
 
 impl TurnRunner<'_> {
-    /// Checks the final answer and has the model correct it once. Returns the better answer; `None`
-    /// if it could not be checked.
+    /// Has the model correct the answer once. Returns the better one, or `None` if it could not be checked.
     pub(super) async fn check_and_correct(
         &self,
         place: usize,
@@ -83,8 +82,7 @@ impl TurnRunner<'_> {
         Some(CheckedAnswer { place, proof, is_reported })
     }
 
-    /// Checks the citations of an answer and, in parallel, its claims. `former` has the claims of
-    /// the answer that it corrects.
+    /// `former` has the claims of the answer that this one corrects.
     async fn check_answer(
         &self,
         text: String,
@@ -112,8 +110,6 @@ impl TurnRunner<'_> {
         }
     }
 
-    /// Starts to open the reader's thread before the claims are known.
-    ///
     /// Returns `None` for a text without citations, and for the correction of an answer without contradictions.
     fn begin_reading(&self, text: &str, former: Option<&JudgedClaims>) -> Option<EphemeralThread> {
         let opening = self.reader.clone()?;

@@ -53,8 +53,7 @@ fn build_tool_event(tool: CodexToolCall) -> CodexEvent {
     }
 }
 
-/// Joins the parts of a reasoning item with blank lines. Uses the summary, else the raw text that some
-/// providers send.
+/// Uses the summary, else the raw text that some providers send.
 fn join_reasoning(item: &Value) -> String {
     let parts = |field: &str| -> Vec<&str> {
         let parts = item.get(field).and_then(Value::as_array).into_iter().flatten();

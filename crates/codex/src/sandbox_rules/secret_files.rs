@@ -21,8 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 const SILENT: &str = "its file system does not answer";
 
-/// Folders under check, with the start of the check. A folder that timed out is not checked again before that
-/// check ends, because each check holds a thread.
+/// Start of each running check. A folder under check is not checked again, because a check holds a thread.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SecretLocator(Arc<Mutex<BTreeMap<PathBuf, Instant>>>);
 

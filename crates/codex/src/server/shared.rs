@@ -106,8 +106,7 @@ impl CodexConnection {
         CodexError::Gone(self.lock_state().end.clone().unwrap_or_else(|| ENDED.to_owned()))
     }
 
-    /// Records a line of standard error, safe to show, as a possible reason of the end. Ignores warnings, of
-    /// which each start has several.
+    /// Ignores warnings, of which each start has several.
     pub(crate) fn record_stderr(&self, words: String) {
         if is_marked(&words, &NOTICES) || GOES_ON.iter().any(|said| words.contains(said)) {
             return;
@@ -118,8 +117,7 @@ impl CodexConnection {
         }
     }
 
-    /// Marks the start as successful. Earlier lines of standard error are discarded as reasons, and `on_end` is
-    /// called at an unexpected end.
+    /// Earlier lines of standard error no longer explain an end; `on_end` is called at an unexpected one.
     pub(super) fn mark_started(&self, on_end: EndCallback) {
         let mut state = self.lock_state();
         state.last_stderr_line.clear();

@@ -9,9 +9,7 @@ use rmcp::{
 };
 use serde_json::{Map, Value};
 
-/// Maximum tools of one toolkit.
 const MAX_TOOLS: usize = 512;
-/// Maximum pages of the list to read.
 const MAX_PAGES: usize = 64;
 /// Maximum bytes of a tool's schema as JSON.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;

@@ -119,7 +119,7 @@ impl ToolkitClient {
         let inner = &*self.0;
         let name = inner.name.to_string();
         let limit = inner.spec.timeout;
-        let called = timeout(limit, session.call_tool(tool_name, arguments, &inner.words)).await;
+        let called = timeout(limit, session.call_tool(tool_name, arguments, &inner.redactor)).await;
         let tool = tool_name.to_owned();
         match called.unwrap_or(Err(ToolCallFault::TimedOut)) {
             Ok(result) => Ok(result.into()),

@@ -166,14 +166,13 @@ fn build_start_timeout_error(
             reason.push(format!(", and printed {lines} lines that are no messages of MCP"));
         }
         if let Some(words) = process.output.failure_reason() {
-            reason.push(format!(", saying: {}", inner.words.redact_message(&words)));
+            reason.push(format!(", saying: {}", inner.redactor.redact_message(&words)));
         }
     }
     inner.not_running(reason.concat())
 }
 
-/// Starts the server and requests its tools. A server that refuses `initialize` uses the later protocol, so it
-/// is started again with that.
+/// A server that refuses `initialize` speaks the later protocol and is started again with it.
 async fn start_server(
     inner: &ClientInner,
     process: &mut Option<ToolkitProcess>,
@@ -248,11 +247,11 @@ async fn connect_server(
                 greeted = greeted => match greeted {
                     Err(ConnectFailure::Other(reason)) => {
                         let end = timeout(MAX_EXPLANATION_WAIT, running.wait_for_end()).await;
-                        return Err(ConnectFailure::Other(end.map_or(reason, |end| inner.words.redact_message(&end))));
+                        return Err(ConnectFailure::Other(end.map_or(reason, |end| inner.redactor.redact_message(&end))));
                     }
                     greeted => greeted?,
                 },
-                end = running.wait_for_end() => return Err(ConnectFailure::Other(inner.words.redact_message(&end))),
+                end = running.wait_for_end() => return Err(ConnectFailure::Other(inner.redactor.redact_message(&end))),
             }
         }
     };
@@ -274,7 +273,7 @@ async fn fetch_initial_catalogue(
     match catalogue::fetch_catalogue(service.peer()).await {
         Ok(found) => Ok((service, found)),
         Err(error) => {
-            let reason = inner.words.describe_fault(&error);
+            let reason = inner.redactor.describe_fault(&error);
             Err(ConnectFailure::Other(format!("its tools cannot be listed: {reason}")))
         }
     }
@@ -284,10 +283,10 @@ fn classify_connect_error(inner: &ClientInner, error: &ClientInitializeError) ->
     match error {
         ClientInitializeError::JsonRpcError(error) => ConnectFailure::Initialize(format!(
             "it refused: {}",
-            inner.words.redact_message(&error.message)
+            inner.redactor.redact_message(&error.message)
         )),
         ClientInitializeError::TransportError { error, .. } => {
-            ConnectFailure::Other(inner.words.transport_fault(error))
+            ConnectFailure::Other(inner.redactor.transport_fault(error))
         }
         // The message of this error would repeat the answer.
         ClientInitializeError::ExpectedInitResponse(_)
@@ -296,7 +295,7 @@ fn classify_connect_error(inner: &ClientInner, error: &ClientInitializeError) ->
         {
             ConnectFailure::Other(http::NO_MCP.to_owned())
         }
-        error => ConnectFailure::Other(inner.words.redact_message(&error.to_string())),
+        error => ConnectFailure::Other(inner.redactor.redact_message(&error.to_string())),
     }
 }
 
@@ -309,7 +308,7 @@ async fn serve_until_end(
 ) -> ServeEnd {
     let ended = async {
         match process {
-            Some(process) => inner.words.redact_message(&process.wait_for_end().await),
+            Some(process) => inner.redactor.redact_message(&process.wait_for_end().await),
             None => std::future::pending().await,
         }
     };
@@ -342,7 +341,7 @@ async fn watch_session(
             return ServeEnd::Idle;
         }
         if (is_suspect || session.last_response_at().elapsed() >= timing.silence)
-            && let Some(reason) = session.ping(timing, &inner.words).await
+            && let Some(reason) = session.ping(timing, &inner.redactor).await
         {
             if session.process.is_some() && session.peer.is_transport_closed() {
                 // The process is ending and will report a better reason.
@@ -360,7 +359,7 @@ async fn refresh_catalogue(inner: &ClientInner, session: &ToolkitSession) {
             debug!(toolkit.name = inner.name.as_str(), "toolkit changed its tools");
             return inner.publish_catalogue(found);
         }
-        Ok(Err(error)) => inner.words.describe_fault(&error),
+        Ok(Err(error)) => inner.redactor.describe_fault(&error),
         Err(_) => "it took too long".to_owned(),
     };
     session.suspect.notify_one();

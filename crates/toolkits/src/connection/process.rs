@@ -79,8 +79,7 @@ impl ToolkitProcess {
         self.id
     }
 
-    /// Waits until the process ends or closes its standard output, and returns the reason. Kills a process that
-    /// exceeds its limits.
+    /// Returns why the process ended or closed its standard output. Kills one that exceeds its limits.
     pub(super) async fn wait_for_end(&mut self) -> String {
         tokio::select! {
             status = self.child.wait() => self.describe_end(status.ok()).await,
@@ -371,8 +370,7 @@ impl RequestLimiter {
     }
 }
 
-/// Returns an error reply in place of an answer that is too long. The request identifier is at the start or the
-/// end of an answer.
+/// Replaces an answer that is too long. The request identifier is at the start or the end of an answer.
 fn build_too_long_reply(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -33,8 +33,8 @@ pub(super) struct ToolkitSession {
     /// Requests a ping after a fault.
     pub(super) suspect: Notify,
     users: AtomicUsize,
-    used: Mutex<Instant>,
-    heard: Mutex<Instant>,
+    last_use: Mutex<Instant>,
+    last_response: Mutex<Instant>,
     ended: CancellationToken,
     reason: OnceLock<String>,
 }
@@ -64,8 +64,8 @@ impl ToolkitSession {
             output,
             suspect: Notify::new(),
             users: AtomicUsize::new(0),
-            used: Mutex::new(now),
-            heard: Mutex::new(now),
+            last_use: Mutex::new(now),
+            last_response: Mutex::new(now),
             ended: CancellationToken::new(),
             reason: OnceLock::new(),
         }
@@ -81,17 +81,19 @@ impl ToolkitSession {
     }
 
     pub(super) fn last_used_at(&self) -> Instant {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the time of the server's last answer.
     pub(super) fn last_response_at(&self) -> Instant {
-        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        self.output.as_ref().map_or(heard, |output| output.last_response_at().max(heard))
+        let last_response = *self.last_response.lock().unwrap_or_else(PoisonError::into_inner);
+        self.output
+            .as_ref()
+            .map_or(last_response, |output| output.last_response_at().max(last_response))
     }
 
     fn record_response(&self) {
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.last_response.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// Records why the connection ended; broken calls report this reason.
@@ -104,7 +106,7 @@ impl ToolkitSession {
     pub(super) async fn ping(
         &self,
         timing: &ConnectionTiming,
-        words: &MessageRedactor,
+        redactor: &MessageRedactor,
     ) -> Option<String> {
         let options = PeerRequestOptions::with_timeout(timing.pong);
         let ping = ClientRequest::PingRequest(PingRequest::default());
@@ -123,7 +125,7 @@ impl ToolkitSession {
             Err(ServiceError::Timeout { timeout }) => {
                 Some(format!("it did not answer a ping within {} s", timeout.as_secs_f32()))
             }
-            Err(error) => Some(words.describe_fault(&error)),
+            Err(error) => Some(redactor.describe_fault(&error)),
         }
     }
 
@@ -132,7 +134,7 @@ impl ToolkitSession {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        words: &MessageRedactor,
+        redactor: &MessageRedactor,
     ) -> Result<CallToolResult, ToolCallFault> {
         let asked = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let error = match self.peer.call_tool_once(asked).await {
@@ -153,7 +155,7 @@ impl ToolkitSession {
         match error {
             ServiceError::McpError(error) => {
                 self.record_response();
-                Err(ToolCallFault::Refused(words.redact_refusal(&error.message)))
+                Err(ToolCallFault::Refused(redactor.redact_refusal(&error.message)))
             }
             ServiceError::UnexpectedResponse => {
                 Err(ToolCallFault::Unsuitable("its answer is no result of a tool"))
@@ -161,7 +163,7 @@ impl ToolkitSession {
             // Without a process, no better reason will follow.
             error @ ServiceError::TransportSend(_) if self.process.is_none() => {
                 self.suspect.notify_one();
-                Err(ToolCallFault::Transport(words.describe_fault(&error)))
+                Err(ToolCallFault::Transport(redactor.describe_fault(&error)))
             }
             _ => {
                 self.suspect.notify_one();
@@ -183,7 +185,7 @@ impl std::ops::Deref for ToolkitSessionGuard {
 
 impl Drop for ToolkitSessionGuard {
     fn drop(&mut self) {
-        *self.0.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.0.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.0.users.fetch_sub(1, Ordering::AcqRel);
     }
 }

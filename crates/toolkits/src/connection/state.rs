@@ -84,7 +84,7 @@ pub(super) struct ClientInner {
     pub(super) tasks: Tasks,
     pub(super) timing: ConnectionTiming,
     pub(super) grace: StopGrace,
-    pub(super) words: MessageRedactor,
+    pub(super) redactor: MessageRedactor,
     pub(super) processes: Arc<Semaphore>,
     /// Process slots of its owner, if limited.
     pub(super) share: Option<Arc<Semaphore>>,
@@ -130,7 +130,7 @@ impl ClientInner {
         pool: &PoolState,
     ) -> Self {
         Self {
-            words: MessageRedactor::from_spec(&spec),
+            redactor: MessageRedactor::from_spec(&spec),
             owner,
             name,
             spec,
@@ -193,7 +193,7 @@ impl ClientInner {
         }
     }
 
-    /// Begins to stop the server if it has been unused for long enough, and prevents new uses.
+    /// Prevents new uses of a server that has been unused for long enough.
     pub(super) fn leave_if_idle(&self, session: &ToolkitSession) -> bool {
         let left = self.phase.send_if_modified(|phase| {
             let is_idle =
@@ -209,8 +209,7 @@ impl ClientInner {
         left
     }
 
-    /// Begins a run if the server is stopped, and returns its cancellation token. Returns `None` if another
-    /// caller has begun one.
+    /// Returns the cancellation token of a new run, or `None` if another caller has begun one.
     pub(super) fn begin_run(&self) -> Result<Option<CancellationToken>, ToolkitError> {
         let mut known = self.lock_history();
         if let (Some(until), Some(error)) = (known.not_before, &known.last_error)
@@ -276,8 +275,7 @@ impl ClientInner {
         (known.not_before, known.unreached) = (None, 0);
     }
 
-    /// Records a failed start. Only processes count it as an end. A remote server may be away for hours and
-    /// must be reached again without a manual start.
+    /// Only processes count a failed start as an end: a remote server may be away for hours and come back.
     pub(super) fn record_failed_start(&self, error: &ToolkitError) -> RestartDecision {
         self.failed_starts.fetch_add(1, Ordering::Relaxed);
         if let ToolkitTransport::Stdio { .. } = self.spec.transport {

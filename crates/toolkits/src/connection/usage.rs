@@ -56,8 +56,7 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits until the process `id` and its descendants exceed a limit. Returns the limit and the setting that
-    /// raises it.
+    /// Waits for an excess of process `id` and its descendants; returns the limit and the setting that raises it.
     pub(super) async fn wait_for_excess(&self, id: Option<u32>) -> String {
         let Some(id) = id else { return std::future::pending().await };
         tokio::select! {
@@ -253,8 +252,7 @@ pub(super) fn measure_process_tree(id: u32, max_age: Duration, max_bytes: u64) -
     ProcessTreeUsage { bytes, processes }
 }
 
-/// Returns the proportional resident memory of a process, which divides shared pages among its users, if
-/// available.
+/// Returns the resident memory of a process, with shared pages divided among their users.
 fn read_share(id: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
@@ -293,8 +291,7 @@ mod files {
     /// Memory of a file without its content.
     const INODE_BYTES: u64 = 1024;
 
-    /// Returns the bytes of in-memory file systems that these processes see and this one does not, and of their
-    /// open deleted files.
+    /// Returns the bytes of file systems in memory that only these processes see, and of their open deleted files.
     pub(super) fn measure_memory_files(ids: &[u32]) -> u64 {
         let mut counted: HashSet<String> =
             mounts_in_memory("self").into_iter().map(|(device, _)| device).collect();

@@ -138,8 +138,7 @@ pub fn parse_parameters(input_schema: &Map<String, Value>) -> Vec<ToolParameter>
     found
 }
 
-/// Returns the properties of an object's schema and of its branches, with a flag for required ones, which come
-/// first.
+/// Returns the properties of a schema and its branches, required ones first, with a flag for them.
 fn collect_properties<'a>(
     root: &'a Map<String, Value>,
     object: &'a Map<String, Value>,

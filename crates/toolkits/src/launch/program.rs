@@ -140,8 +140,7 @@ impl ProgramSearch {
         needs.push(project.or(own).unwrap_or(&script).to_owned());
     }
 
-    /// Returns true if `folder` can belong to one installation: it is not a home, a folder around one, `.local`
-    /// or near the root.
+    /// Excludes homes, folders around them, `.local` and folders near the root.
     fn is_own(&self, folder: &Path) -> bool {
         let holds_home = self.home.as_ref().is_some_and(|home| home.starts_with(folder));
         let is_local = folder.ends_with(".local");

@@ -233,8 +233,7 @@ enum TransportKind {
     Http,
 }
 
-/// Detects the transport and checks that its members go together. A schema could check it, but not with a clear
-/// message.
+/// A schema could check this, but not with a clear message.
 fn detect_transport(value: &Value) -> Result<TransportKind, Vec<String>> {
     let has = |member: &str| value.get(member).is_some();
     let (found, others, missing) = match (has("command"), has("url")) {

@@ -91,8 +91,7 @@ pub(super) fn build_toolkit_schema() -> Value {
     )
 }
 
-/// Returns the schema of a request's toolkits; each one that it carries has its own schema, see
-/// [`build_carried_schema`].
+/// A toolkit that the request carries has its own schema, see [`build_carried_schema`].
 pub(super) fn build_request_schema() -> Value {
     json!({
         "type": ["object", "array"],
@@ -124,8 +123,7 @@ fn build_agent_schema() -> Value {
     )
 }
 
-/// Returns the schema of a comment, a text or a list of lines. JSON has no comments. Other programs parse these
-/// files strictly but skip unknown members.
+/// JSON has no comments, and other programs that parse these files skip unknown members.
 fn build_comment_schema() -> Value {
     json!({
         "type": ["string", "array"],

@@ -14,7 +14,7 @@ use super::{
     decision_file::DecisionFileError,
     layers::{SelectedToolkit, ToolkitOrigin},
     quote,
-    trusted::{self, PinVerdict, ToolPinStore, ToolPins},
+    tool_pins::{self, PinVerdict, ToolPinStore, ToolPins},
 };
 use crate::{
     connection::{CatalogueTool, ToolCatalogue, ToolkitClient, ToolkitError, ToolkitStatus},
@@ -34,7 +34,7 @@ struct Inner {
     spec: ToolkitSpec,
     key: String,
     client: Arc<ToolkitClient>,
-    trusted: Arc<ToolPinStore>,
+    pin_store: Arc<ToolPinStore>,
     /// Pins of a toolkit that a request carries.
     pins: Mutex<ToolPins>,
     /// Tools derived from the latest catalogue.
@@ -57,7 +57,7 @@ pub(super) struct ToolOffers {
     /// Refused tools whose description changed since they were pinned.
     pub(super) changed: BTreeSet<String>,
     pub(super) all: Vec<CatalogueTool>,
-    pub(super) about: EndpointInfo,
+    pub(super) endpoint_info: EndpointInfo,
 }
 
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl ToolkitHandle {
         selected: SelectedToolkit,
         key: String,
         client: Arc<ToolkitClient>,
-        trusted: Arc<ToolPinStore>,
+        pin_store: Arc<ToolPinStore>,
         tasks: Tasks,
     ) -> Self {
         let SelectedToolkit { name, spec, origin } = selected;
@@ -82,7 +82,7 @@ impl ToolkitHandle {
             spec,
             key,
             client,
-            trusted,
+            pin_store,
             pins: Mutex::default(),
             offers: Mutex::default(),
             tasks,
@@ -135,14 +135,14 @@ impl ToolkitHandle {
     /// Pins the current descriptions of its tools; returns the number of tools.
     pub async fn trust_current_tools(&self) -> Result<usize, String> {
         let catalogue = self.0.client.load_catalogue().await.map_err(|error| error.to_string())?;
-        let member = self.clone();
+        let handle = self.clone();
         let trusting = self.0.tasks.spawn_blocking(move || {
-            let said: Vec<OwnedToolDescription> =
+            let descriptions: Vec<OwnedToolDescription> =
                 catalogue.tools.iter().map(OwnedToolDescription::from_tool).collect();
-            let tools: Vec<trusted::ToolDescription<'_>> =
-                said.iter().map(OwnedToolDescription::as_description).collect();
-            let inner = &*member.0;
-            let trusted = match inner.origin {
+            let tools: Vec<tool_pins::ToolDescription<'_>> =
+                descriptions.iter().map(OwnedToolDescription::as_description).collect();
+            let inner = &*handle.0;
+            let pinned = match inner.origin {
                 ToolkitOrigin::Request => {
                     let mut pins = ToolPins::default();
                     pins.check_tools(&tools);
@@ -150,14 +150,14 @@ impl ToolkitHandle {
                     Ok(())
                 }
                 ToolkitOrigin::Repository | ToolkitOrigin::Stored | ToolkitOrigin::User => {
-                    inner.trusted.trust_tools(inner.pinned_as(), &inner.spec, &tools)
+                    inner.pin_store.trust_tools(inner.pinned_as(), &inner.spec, &tools)
                 }
             };
             *inner.lock_offers() = None;
-            trusted.map(|()| tools.len())
+            pinned.map(|()| tools.len())
         });
         match trusting.await {
-            Ok(trusted) => trusted.map_err(|error| format_error_chain(&error)),
+            Ok(pinned) => pinned.map_err(|error| format_error_chain(&error)),
             Err(_) => Err(ToolkitError::Stopping(self.0.name.to_string()).to_string()),
         }
     }
@@ -186,10 +186,10 @@ impl ToolkitHandle {
         if let Some(offers) = latest.filter(|offers| offers.generation == catalogue.generation) {
             return Some(offers);
         }
-        let member = self.clone();
+        let handle = self.clone();
         let sorting = self.0.tasks.spawn_blocking(move || {
-            let offers = Arc::new(member.0.sort_tools(&catalogue));
-            *member.0.lock_offers() = Some(Arc::clone(&offers));
+            let offers = Arc::new(handle.0.sort_tools(&catalogue));
+            *handle.0.lock_offers() = Some(Arc::clone(&offers));
             offers
         });
         sorting.await.ok()
@@ -213,7 +213,7 @@ impl Inner {
             refused: catalogue.omitted_tools.iter().cloned().collect(),
             changed: BTreeSet::new(),
             all: catalogue.tools.clone(),
-            about: quote::build_endpoint_info(&self.name),
+            endpoint_info: quote::build_endpoint_info(&self.name),
         };
         let verdicts = self.check_pins(&catalogue.tools);
         for (place, tool) in catalogue.tools.iter().enumerate() {
@@ -232,21 +232,22 @@ impl Inner {
                 offers.changed.insert(tool.name.clone());
             }
         }
-        offers.about.tools = offers.tools.values().map(|offer| offer.listed.clone()).collect();
+        offers.endpoint_info.tools =
+            offers.tools.values().map(|offer| offer.listed.clone()).collect();
         offers
     }
 
     fn check_pins(&self, tools: &[CatalogueTool]) -> Result<Vec<PinVerdict>, DecisionFileError> {
-        let said: Vec<OwnedToolDescription> =
+        let descriptions: Vec<OwnedToolDescription> =
             tools.iter().map(OwnedToolDescription::from_tool).collect();
-        let tools: Vec<trusted::ToolDescription<'_>> =
-            said.iter().map(OwnedToolDescription::as_description).collect();
+        let tools: Vec<tool_pins::ToolDescription<'_>> =
+            descriptions.iter().map(OwnedToolDescription::as_description).collect();
         match self.origin {
             ToolkitOrigin::Request => {
                 Ok(self.pins.lock().unwrap_or_else(PoisonError::into_inner).check_tools(&tools))
             }
             ToolkitOrigin::Repository | ToolkitOrigin::Stored | ToolkitOrigin::User => {
-                self.trusted.check_tools(self.pinned_as(), &self.spec, &tools)
+                self.pin_store.check_tools(self.pinned_as(), &self.spec, &tools)
             }
         }
     }
@@ -318,8 +319,8 @@ impl<'a> OwnedToolDescription<'a> {
         Self { tool, schema, hints }
     }
 
-    fn as_description(&self) -> trusted::ToolDescription<'_> {
-        trusted::ToolDescription {
+    fn as_description(&self) -> tool_pins::ToolDescription<'_> {
+        tool_pins::ToolDescription {
             name: &self.tool.name,
             title: self.tool.title.as_deref(),
             description: Some(&self.tool.description),

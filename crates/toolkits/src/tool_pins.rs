@@ -15,9 +15,7 @@ use serde_json::{Map, Value, json};
 use super::decision_file::{DecisionFile, DecisionFileError};
 use crate::spec::ToolkitSpec;
 
-/// Maximum stored toolkits.
 const MAX_TOOLKITS: usize = 256;
-/// Maximum stored toolkits of one token.
 const MAX_TOKEN_TOOLKITS: usize = 32;
 /// Maximum pinned tools of one toolkit, twice the number that it may list.
 const MAX_TOOLS: usize = 1024;
@@ -69,7 +67,7 @@ impl ToolPins {
 /// Store of pins, in `DATA_DIR/toolkits/trusted.json`.
 #[derive(Debug)]
 pub struct ToolPinStore {
-    kept: DecisionFile<PinsByToolkit>,
+    decisions: DecisionFile<PinsByToolkit>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -79,7 +77,7 @@ struct PinsByToolkit {
 
 impl ToolPinStore {
     pub fn new(data_dir: &Path) -> Self {
-        Self { kept: DecisionFile::new(data_dir, "trusted.json") }
+        Self { decisions: DecisionFile::new(data_dir, "trusted.json") }
     }
 
     /// Checks the tools of a toolkit in their order, and pins new ones. If this fails, no tool of the toolkit
@@ -90,7 +88,9 @@ impl ToolPinStore {
         spec: &ToolkitSpec,
         tools: &[ToolDescription<'_>],
     ) -> Result<Vec<PinVerdict>, DecisionFileError> {
-        self.kept.update(|kept| Ok(self.get_or_create_pins(kept, &name, spec)?.check_tools(tools)))
+        self.decisions.update(|decisions| {
+            Ok(self.get_or_create_pins(decisions, &name, spec)?.check_tools(tools))
+        })
     }
 
     /// Pins the current tools of a toolkit, after a person has agreed.
@@ -100,8 +100,8 @@ impl ToolPinStore {
         spec: &ToolkitSpec,
         tools: &[ToolDescription<'_>],
     ) -> Result<(), DecisionFileError> {
-        self.kept.update(|kept| {
-            let pins = self.get_or_create_pins(kept, &name, spec)?;
+        self.decisions.update(|decisions| {
+            let pins = self.get_or_create_pins(decisions, &name, spec)?;
             *pins = ToolPins::default();
             pins.check_tools(tools);
             Ok(())
@@ -110,7 +110,7 @@ impl ToolPinStore {
 
     fn get_or_create_pins<'a>(
         &self,
-        kept: &'a mut PinsByToolkit,
+        decisions: &'a mut PinsByToolkit,
         name: &impl Display,
         spec: &ToolkitSpec,
     ) -> Result<&'a mut ToolPins, DecisionFileError> {
@@ -122,11 +122,11 @@ impl ToolPinStore {
         let is_token =
             pin_owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str());
         let max = if is_token { MAX_TOKEN_TOOLKITS } else { MAX_TOOLKITS };
-        let counted = kept.toolkits.iter().filter(|(name, _)| owner(name) == pin_owner);
+        let counted = decisions.toolkits.iter().filter(|(name, _)| owner(name) == pin_owner);
         let programs: usize = counted.map(|(_, programs)| programs.len()).sum();
-        let named = kept.toolkits.entry(pin_name).or_default();
+        let named = decisions.toolkits.entry(pin_name).or_default();
         if !named.contains_key(&program) && programs >= max {
-            let path = self.kept.path().to_owned();
+            let path = self.decisions.path().to_owned();
             return Err(DecisionFileError::Full { path, max, what: "toolkits" });
         }
         Ok(named.entry(program).or_default())
@@ -134,8 +134,7 @@ impl ToolPinStore {
 }
 
 impl ToolDescription<'_> {
-    /// Returns the SHA-256 of the description as 64 hexadecimal digits. The order of members is ignored,
-    /// because servers may change it between starts.
+    /// The order of members is ignored, because servers may change it between starts.
     fn digest(&self) -> String {
         let said = json!([
             self.title,
