@@ -130,7 +130,7 @@ async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
             .read_lines(path, RequestedLines::default(), RootFilter::Everything)
             .await
             .unwrap();
-        assert_eq!(read.state, LinesState::Elsewhere("host-a".to_owned()));
+        assert_eq!(read.state, LinesState::OnOtherHost("host-a".to_owned()));
         assert_eq!(read.lines[2], (3, "    open_valve();".to_owned()));
     }
     let evidence = Evidence::new(a.store.clone(), PathMap::default());

@@ -82,7 +82,6 @@ pub fn discover_files(
     walk_root(&open_folder(root)?, context, mode)
 }
 
-/// Opens the folder of a root for walking and reading.
 pub(super) fn open_folder(root: &Path) -> Result<RootDir, IngestError> {
     RootDir::open(root).map_err(|error| map_open_error(root, error))
 }
@@ -263,7 +262,6 @@ fn explain_discovered(indexed: usize, found: &OmittedPaths) -> FolderExplanation
     FolderExplanation { total: indexed + explanation.count_omitted(), ..explanation }
 }
 
-/// Returns the rule that excludes a file because of its content.
 fn find_content_rule(
     folder: &RootDir,
     file: &DiscoveredFile,

@@ -78,28 +78,22 @@ pub(super) fn inspect_content<'a>(
     })
 }
 
-/// Returns the rule that excludes a generated or minified text.
+/// Returns the rule that excludes a text made by programs: generated, minified, a drawing or a source
+/// map.
 fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<OmissionRule> {
     if generated::is_generated(text) {
         return Some(OmissionRule::Generated);
     }
-    if let Some(rule) = find_artifact(path, text) {
-        return Some(rule);
-    }
-    let is_minified = language.is_some_and(|language| is_minified(language, text));
-    is_minified.then_some(OmissionRule::Minified)
-}
-
-/// Returns the rule that excludes a text made for programs: a drawing or a source map.
-fn find_artifact(path: &str, text: &str) -> Option<OmissionRule> {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     let head = text.get(..text.floor_char_boundary(HEAD_BYTES)).unwrap_or(text);
     let is_map = || head.starts_with('{') && text.contains("\"mappings\"");
     match extension.as_deref() {
-        Some("svg") => head.contains("<svg").then_some(OmissionRule::Drawing),
-        Some("map") => is_map().then_some(OmissionRule::Generated),
-        _ => None,
+        Some("svg") if head.contains("<svg") => return Some(OmissionRule::Drawing),
+        Some("map") if is_map() => return Some(OmissionRule::Generated),
+        _ => {}
     }
+    let is_minified = language.is_some_and(|language| is_minified(language, text));
+    is_minified.then_some(OmissionRule::Minified)
 }
 
 /// Bytes above which a line is machine-made.

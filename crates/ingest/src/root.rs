@@ -43,7 +43,6 @@ pub struct RootStatus {
 /// side effects.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Returns the canonical path of an existing folder.
 pub(super) async fn canonicalize_folder(
     deps: &RunDependencies,
     path: PathBuf,

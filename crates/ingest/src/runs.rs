@@ -326,7 +326,6 @@ impl RunTable {
         self.history.record_run(root, run, part);
     }
 
-    /// Returns the result of the last run of a root in this process.
     pub(super) fn last_run(&self, root: RootId) -> Option<&PastRun> {
         self.history.last_run(root)
     }
@@ -414,7 +413,6 @@ impl RunTable {
         self.names.iter().any(|(id, taken)| *id != root && taken == name)
     }
 
-    /// Returns the name given to a root in this process.
     pub(super) fn root_name(&self, root: RootId) -> Option<&str> {
         self.names.get(&root).map(String::as_str)
     }

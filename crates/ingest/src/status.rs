@@ -195,7 +195,6 @@ impl RunProgress {
         });
     }
 
-    /// Reports that more files are done.
     pub(super) fn add_done_files(&mut self, files: u64, bytes: u64, counts: RunCounts) {
         let elapsed = self.started.elapsed();
         self.bytes.done = self.bytes.done.saturating_add(bytes);

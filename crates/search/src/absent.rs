@@ -43,7 +43,6 @@ pub struct DocumentedName {
 /// Terms of a query that occur nowhere, or only in documents.
 #[derive(Debug, Default)]
 pub(super) struct AbsentTerms {
-    /// Names and files.
     pub(super) names: Vec<String>,
     pub(super) documented: Vec<DocumentedName>,
     pub(super) words: Vec<String>,
@@ -187,7 +186,6 @@ impl Search {
 enum NamePresence {
     /// In code, or in too many chunks to tell.
     Code,
-    /// Only in documents, such as in this chunk.
     Documents(Box<ChunkRecord>),
     Nowhere,
 }

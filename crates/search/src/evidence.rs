@@ -62,7 +62,7 @@ impl Evidence {
     }
 
     /// Returns the roots to read, and the names of those whose folder is gone, which are not read.
-    async fn present_roots(
+    async fn list_present_roots(
         &self,
         within: RootFilter,
     ) -> Result<(Vec<Root>, Vec<String>), EvidenceError> {

@@ -123,7 +123,7 @@ impl Search {
         let max_chunks = if has_one_term { MAX_CHUNKS } else { MAX_CHUNKS_OF_SEVERAL };
         let mut holders = scope.search(QueryTarget::Terms(terms), max_chunks).await?;
         let is_complete = holders.len() < max_chunks;
-        holders.retain(|holder| name.is_at(&holder.record));
+        holders.retain(|holder| name.matches_chunk(&holder.record));
         let files: BTreeSet<_> =
             holders.iter().map(|holder| (holder.record.root, &holder.record.path)).collect();
         let is_distinctive = intent.kind == QueryKind::Symbol || files.len() == 1;
@@ -216,12 +216,12 @@ impl ExactName {
     }
 
     /// Returns true if a chunk, or the path of its file, contains the name.
-    pub(super) fn is_at(&self, chunk: &ChunkRecord) -> bool {
-        self.is_in(&chunk.text) || has_word(&chunk.path, &self.text)
+    pub(super) fn matches_chunk(&self, chunk: &ChunkRecord) -> bool {
+        self.occurs_in(&chunk.text) || has_word(&chunk.path, &self.text)
     }
 
     /// Returns true if a text contains the name as a separate word.
-    fn is_in(&self, text: &str) -> bool {
+    fn occurs_in(&self, text: &str) -> bool {
         let is_grouped =
             |text: &str| grouped_numbers(text).any(|number| has_word(&number, &self.text));
         has_word(text, &self.text) || self.is_number && is_grouped(text)
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_known_by_its_spelling() {
+    fn names_are_recognised_by_their_spelling() {
         for (text, wanted) in [
             ("limit_rule_77", vec!["limit_rule_77"]),
             ("callers of limit_rule_77?", vec!["limit_rule_77"]),
@@ -314,8 +314,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_a_word_and_a_number_is_any_grouping_of_its_digits() {
-        let is_in = |name: &str, text: &str| ExactName::parse(name, 1).unwrap().is_in(text);
+    fn numbers_match_in_any_grouping_of_digits() {
+        let is_in = |name: &str, text: &str| ExactName::parse(name, 1).unwrap().occurs_in(text);
         assert!(is_in("limit_rule_7", "x.limit_rule_7(limit_rule_77)"));
         assert!(!is_in("limit_rule_7", "limit_rule_77 my_limit_rule_7"));
         for (name, text) in [

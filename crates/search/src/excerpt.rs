@@ -63,33 +63,33 @@ pub struct Excerpt {
 /// first line names the terms of the query that occur nowhere; results that hardly match are left
 /// out.
 pub fn render_excerpt(
-    found: &SearchResults,
+    results: &SearchResults,
     query: &str,
     freshness: &ResultFreshness,
     known: &BTreeSet<String>,
     max_bytes: usize,
 ) -> Excerpt {
-    if let (true, Some(notice)) = (found.hits.is_empty(), &found.notice) {
+    if let (true, Some(notice)) = (results.hits.is_empty(), &results.notice) {
         let text = truncate_text(notice, max_bytes).to_owned();
         return Excerpt { text, files: vec![], whole: vec![], left_out: 0 };
     }
-    let mut first = render::render_absent_terms(found);
-    if let Some(notice) = &found.notice {
+    let mut first = render::render_absent_terms(results);
+    if let Some(notice) = &results.notice {
         first.push_str(notice);
         first.push('\n');
     }
-    let wanted = QueryWords::from_query(query);
-    let (hits, max_whole) = select_hits(found, query, &wanted);
+    let query_words = QueryWords::from_query(query);
+    let (hits, max_whole) = select_hits(results, query, &query_words);
     if !hits.is_empty() && max_whole == 0 {
         first.push_str(WEAK);
     }
     let room = max_bytes.saturating_sub(first.len());
     let mut pieces = build_pieces(&hits, max_whole, known);
     for piece in &mut pieces {
-        piece.render_levels(&wanted, freshness);
+        piece.render_levels(&query_words, freshness);
     }
     let last = [
-        render::render_other_definitions(&found.other_definitions),
+        render::render_other_definitions(&results.other_definitions),
         render::render_index_ages(freshness),
     ]
     .concat();
@@ -99,16 +99,16 @@ pub fn render_excerpt(
 
 /// Returns the hits to show, and the maximum number of them to show whole.
 fn select_hits<'a>(
-    found: &'a SearchResults,
+    results: &'a SearchResults,
     query: &str,
-    wanted: &QueryWords,
+    query_words: &QueryWords,
 ) -> (Vec<&'a Hit>, usize) {
-    let best = found.hits.first().map_or(0.0, |hit| hit.score);
-    let hits = found.hits.iter().filter(|hit| hit.score >= FLOOR * best);
-    let is_absent = |word: &str| found.absent.iter().any(|absent| absent == word);
-    let has_all_names = found.absent.is_empty() && found.documented.is_empty();
+    let best = results.hits.first().map_or(0.0, |hit| hit.score);
+    let hits = results.hits.iter().filter(|hit| hit.score >= FLOOR * best);
+    let is_absent = |word: &str| results.absent.iter().any(|absent| absent == word);
+    let has_all_names = results.absent.is_empty() && results.documented.is_empty();
     let (good, max_whole) = if has_all_names { (GOOD, usize::MAX) } else { (GOOD_WITHOUT_NAME, 1) };
-    let is_weak = best < good && !hits.clone().any(|hit| wanted.all_in(&hit.chunk));
+    let is_weak = best < good && !hits.clone().any(|hit| query_words.are_all_in(&hit.chunk));
     if is_weak || query.split_whitespace().all(is_absent) {
         return (hits.take(NEAREST).collect(), 0);
     }
@@ -150,10 +150,10 @@ struct ExcerptPiece<'a> {
 }
 
 impl ExcerptPiece<'_> {
-    fn render_levels(&mut self, wanted: &QueryWords, freshness: &ResultFreshness) {
+    fn render_levels(&mut self, query_words: &QueryWords, freshness: &ResultFreshness) {
         let levels = self.level.and_less().iter();
         let text = |level: &DetailLevel| {
-            (*level, render::render_run(&self.run, *level, wanted, freshness))
+            (*level, render::render_run(&self.run, *level, query_words, freshness))
         };
         self.texts = levels.map(text).collect();
     }

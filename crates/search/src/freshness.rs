@@ -44,12 +44,12 @@ impl Search {
     /// cannot be checked in time count as fresh.
     pub async fn check_freshness(
         &self,
-        found: &SearchResults,
+        results: &SearchResults,
     ) -> Result<ResultFreshness, SearchError> {
         let mut freshness = ResultFreshness::default();
         let mut checks = Vec::new();
         for root in self.store.roots().await? {
-            let files: HashMap<&str, &str> = found
+            let files: HashMap<&str, &str> = results
                 .files
                 .iter()
                 .filter(|file| file.repo == root.name)
@@ -72,9 +72,9 @@ impl Search {
                 }
             }
         }
-        let room = Arc::clone(&self.checks);
+        let permits = Arc::clone(&self.checks);
         let checking = async {
-            let permit = room.acquire_owned().await.ok()?;
+            let permit = permits.acquire_owned().await.ok()?;
             let check_all = move || {
                 let changed = checks.into_iter().filter_map(|(shown, path, record, indexed)| {
                     Some((shown, check_file(&path, &record, indexed)?))
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_as_indexed_however_its_own_time_was_set() {
+    fn freshness_compares_size_and_modification_time() {
         let file = tempfile::NamedTempFile::new().unwrap();
         // As after unpacking or copying.
         let long_ago = UNIX_EPOCH + Duration::from_hours(438_288);

@@ -57,7 +57,6 @@ pub(super) struct QueryName {
 /// A file that a query names: `store/embedded.rs`, or `upload.py:96`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueryPath {
-    /// Path, or the end of it.
     pub(super) path: String,
     pub(super) line: Option<u32>,
 }

@@ -87,7 +87,6 @@ struct NeighbourQuery<'a> {
     terms: TermVector,
     lists: ListWeights,
     scope: &'a SearchScope,
-    /// Owner of the chunks of each root.
     owners: HashMap<RootId, RootId>,
 }
 
@@ -219,7 +218,6 @@ impl Search {
         }
     }
 
-    /// Returns the weighted terms for the lexical search.
     async fn build_query_terms(
         &self,
         intent: &QueryIntent,
@@ -316,7 +314,7 @@ impl Search {
     }
 
     /// Returns the roots whose folder is gone.
-    pub async fn find_gone(&self, roots: &[Root]) -> HashSet<RootId> {
+    pub async fn find_missing_roots(&self, roots: &[Root]) -> HashSet<RootId> {
         self.folders.find_missing(roots).await
     }
 }

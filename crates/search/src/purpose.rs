@@ -330,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_are_asked_for_by_what_they_check() {
+    fn questions_for_tests_are_recognised() {
         for question in [
             "test that the body limit counts bytes",
             "which test covers a broker that dies",
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_what_is_searched_is_no_word_of_users() {
+    fn the_name_of_the_repository_does_not_count_as_use() {
         let of = |is_name: fn(&str) -> bool| {
             QuestionPurpose::parse("pip wheel cache", is_name).is_about_using
         };
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn users_ask_otherwise_than_readers_of_code() {
+    fn questions_about_using_are_recognised() {
         for (question, likely) in [
             ("how to install", 1.0),
             ("Which API keys are needed?", 1.0),

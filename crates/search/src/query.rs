@@ -66,7 +66,6 @@ impl SearchQuery {
         Ok(Self { compared_trees: Some(trees), ..self })
     }
 
-    /// Returns the two trees to compare.
     pub(super) fn compared_trees(&self) -> Option<[&str; 2]> {
         self.compared_trees.as_ref().map(|trees| trees.each_ref().map(String::as_str))
     }

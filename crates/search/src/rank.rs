@@ -158,7 +158,7 @@ fn put_exact_first(mut rated: Vec<RatedCandidate>, intent: &QueryIntent) -> Vec<
     }
     let count = |rated: &RatedCandidate| {
         let names = intent.exact.iter();
-        Reverse(names.filter(|name| name.is_at(&rated.candidate.record)).count())
+        Reverse(names.filter(|name| name.matches_chunk(&rated.candidate.record)).count())
     };
     rated.sort_by_cached_key(count);
     lift_scores(&mut rated);

@@ -63,11 +63,11 @@ fn describe_encoding(encoding: TextEncoding) -> String {
 fn describe_state(read: &FileLines) -> String {
     let changed = match &read.state {
         IndexedFileState::Indexed => return String::new(),
-        IndexedFileState::Gone => return ", deleted since indexed: as it was".to_owned(),
+        IndexedFileState::Deleted => return ", deleted since indexed: as it was".to_owned(),
         IndexedFileState::Unreadable => {
             return ", cannot be read any more: as it was indexed".to_owned();
         }
-        IndexedFileState::Elsewhere(host) => {
+        IndexedFileState::OnOtherHost(host) => {
             let host = plain_name(host, MAX_HOST);
             return format!(", on {host}, where it may have changed: as it was indexed");
         }

@@ -50,7 +50,6 @@ pub struct NameLocation {
     pub line: u32,
 }
 
-/// A chunk that defines the name of the query.
 #[derive(Debug)]
 pub(super) struct DefiningChunk {
     id: Uuid,

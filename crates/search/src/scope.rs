@@ -40,7 +40,6 @@ impl SearchScope {
         Self { store: store.clone(), only: None, tree }
     }
 
-    /// Returns true if a root is in scope.
     pub(super) fn contains_root(&self, root: RootId) -> bool {
         let is_out = self.tree.as_ref().is_some_and(|(_, others)| others.contains(&root));
         !is_out && self.only.is_none_or(|only| only == root)

@@ -512,7 +512,6 @@ fn rule_for_contents(kind: FolderContents) -> OmissionRule {
     }
 }
 
-/// Returns the rule that excludes files of a name.
 fn find_name_rule(name: &str) -> Option<OmissionRule> {
     detect_machine_file(name).map(|found| match found {
         MachineFile::Binary => OmissionRule::Binary,

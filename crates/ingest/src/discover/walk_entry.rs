@@ -28,7 +28,6 @@ pub(crate) struct WalkContext<'a> {
 }
 
 impl WalkContext<'_> {
-    /// Returns the private place at a path below the root.
     pub(super) fn private_place(&self, path: &Path) -> Option<&'static PrivatePlace> {
         self.private.find_entry(self.root_path, path)
     }

@@ -32,7 +32,6 @@ const REMOVED_FILES: usize = 256;
 /// Maximum number of chunk ids per removal.
 const REMOVED_CHUNKS: usize = 1024;
 
-/// Files of a batch, without their chunks.
 #[derive(Debug, Default)]
 pub(super) struct BatchFiles {
     pub(super) changed: Vec<FileRecord>,

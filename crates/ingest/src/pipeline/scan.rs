@@ -48,7 +48,7 @@ pub(super) async fn scan_part(
     cancel: &CancellationToken,
 ) -> Result<PartialScan, IngestError> {
     let (folder, discovered) = walk_root(deps, root, Some(scope), cancel).await?;
-    let records = if deps.folders.have_any(root.id, scope.paths()) == Some(false) {
+    let records = if deps.folders.contain_any(root.id, scope.paths()) == Some(false) {
         // Another process may have indexed files of a folder that is unknown here.
         let found = discovered.files.iter().map(|file| &file.path);
         let distinct: HashSet<&String> = scope.paths().iter().chain(found).collect();
@@ -111,7 +111,7 @@ pub(crate) struct IndexedFolders {
 impl IndexedFolders {
     /// Returns true if one of `paths` is a folder with indexed files, or `None` if the folders of
     /// the root are unknown.
-    pub(super) fn have_any(
+    pub(super) fn contain_any(
         &self,
         root: RootId,
         paths: impl IntoIterator<Item = impl AsRef<str>>,
@@ -121,7 +121,6 @@ impl IndexedFolders {
         Some(paths.into_iter().any(|path| folders.contains(path.as_ref())))
     }
 
-    /// Records the folders of all indexed files of a root.
     pub(super) fn record_all_files<'a>(
         &self,
         root: RootId,
@@ -165,18 +164,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_known_once_all_files_were_seen() {
+    fn folders_are_known_after_recording_all_files() {
         let (folders, root) = (IndexedFolders::default(), RootId::from_path(Path::new("/demo")));
         let file = |path: &str| path.to_owned();
         folders.add_files(root, [&file("a/b/c.rs")]);
-        assert_eq!(folders.have_any(root, ["a"]), None);
+        assert_eq!(folders.contain_any(root, ["a"]), None);
         folders.record_all_files(root, [&file("a/b/c.rs"), &file("d.rs")]);
         folders.add_files(root, [&file("e/f.rs")]);
         for path in ["a", "a/b", "e"] {
-            assert_eq!(folders.have_any(root, ["x", path]), Some(true), "{path}");
+            assert_eq!(folders.contain_any(root, ["x", path]), Some(true), "{path}");
         }
-        assert_eq!(folders.have_any(root, ["a/b/c.rs", "d.rs", "b", ""]), Some(false));
+        assert_eq!(folders.contain_any(root, ["a/b/c.rs", "d.rs", "b", ""]), Some(false));
         folders.forget_root(root);
-        assert_eq!(folders.have_any(root, ["a"]), None);
+        assert_eq!(folders.contain_any(root, ["a"]), None);
     }
 }

@@ -190,7 +190,6 @@ pub(super) async fn load_identities(
     join_all(identities).await
 }
 
-/// Returns the folder of a root, or of the repository of a commit.
 fn root_folder(root: &Root) -> &Path {
     root.revision.as_ref().map_or(&root.path, |revision| &revision.folder)
 }

@@ -142,7 +142,6 @@ pub(super) fn count_occurrences(
 
 /// A classified occurrence of a name in a text.
 pub(super) struct ClassifiedOccurrence<'a> {
-    /// The name as spelled there.
     pub(super) name: &'a str,
     pub(super) group: OccurrenceKind,
     pub(super) line: u32,
@@ -183,7 +182,7 @@ pub(super) fn group_places<'a>(
     });
     let mut numbers = LineNumbers { text, at: 0, line: 1, start: 0, end: 0 };
     for (place, group) in known.chain(others) {
-        let (line, range) = numbers.line_of(place.start);
+        let (line, range) = numbers.find_line(place.start);
         let group = match group {
             OccurrenceKind::Uses if is_test(line) => OccurrenceKind::Tests,
             group => group,
@@ -213,7 +212,6 @@ fn classify_places(
     classify(snapshot.language(), text, words)
 }
 
-/// Returns the kind of an occurrence in a file with these roles.
 fn choose_occurrence_kind(roles: &[FileRole], place: SyntaxContext) -> OccurrenceKind {
     match place {
         _ if roles.contains(&FileRole::Docs) => OccurrenceKind::Documents,
@@ -246,8 +244,7 @@ struct LineNumbers<'a> {
 }
 
 impl LineNumbers<'_> {
-    /// Returns the number and byte range of the line with this byte.
-    fn line_of(&mut self, byte: usize) -> (u32, Range<usize>) {
+    fn find_line(&mut self, byte: usize) -> (u32, Range<usize>) {
         let passed = self.text.as_bytes().get(self.at..byte).unwrap_or_default();
         for end in memchr::memchr_iter(b'\n', passed) {
             self.line += 1;
@@ -297,15 +294,15 @@ mod tests {
     fn lines_are_counted_from_one() {
         let text = "a\nb b\n\nc";
         let mut numbers = LineNumbers { text, at: 0, line: 1, start: 0, end: 0 };
-        let found = [0, 2, 4, 7].map(|byte| numbers.line_of(byte));
+        let found = [0, 2, 4, 7].map(|byte| numbers.find_line(byte));
         assert_eq!(found, [(1, 0..1), (2, 2..5), (2, 2..5), (4, 7..8)]);
     }
 
     #[test]
-    fn the_end_of_a_long_line_is_looked_for_once() {
+    fn the_end_of_a_long_line_is_searched_once() {
         let text = "a ".repeat(2_000_000);
         let mut numbers = LineNumbers { text: &text, at: 0, line: 1, start: 0, end: 0 };
-        let mut lines = (0..text.len()).step_by(2).map(|byte| numbers.line_of(byte));
+        let mut lines = (0..text.len()).step_by(2).map(|byte| numbers.find_line(byte));
         assert!(lines.all(|line| line == (1, 0..text.len())));
     }
 }

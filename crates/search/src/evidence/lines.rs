@@ -45,11 +45,11 @@ pub enum IndexedFileState {
     /// Changed: the lines are the current ones, and these ranges are new or changed.
     Changed(Vec<LineRange>),
     /// Deleted: the lines are those of the index.
-    Gone,
+    Deleted,
     /// No longer text, a secret, a link, or too large: the lines are those of the index.
     Unreadable,
     /// On the named host: the lines are those of the index.
-    Elsewhere(String),
+    OnOtherHost(String),
 }
 
 /// Lines of a file.
@@ -81,9 +81,9 @@ enum DiskContent {
     Same(u32, TextEncoding),
     /// Changed: the text without secrets, and its new or changed lines.
     Other(String, Vec<LineRange>, TextEncoding),
-    Gone,
+    Deleted,
     Unreadable,
-    Elsewhere(String),
+    OnOtherHost(String),
 }
 
 impl Evidence {
@@ -116,10 +116,10 @@ impl Evidence {
         let file = self.to_indexed_file(&root, &record.path);
         let snapshot = self.load_snapshot(&record).await?;
         let tree = root.clone();
-        let read = move || (on_disk(&tree, &record, snapshot.as_ref()), snapshot);
-        let (on_disk, snapshot) = self.run_blocking(read).await?;
-        let encoding = on_disk.encoding();
-        let (text, total, state) = match (on_disk, snapshot) {
+        let read = move || (read_disk_content(&tree, &record, snapshot.as_ref()), snapshot);
+        let (disk, snapshot) = self.run_blocking(read).await?;
+        let encoding = disk.encoding();
+        let (text, total, state) = match (disk, snapshot) {
             (DiskContent::Other(text, changed, _), _) => {
                 (text, 0, IndexedFileState::Changed(changed))
             }
@@ -127,12 +127,14 @@ impl Evidence {
             (DiskContent::Same(total, _), Some(snapshot)) => {
                 (snapshot.text(), total, IndexedFileState::Indexed)
             }
-            (DiskContent::Gone, Some(snapshot)) => (snapshot.text(), 0, IndexedFileState::Gone),
+            (DiskContent::Deleted, Some(snapshot)) => {
+                (snapshot.text(), 0, IndexedFileState::Deleted)
+            }
             (DiskContent::Unreadable, Some(snapshot)) => {
                 (snapshot.text(), 0, IndexedFileState::Unreadable)
             }
-            (DiskContent::Elsewhere(host), Some(snapshot)) => {
-                (snapshot.text(), 0, IndexedFileState::Elsewhere(host))
+            (DiskContent::OnOtherHost(host), Some(snapshot)) => {
+                (snapshot.text(), 0, IndexedFileState::OnOtherHost(host))
             }
         };
         let all: Vec<&str> = text.lines().collect();
@@ -151,7 +153,7 @@ impl DiskContent {
     fn encoding(&self) -> TextEncoding {
         match self {
             Self::Same(_, encoding) | Self::Other(.., encoding) => *encoding,
-            Self::Gone | Self::Unreadable | Self::Elsewhere(_) => TextEncoding::UTF_8,
+            Self::Deleted | Self::Unreadable | Self::OnOtherHost(_) => TextEncoding::UTF_8,
         }
     }
 }
@@ -172,15 +174,19 @@ fn clamp_lines(
 }
 
 /// Reads a file beneath its root, never through a link.
-fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&FileSnapshot>) -> DiskContent {
+fn read_disk_content(
+    root: &Root,
+    record: &FileRecord,
+    indexed: Option<&FileSnapshot>,
+) -> DiskContent {
     if let Some(host) = &root.host {
-        return DiskContent::Elsewhere(host.name.clone());
+        return DiskContent::OnOtherHost(host.name.clone());
     }
     let opened = RootDir::open_root(root).and_then(|tree| tree.open_file(Path::new(&record.path)));
     let read = opened.and_then(|(file, _)| beneath::read_to_limit(file, MAX_FILE_BYTES + 1, || ()));
     let bytes = match read {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return DiskContent::Gone,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return DiskContent::Deleted,
         Err(_) => return DiskContent::Unreadable,
     };
     let Some(DecodedText { text, encoding }) = decode::decode_text(&bytes) else {
@@ -227,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_are_moved_into_the_file() {
+    fn bounds_are_clamped_to_the_file() {
         let range = |first, last, total| {
             let (asked, shown) = clamp_lines(RequestedLines { first, last }, total, MAX_LINES);
             (asked.first, asked.last, shown)
@@ -242,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_were_moved_are_changed() {
+    fn moved_lines_count_as_changed() {
         let read = |before: &str, now: &str| -> Vec<(u32, u32)> {
             find_changed_lines(now, before).iter().map(|range| (range.first, range.last)).collect()
         };

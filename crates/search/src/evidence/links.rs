@@ -26,7 +26,7 @@ pub struct FileLink {
     /// Index of the used file.
     pub to: usize,
     /// Kind of use.
-    pub how: FileLinkKind,
+    pub kind: FileLinkKind,
     /// Some of the used names.
     pub names: Vec<String>,
 }
@@ -66,17 +66,17 @@ fn link_snapshots(files: &[Option<FileSnapshot>]) -> Vec<FileLink> {
         let text = file.text();
         let mut used: HashMap<usize, (FileLinkKind, BTreeSet<&str>)> = HashMap::new();
         for line in text.lines().take(MAX_LINES).filter(|line| !is_comment(line)) {
-            let how = if is_import(line) { FileLinkKind::Imports } else { FileLinkKind::Calls };
+            let kind = if is_import(line) { FileLinkKind::Imports } else { FileLinkKind::Calls };
             for name in find_identifiers(line).filter_map(|name| str::from_utf8(name).ok()) {
                 let Some((name, Some(definer))) = definers.get_key_value(name) else { continue };
                 // The name of a file only counts in import lines.
                 let is_used =
-                    definer.file != from && (definer.is_defined || how == FileLinkKind::Imports);
+                    definer.file != from && (definer.is_defined || kind == FileLinkKind::Imports);
                 if is_used {
                     let (strongest, names) =
-                        used.entry(definer.file).or_insert((how, BTreeSet::new()));
-                    if how == FileLinkKind::Calls {
-                        *strongest = how;
+                        used.entry(definer.file).or_insert((kind, BTreeSet::new()));
+                    if kind == FileLinkKind::Calls {
+                        *strongest = kind;
                     }
                     names.insert(name);
                 }
@@ -84,10 +84,10 @@ fn link_snapshots(files: &[Option<FileSnapshot>]) -> Vec<FileLink> {
         }
         let mut file_links: Vec<FileLink> = used
             .into_iter()
-            .map(|(to, (how, names))| FileLink {
+            .map(|(to, (kind, names))| FileLink {
                 from,
                 to,
-                how,
+                kind,
                 names: names.into_iter().take(MAX_NAMES).map(str::to_owned).collect(),
             })
             .collect();

@@ -71,7 +71,6 @@ pub struct MatchedPlace {
     pub text: String,
 }
 
-/// Counts of a name while files are read.
 struct NameCount {
     count: usize,
     files: usize,
@@ -163,8 +162,8 @@ impl Evidence {
         pattern: NamePattern,
         within: RootFilter,
     ) -> Result<PatternMatches, EvidenceError> {
-        let (roots, gone) = self.present_roots(within).await?;
-        let files = self.all_files(&roots).await?;
+        let (roots, gone) = self.list_present_roots(within).await?;
+        let files = self.list_files(&roots).await?;
         let needle = pattern.clone();
         let read = move |tally: &mut MatchTally,
                          root,

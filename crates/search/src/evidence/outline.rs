@@ -11,7 +11,7 @@ use codeinfo_lang::{
 use super::{
     Evidence, EvidenceError,
     resolve::{IndexedFile, ResolvedPath},
-    snapshot::{FileSnapshot, with_content},
+    snapshot::{FileSnapshot, retain_indexed},
 };
 
 /// Maximum lines from the first line of a definition to its name.
@@ -235,7 +235,7 @@ fn build_folder_outline(
     let shown: HashSet<&str> = read.iter().map(|snapshot| snapshot.record.path.as_str()).collect();
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     for file in files.iter().filter(|file| !shown.contains(file.path.as_str())) {
-        *others.entry(first_part(&below(&file.path)).to_owned()).or_default() += 1;
+        *others.entry(first_path_part(&below(&file.path)).to_owned()).or_default() += 1;
     }
     FolderOutline {
         path,
@@ -253,7 +253,7 @@ fn detect_landmark(path: &str) -> Option<LandmarkKind> {
 }
 
 /// Returns the first folder of a path with its `/`, or the file name.
-pub(super) fn first_part(path: &str) -> &str {
+pub(super) fn first_path_part(path: &str) -> &str {
     path.find('/').and_then(|at| path.get(..=at)).unwrap_or(path)
 }
 
@@ -289,7 +289,7 @@ impl Evidence {
         &self,
         root: &Root,
     ) -> Result<BTreeMap<String, FolderSize>, EvidenceError> {
-        let files = with_content(self.store.files(root.id).await?, root);
+        let files = retain_indexed(self.store.files(root.id).await?, root);
         self.run_blocking(move || sum_folder_sizes(&files)).await
     }
 }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asterisk_stands_for_the_rest_of_a_word() {
+    fn an_asterisk_matches_the_rest_of_a_word() {
         let text = "on_open on_ con_open On_open, reopen_on on_größe.on_2\n";
         assert_eq!(named("on_*", text), ["on_open", "on_", "on_größe", "on_2"]);
         assert_eq!(named("*_on", text), ["reopen_on"]);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bounded_pattern_is_refused() {
+    fn invalid_and_unbounded_patterns_are_refused() {
         for (pattern, fault) in [
             ("a*", "matches the empty text"),
             (r"\b", "matches the empty text"),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn nasty_patterns_end_in_time() {
+    fn expensive_patterns_end_in_time() {
         let one = "a".repeat(2_000_000);
         let line = "ab ".repeat(1_000_000);
         for pattern in

@@ -15,7 +15,7 @@ use codeinfo_lang::detect::{MachineFile, detect_machine_file};
 use codeinfo_worktree::roots::{follow_link, read_file_url};
 use regex_automata::meta::Regex;
 
-use super::{Evidence, EvidenceError, snapshot::with_content};
+use super::{Evidence, EvidenceError, snapshot::retain_indexed};
 
 /// Maximum files in a message about an ambiguous or unknown path.
 const MAX_NAMED: usize = 3;
@@ -110,7 +110,7 @@ impl Evidence {
                 places.push(ResolvedPath::File(root.clone(), record));
                 continue;
             }
-            let files = with_content(self.store.files(root.id).await?, root);
+            let files = retain_indexed(self.store.files(root.id).await?, root);
             let inside: Vec<FileRecord> = files
                 .into_iter()
                 .filter(|file| is_below(&normalize_nfc(&file.path), &normalize_nfc(&below)))
@@ -197,7 +197,7 @@ impl Evidence {
         let mut folders = BTreeSet::new();
         let mut similar = Vec::new();
         for (at, root) in roots.iter().enumerate() {
-            for file in with_content(self.store.files(root.id).await?, root) {
+            for file in retain_indexed(self.store.files(root.id).await?, root) {
                 let path = normalize_nfc(&file.path);
                 if end.is_empty() {
                 } else if ends_with(&path, &end) {
@@ -212,7 +212,7 @@ impl Evidence {
         if found.is_empty() {
             for (at, folder) in folders {
                 let Some(root) = roots.get(at) else { continue };
-                let mut files = with_content(self.store.files(root.id).await?, root);
+                let mut files = retain_indexed(self.store.files(root.id).await?, root);
                 files.retain(|file| is_below(&normalize_nfc(&file.path), &folder));
                 found.push(ResolvedPath::Folder(root.clone(), folder, files));
                 if found.len() > MAX_NAMED {
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_taken_off_a_path() {
+    fn line_numbers_are_split_off_a_path() {
         assert_eq!(split_lines("src/a.rs:12-40"), Some(("src/a.rs", 12, Some(40))));
         for range in [
             "a.rs:12-40",
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_found_by_its_end() {
+    fn a_folder_matches_by_its_last_parts() {
         assert_eq!(folder_ending("src/net/http/a.rs", "net"), Some("src/net"));
         assert_eq!(folder_ending("src/net/http/a.rs", "net/http"), Some("src/net/http"));
         assert_eq!(folder_ending("src/inet/a.rs", "net"), None);

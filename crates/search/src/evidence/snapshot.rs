@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use super::{Evidence, EvidenceError, classify::ScanBudget};
 
-/// A file as it was indexed.
 #[derive(Debug)]
 pub(super) struct FileSnapshot {
     pub(super) record: FileRecord,
@@ -93,7 +92,7 @@ impl Evidence {
 }
 
 /// Removes files known to be secrets and files without indexed content.
-pub(super) fn with_content(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
+pub(super) fn retain_indexed(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
     records.retain(|record| record.chunks > 0);
     root.retain_public_files(records)
 }

@@ -69,7 +69,7 @@ fn highlight_loaded_file(LoadedFile { mut lines, text, root }: LoadedFile) -> Hi
     }
     let permalink =
         ForgeCommit::from_root(&root).and_then(|forge| forge.build_permalink(&lines.file.rel_path));
-    let on_disk = root.local_folder().is_some() && lines.state != IndexedFileState::Gone;
+    let on_disk = root.local_folder().is_some() && lines.state != IndexedFileState::Deleted;
     HighlightedSource {
         lines,
         marks,
@@ -79,7 +79,6 @@ fn highlight_loaded_file(LoadedFile { mut lines, text, root }: LoadedFile) -> Hi
     }
 }
 
-/// A commit of a repository on a forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ForgeCommit {
     /// Address of the repository, without user name and password.
@@ -180,7 +179,7 @@ mod tests {
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
     #[test]
-    fn the_commit_is_that_of_the_branch_wherever_git_keeps_it() {
+    fn the_commit_of_a_branch_is_found_in_all_forms() {
         let folder = tempfile::tempdir().unwrap();
         let git = folder.path().join(".git");
         fs::create_dir_all(git.join("refs/heads/a")).unwrap();

@@ -90,7 +90,7 @@ impl Evidence {
         word: WordMatcher,
         within: RootFilter,
     ) -> Result<NameUses, EvidenceError> {
-        let (roots, gone) = self.present_roots(within).await?;
+        let (roots, gone) = self.list_present_roots(within).await?;
         let candidates = self.find_candidate_files(&word, &roots).await?;
         let needle = word.clone();
         let count = move |found: &mut Vec<FileOccurrences>,
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_group_gets_some_lines_and_all_get_what_is_left() {
+    fn lines_are_shared_among_kinds() {
         assert_eq!(share_lines([1, 2, 0, 1, 0]), [1, 2, 0, 1, 0]);
         assert_eq!(share_lines([1, 1000, 1000, 1000, 1000]), [1, 20, 10, 5, 4]);
         assert_eq!(share_lines([0, 1000, 0, 0, 0]), [0, 40, 0, 0, 0]);

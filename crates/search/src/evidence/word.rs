@@ -13,7 +13,7 @@ use codeinfo_lang::words::{find_identifiers, fold_name, is_unspaced};
 use codeinfo_store::ScoredChunk;
 use memchr::memmem::Finder;
 
-use super::{Evidence, EvidenceError, snapshot::with_content};
+use super::{Evidence, EvidenceError, snapshot::retain_indexed};
 
 /// Maximum bytes of a name.
 const MAX_BYTES: usize = 500;
@@ -59,7 +59,7 @@ impl WordMatcher {
     }
 
     /// Returns true if a text contains the name, also as part of a longer word.
-    pub(super) fn is_part_of(&self, text: &str) -> bool {
+    pub(super) fn occurs_in(&self, text: &str) -> bool {
         self.finders.iter().any(|finder| finder.find(text.as_bytes()).is_some())
     }
 
@@ -142,12 +142,12 @@ impl Evidence {
         word: &WordMatcher,
         roots: &[Root],
     ) -> Result<CandidateFiles, EvidenceError> {
-        let mut candidates = self.all_candidates(word, roots).await?;
-        keep_once(&mut candidates.files, roots);
+        let mut candidates = self.find_all_candidates(word, roots).await?;
+        drop_duplicate_files(&mut candidates.files, roots);
         Ok(candidates)
     }
 
-    async fn all_candidates(
+    async fn find_all_candidates(
         &self,
         word: &WordMatcher,
         roots: &[Root],
@@ -173,7 +173,7 @@ impl Evidence {
     }
 
     /// Returns all files of `roots`.
-    pub(super) async fn all_files(
+    pub(super) async fn list_files(
         &self,
         roots: &[Root],
     ) -> Result<Vec<(usize, FileRecord)>, EvidenceError> {
@@ -181,7 +181,7 @@ impl Evidence {
         for (at, root) in roots.iter().enumerate() {
             files.extend(self.list_root_files(at, root).await?);
         }
-        keep_once(&mut files, roots);
+        drop_duplicate_files(&mut files, roots);
         Ok(files)
     }
 
@@ -191,7 +191,7 @@ impl Evidence {
         at: usize,
         root: &Root,
     ) -> Result<Vec<(usize, FileRecord)>, EvidenceError> {
-        let mut files = with_content(self.store.files(root.id).await?, root);
+        let mut files = retain_indexed(self.store.files(root.id).await?, root);
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(files.into_iter().map(|file| (at, file)).collect())
     }
@@ -218,7 +218,6 @@ impl Evidence {
         Ok(None)
     }
 
-    /// Returns the files of those chunks that may contain the word.
     async fn find_chunk_files(
         &self,
         word: &WordMatcher,
@@ -227,7 +226,7 @@ impl Evidence {
     ) -> Result<CandidateFiles, EvidenceError> {
         let mut paths: HashMap<RootId, BTreeSet<String>> = HashMap::new();
         let (holding, others): (Vec<ScoredChunk>, Vec<ScoredChunk>) =
-            found.into_iter().partition(|found| may_hold(&found.record, word));
+            found.into_iter().partition(|found| may_contain(&found.record, word));
         for ScoredChunk { record, also, .. } in holding {
             for root in also {
                 paths.entry(root).or_default().insert(record.path.clone());
@@ -238,7 +237,7 @@ impl Evidence {
         for (at, root) in roots.iter().enumerate() {
             let Some(paths) = paths.remove(&root.id) else { continue };
             let files = self.store.files_at(root.id, paths.into_iter().collect()).await?;
-            let mut files = with_content(files, root);
+            let mut files = retain_indexed(files, root);
             files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             candidates.files.extend(files.into_iter().map(|file| (at, file)));
         }
@@ -254,7 +253,7 @@ impl Evidence {
 
 /// Keeps each file once if trees of one repository share it, or if it lies in nested roots. Of
 /// nested roots, the file indexed last stays.
-fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
+fn drop_duplicate_files(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
     let mut seen: HashSet<(RootId, String, String)> = HashSet::new();
     files.retain(|(at, file)| {
         roots.get(*at).is_none_or(|root| {
@@ -284,9 +283,9 @@ fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
 }
 
 /// Returns true if a chunk with the terms of a word may contain the word or a part of it.
-fn may_hold(chunk: &ChunkRecord, word: &WordMatcher) -> bool {
+fn may_contain(chunk: &ChunkRecord, word: &WordMatcher) -> bool {
     let is_piece = chunk.start_line == chunk.end_line && chunk.text.len() >= PIECE_BYTES;
-    is_piece || word.is_part_of(&chunk.text)
+    is_piece || word.occurs_in(&chunk.text)
 }
 
 /// Returns the spellings of a name in some texts, most frequent first.
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_counts_where_it_is_no_part_of_a_longer_word() {
+    fn a_name_counts_only_as_a_whole_word() {
         for (name, text, wanted) in [
             ("foo", "foo foo_ foobar _foo foo2 (foo) foo.foo", 4),
             ("foo", "Foo FOO naïfoo foo\u{301} foo\u{200d} föfoo foo²", 1),
@@ -339,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn invalid_names_are_refused() {
         for name in ["", " \t", "a\nb", "a\0b", &"a".repeat(501)] {
             assert!(matches!(WordMatcher::new(name), Err(EvidenceError::Name(_))), "{name:?}");
         }

@@ -56,7 +56,6 @@ pub(super) struct HitRun<'a> {
     pub(super) hits: Vec<(usize, &'a Hit)>,
 }
 
-/// Groups the hits of one file into runs.
 pub(super) fn group_adjacent_hits(mut hits: Vec<(usize, &Hit)>) -> Vec<HitRun<'_>> {
     hits.sort_by_key(|(rank, hit)| (hit.start_line, *rank));
     let mut runs: Vec<HitRun<'_>> = Vec::new();
@@ -82,7 +81,7 @@ fn is_next(before: &Hit, hit: &Hit) -> bool {
 pub(super) fn render_run(
     run: &HitRun<'_>,
     level: DetailLevel,
-    wanted: &QueryWords,
+    query_words: &QueryWords,
     freshness: &ResultFreshness,
 ) -> String {
     let mut text = render_header(run, level, freshness);
@@ -97,9 +96,9 @@ pub(super) fn render_run(
     let language = run.hits.first().and_then(|(_, hit)| code_language(hit));
     text.push_str(&match level {
         DetailLevel::Whole => render_whole_code(&code, language),
-        DetailLevel::Trimmed => trim::render_trimmed_lines(&code, wanted, TRIMMED),
-        DetailLevel::Brief => trim::render_brief_lines(&code, wanted, BRIEF),
-        DetailLevel::Head => trim::render_brief_lines(&code, wanted, HEAD),
+        DetailLevel::Trimmed => trim::render_trimmed_lines(&code, query_words, TRIMMED),
+        DetailLevel::Brief => trim::render_brief_lines(&code, query_words, BRIEF),
+        DetailLevel::Head => trim::render_brief_lines(&code, query_words, HEAD),
         DetailLevel::Known => String::new(),
     });
     text
@@ -129,7 +128,6 @@ pub(super) fn is_comment(hit: &Hit) -> bool {
         && hit.chunk.lines().any(|line| language.is_comment(line))
 }
 
-/// Returns the lines of a run that are not blank.
 fn list_code_lines<'a>(run: &HitRun<'a>) -> Vec<NumberedLine<'a>> {
     let lines = run
         .hits
@@ -164,7 +162,7 @@ fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshne
     });
     let only =
         first.only_in.as_ref().map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
-    let also = also_in(&first.also_in).or(only);
+    let also = render_also_in(&first.also_in).or(only);
     let notes: Vec<&str> =
         host.as_deref().into_iter().chain(known).chain(stale).chain(also.as_deref()).collect();
     if !notes.is_empty() {
@@ -175,7 +173,7 @@ fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshne
 }
 
 /// Renders the other trees of the repository with the same code.
-fn also_in(trees: &[String]) -> Option<String> {
+fn render_also_in(trees: &[String]) -> Option<String> {
     /// Maximum trees that are named; the rest is counted.
     const MAX_NAMED: usize = 3;
     let named: Vec<String> =
@@ -189,23 +187,23 @@ fn also_in(trees: &[String]) -> Option<String> {
 }
 
 /// Renders the terms that occur nowhere, or only in documents, in one line.
-pub(super) fn render_absent_terms(found: &SearchResults) -> String {
+pub(super) fn render_absent_terms(results: &SearchResults) -> String {
     let names = |names: &[String]| {
         let names: Vec<String> =
             names.iter().map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
         names.join(", ")
     };
     let mut parts = Vec::new();
-    if !found.absent.is_empty() {
-        parts.push(format!("not in the index: {}", names(&found.absent)));
+    if !results.absent.is_empty() {
+        parts.push(format!("not in the index: {}", names(&results.absent)));
     }
-    for DocumentedName { name, place } in &found.documented {
+    for DocumentedName { name, place } in &results.documented {
         let path = plain_name(&place.path, MAX_PATH_CHARS);
         let name = plain_name(name, MAX_NAME_CHARS);
         parts.push(format!("no code has {name}, only documents: {path}:{}", place.line));
     }
-    if !found.absent_words.is_empty() {
-        parts.push(format!("words found nowhere: {}", names(&found.absent_words)));
+    if !results.absent_words.is_empty() {
+        parts.push(format!("words found nowhere: {}", names(&results.absent_words)));
     }
     if parts.is_empty() { String::new() } else { parts.join("; ") + "\n" }
 }
@@ -262,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_told_in_the_unit_that_fits() {
+    fn ages_have_a_fitting_unit() {
         let shown = |minutes: u64| format_age(Duration::from_secs(minutes * 60 + 59));
         let ages: Vec<String> = [0, 1, 59, 60, 2879, 2880, 14_400].into_iter().map(shown).collect();
         insta::assert_snapshot!(ages.join("\n"), @r"

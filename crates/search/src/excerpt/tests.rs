@@ -23,7 +23,7 @@ fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {
 }
 
 #[test]
-fn chunks_stand_under_a_line_that_says_where_they_are_from() {
+fn each_piece_has_a_line_with_its_location() {
     let hits = vec![hit("src/a.rs", 3..=4, 0.91), hit("src/b.rs", 1..=1, 0.5)];
     let excerpt = excerpt(hits.clone(), 12_000);
     insta::assert_snapshot!(excerpt.text, @r"
@@ -38,7 +38,7 @@ fn chunks_stand_under_a_line_that_says_where_they_are_from() {
 }
 
 #[test]
-fn chunks_of_a_file_stand_together_and_neighbours_are_one_piece() {
+fn adjacent_chunks_of_a_file_form_one_piece() {
     let inside = Hit {
         symbol: Some("Store::close".to_owned()),
         signature: Some("fn close(self) -> Result<(), StoreError> {".to_owned()),
@@ -76,7 +76,7 @@ fn chunks_of_a_file_stand_together_and_neighbours_are_one_piece() {
 }
 
 #[test]
-fn chunks_that_fit_about_as_well_as_the_best_are_shown_whole() {
+fn chunks_near_the_best_score_are_shown_whole() {
     let scores = [0.9, 0.6, 0.46, 0.44];
     let hits = scores.iter().zip(1..);
     let hits = hits.map(|(score, place)| hit(&format!("src/{place}.rs"), 15..=40, *score));
@@ -90,7 +90,7 @@ fn chunks_that_fit_about_as_well_as_the_best_are_shown_whole() {
 }
 
 #[test]
-fn chunks_that_fit_well_and_are_too_long_give_their_place_to_shorter_ones() {
+fn long_chunks_make_room_for_shorter_ones() {
     let lengths = [500, 100, 500, 10].iter().zip(1..);
     let hits = lengths.map(|(lines, place)| hit(&format!("src/{place}.rs"), 1..=*lines, 0.9));
     let mut hits: Vec<Hit> = hits.collect();
@@ -102,7 +102,7 @@ fn chunks_that_fit_well_and_are_too_long_give_their_place_to_shorter_ones() {
 }
 
 #[test]
-fn what_was_shown_before_is_named_and_gives_its_place_to_others() {
+fn known_chunks_are_shown_by_location_only() {
     let hits = (1..=4).map(|place| hit(&format!("src/{place}.rs"), 1..=9, 0.9));
     let known = BTreeSet::from(["src/1.rs:1".to_owned(), "src/2.rs:1".to_owned()]);
     let found = build_results(hits.collect());
@@ -121,7 +121,7 @@ fn what_was_shown_before_is_named_and_gives_its_place_to_others() {
 }
 
 #[test]
-fn what_hardly_fits_is_left_out_and_where_nothing_fits_well_that_is_said() {
+fn weak_hits_are_left_out_or_marked() {
     let shown = |scores: &[f64], absent: &[&str], query: &str| {
         let hits = scores.iter().zip(1..);
         let hits = hits.map(|(score, place)| hit(&format!("src/{place}.rs"), 1..=9, *score));
@@ -148,7 +148,7 @@ fn what_hardly_fits_is_left_out_and_where_nothing_fits_well_that_is_said() {
 }
 
 #[test]
-fn what_documents_alone_have_and_words_found_nowhere_are_named_first() {
+fn absent_and_documented_names_come_first() {
     let place = NameLocation { path: "/r/notes.md".to_owned(), line: 7 };
     let documented = vec![DocumentedName { name: "Shelf".to_owned(), place }];
     let absent_words = vec!["giraffe".to_owned(), "zebra".to_owned()];
@@ -173,7 +173,7 @@ fn what_documents_alone_have_and_words_found_nowhere_are_named_first() {
 }
 
 #[test]
-fn comments_alone_are_shown_by_two_lines_in_code() {
+fn comments_in_code_are_shown_briefly() {
     let shown = |language: &str, line: &str| {
         let chunk = vec![line; 20].join("\n");
         let language = Some(language.to_owned());
@@ -187,7 +187,7 @@ fn comments_alone_are_shown_by_two_lines_in_code() {
 }
 
 #[test]
-fn further_definitions_are_named_in_a_line() {
+fn other_definitions_are_listed_in_one_line() {
     let other_definitions =
         (1..=10).map(|line| NameLocation { path: "/r/a.rs".to_owned(), line }).collect();
     let found =
@@ -200,7 +200,7 @@ fn further_definitions_are_named_in_a_line() {
 }
 
 #[test]
-fn what_was_found_last_is_trimmed_first_and_then_left_out() {
+fn the_last_hits_are_trimmed_first_and_then_left_out() {
     let hits = || {
         vec![
             hit("src/long.rs", 1..=900, 0.9),
@@ -256,7 +256,7 @@ fn what_was_found_last_is_trimmed_first_and_then_left_out() {
 }
 
 #[test]
-fn files_that_changed_are_marked_and_the_age_of_the_index_is_told() {
+fn changed_files_and_index_ages_are_shown() {
     let found = build_results(vec![
         hit("src/a.rs", 1..=1, 0.9),
         hit("src/b.rs", 1..=1, 0.8),
@@ -284,7 +284,7 @@ fn files_that_changed_are_marked_and_the_age_of_the_index_is_told() {
 }
 
 #[test]
-fn nothing_found_says_so() {
+fn an_empty_result_has_a_text() {
     let excerpt = excerpt(vec![], 12_000);
     assert_eq!((excerpt.text.as_str(), excerpt.files, excerpt.left_out), (NOTHING, vec![], 0));
 }
@@ -296,7 +296,7 @@ fn a_name_with_a_line_break_stays_on_its_line() {
 }
 
 #[test]
-fn no_limit_is_passed_and_nothing_is_lost_from_the_count() {
+fn excerpts_fit_every_limit_and_count_all_chunks() {
     let mut random = 7_u32;
     let mut next = |below: usize| {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

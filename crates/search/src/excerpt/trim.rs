@@ -40,11 +40,10 @@ impl QueryWords {
     }
 
     /// Returns true if a text contains all words of the query.
-    pub(super) fn all_in(&self, text: &str) -> bool {
+    pub(super) fn are_all_in(&self, text: &str) -> bool {
         !self.words.is_empty() && self.find_words_in_line(text).len() == self.words.len()
     }
 
-    /// Returns the distinct words of the query in a line.
     fn find_words_in_line<'a>(&'a self, line: &str) -> HashSet<&'a str> {
         split_words(line).filter_map(|word| self.words.get(&word).map(String::as_str)).collect()
     }
@@ -91,11 +90,11 @@ fn push_mark(text: &mut String, hidden: &[NumberedLine<'_>]) {
 /// replaces left-out lines.
 pub(super) fn render_trimmed_lines(
     lines: &[NumberedLine<'_>],
-    wanted: &QueryWords,
+    query_words: &QueryWords,
     limits: TrimLimits,
 ) -> String {
     let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
-    let kept = select_lines(&texts, wanted, limits);
+    let kept = select_lines(&texts, query_words, limits);
     let mut trimmed = String::new();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
@@ -114,11 +113,12 @@ pub(super) fn render_trimmed_lines(
 /// Renders the same lines without marks.
 pub(super) fn render_brief_lines(
     lines: &[NumberedLine<'_>],
-    wanted: &QueryWords,
+    query_words: &QueryWords,
     limits: TrimLimits,
 ) -> String {
     let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
-    let kept = lines.iter().zip(select_lines(&texts, wanted, limits)).filter(|(_, kept)| *kept);
+    let kept =
+        lines.iter().zip(select_lines(&texts, query_words, limits)).filter(|(_, kept)| *kept);
     let mut brief = String::new();
     for (line, _) in kept {
         push_line(&mut brief, *line, limits.bytes);
@@ -136,7 +136,7 @@ fn push_line(text: &mut String, line: NumberedLine<'_>, max_bytes: usize) {
 }
 
 /// Returns true for each line to keep: the best lines with their surroundings, up to the maximum.
-fn select_lines(lines: &[&str], wanted: &QueryWords, limits: TrimLimits) -> Vec<bool> {
+fn select_lines(lines: &[&str], query_words: &QueryWords, limits: TrimLimits) -> Vec<bool> {
     let mut kept = vec![false; lines.len()];
     let mut room = limits.lines;
     let mut keep = |kept: &mut Vec<bool>, at: usize| match kept.get_mut(at) {
@@ -147,7 +147,7 @@ fn select_lines(lines: &[&str], wanted: &QueryWords, limits: TrimLimits) -> Vec<
         _ => {}
     };
     keep(&mut kept, find_signature_line(lines));
-    let order = rank_lines(lines, wanted);
+    let order = rank_lines(lines, query_words);
     for at in &order {
         keep(&mut kept, *at);
         for step in 1..=limits.around {
@@ -165,9 +165,9 @@ fn select_lines(lines: &[&str], wanted: &QueryWords, limits: TrimLimits) -> Vec<
 
 /// Returns the indices of lines with words of the query, best first. A word counts less the more
 /// lines contain it.
-fn rank_lines(lines: &[&str], wanted: &QueryWords) -> Vec<usize> {
+fn rank_lines(lines: &[&str], query_words: &QueryWords) -> Vec<usize> {
     let found: Vec<HashSet<&str>> =
-        lines.iter().map(|line| wanted.find_words_in_line(line)).collect();
+        lines.iter().map(|line| query_words.find_words_in_line(line)).collect();
     let mut counts: HashMap<&str, f32> = HashMap::new();
     for word in found.iter().flatten() {
         *counts.entry(word).or_insert(0.0) += 1.0;
@@ -209,7 +209,7 @@ fn open(path: &Path) -> Store {
     }
 
     #[test]
-    fn the_signature_and_the_lines_asked_for_stay() {
+    fn the_signature_and_matching_lines_are_kept() {
         let limits = TrimLimits { lines: 4, around: 1, bytes: 400 };
         insta::assert_snapshot!(render_trimmed_lines(&lines(), &QueryWords::from_query("where is the journal read"), limits), @r"
         7|/// Opens a store.
@@ -223,7 +223,7 @@ fn open(path: &Path) -> Store {
     }
 
     #[test]
-    fn the_first_lines_stay_when_no_line_has_a_word() {
+    fn the_first_lines_are_kept_without_matches() {
         let limits = TrimLimits { lines: 3, around: 1, bytes: 20 };
         insta::assert_snapshot!(render_trimmed_lines(&lines(), &QueryWords::from_query("nothing of this"), limits), @r"
         7|/// Opens a store.
@@ -234,7 +234,7 @@ fn open(path: &Path) -> Store {
     }
 
     #[test]
-    fn of_a_long_comment_the_first_lines_are_written() {
+    fn only_the_first_lines_of_long_comments_are_shown() {
         let comment = |lines: usize| format!("{}fn a() {{}}\n// b", "// a\n".repeat(lines));
         let shown = |lines: usize| {
             let text = comment(lines);
@@ -254,7 +254,7 @@ fn open(path: &Path) -> Store {
     }
 
     #[test]
-    fn nothing_is_left_out_of_what_is_short() {
+    fn short_texts_are_not_trimmed() {
         let limits = TrimLimits { lines: 40, around: 30, bytes: 400 };
         assert_eq!(
             render_trimmed_lines(&lines(), &QueryWords::from_query("journal"), limits),

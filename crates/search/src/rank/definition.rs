@@ -279,7 +279,7 @@ mod tests {
     const BASE: Chunk = ("base", "Base Base.run_all", "");
 
     #[test]
-    fn a_definition_in_a_base_comes_right_before_its_first_override() {
+    fn a_base_definition_precedes_its_first_override() {
         let other = ("a", "Other.run_all", "");
         assert_eq!(order("run_all", &[other, CHILD, BASE]), "a base child");
         assert_eq!(order("run_all", &[GRANDCHILD, CHILD, BASE]), "base child grandchild");

@@ -13,7 +13,6 @@ pub(super) fn score_file_name(path: &str, intent: &QueryIntent) -> f32 {
     }
 }
 
-/// Returns 1 if the file has a name of the query.
 pub(super) fn score_exact_name(path: &str, intent: &QueryIntent) -> f32 {
     if intent.is_name(file_stem(path)) { 1.0 } else { 0.0 }
 }

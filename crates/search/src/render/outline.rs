@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_outer_of_very_deep_definitions_are_written() {
+    fn deep_definitions_are_reduced_to_outer_ones() {
         let deep: Vec<OutlineEntry> =
             (0..200_000).map(|depth| entry(depth, "function a(){")).collect();
         let text = render_file("deep.js\n", &deep);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_many_bytes_fit_a_reply() {
+    fn long_names_fit_a_reply() {
         let name = |at: usize| format!("{at}{}", "🦓".repeat(70));
         let others: Vec<(String, usize)> = (10..30).map(|at| (name(at) + "/", at)).collect();
         let one = |rank: usize| FolderMember {

@@ -84,7 +84,7 @@ async fn draw_files(
     let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
     let found = services.evidence.find_links(&paths).await?;
     let links = found.into_iter().map(|link| {
-        let kind = match link.how {
+        let kind = match link.kind {
             FileLinkKind::Calls => "calls",
             FileLinkKind::Imports => "imports",
         };

@@ -51,7 +51,7 @@ pub(super) async fn list_repos(services: &ApiServices) -> Result<IngestedRepos, 
         let first = first(root).filter(|first| first.id != root.id)?;
         Some(first.name.clone())
     };
-    let gone = services.search.find_gone(&roots).await;
+    let gone = services.search.find_missing_roots(&roots).await;
     let listed = |root: &Root| IngestedRepo {
         tree_of: tree_of(root),
         folder_gone: gone.contains(&root.id),

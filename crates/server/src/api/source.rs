@@ -68,9 +68,9 @@ fn build_source_lines(
     let (state, changed) = match lines.state {
         IndexedFileState::Indexed => ("same", Vec::new()),
         IndexedFileState::Changed(changed) => ("changed", changed),
-        IndexedFileState::Gone => ("gone", Vec::new()),
+        IndexedFileState::Deleted => ("gone", Vec::new()),
         IndexedFileState::Unreadable => ("unreadable", Vec::new()),
-        IndexedFileState::Elsewhere(_) => ("elsewhere", Vec::new()),
+        IndexedFileState::OnOtherHost(_) => ("elsewhere", Vec::new()),
     };
     let is_changed =
         |number: u32| changed.iter().any(|range| range.first <= number && number <= range.last);
