@@ -40,7 +40,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("subtle::", &["credentials"]),
     ("sysinfo::", &["store", "toolkits"]),
     ("rustls::", &["core"]),
-    ("tokio::process", &["codex", "toolkits", "service", "run"]),
+    ("tokio::process", &["codex", "core", "toolkits", "service", "run"]),
     ("tokio_tungstenite::", &["http", "server"]),
     ("tonic::", &["store"]),
 ];
@@ -180,7 +180,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("crates/codex/src/sandbox.rs", "Codex confines with bubblewrap on Linux alone"),
     ("crates/codex/src/sandbox_rules/secret_files.rs", "links are not followed"),
     ("crates/codex/src/files.rs", "what names of programs end with"),
-    ("crates/core/src/piped_child.rs", "children are process groups of their own"),
+    ("crates/core/src/pipes.rs", "children are process groups of their own"),
     ("crates/codex/src/scratch.rs", "folders for their owner"),
     ("src/cli/access.rs", "how a browser is started"),
     ("src/config/env/handover.rs", "the environment is shown to others on Linux alone"),

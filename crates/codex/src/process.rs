@@ -3,8 +3,7 @@
 use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc, time::Duration};
 
 use codeinfo_core::{
-    lines::{BoundedLine, BoundedLineReader},
-    piped_child::{PipedChild, STDERR_TIMEOUT, drain_stderr},
+    pipes::{BoundedLine, BoundedLineReader, PipedChild, STDERR_TIMEOUT, drain_stderr},
     task::Tasks,
 };
 use codeinfo_secrets::redact_message;

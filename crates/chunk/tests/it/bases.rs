@@ -16,7 +16,7 @@ fn bases(name: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_chunk_knows_the_bases_of_the_types_that_its_definitions_are_in() {
+fn chunks_have_the_bases_of_the_enclosing_types() {
     for (file, text, wanted) in [
         ("a.py", "class A(m.B, C[T], metaclass=D):\n    def f(self): pass\n", "A: B C"),
         ("a.rs", "impl<T> fmt::B<T> for A {\n    fn f(&self) {}\n}\n", "A: B"),
@@ -50,7 +50,7 @@ fn a_chunk_knows_the_bases_of_the_types_that_its_definitions_are_in() {
 }
 
 #[test]
-fn what_is_after_a_type_or_in_one_inside_has_not_its_bases() {
+fn bases_do_not_apply_after_a_type_or_in_nested_types() {
     let long = "        step(one, two, three)\n".repeat(40);
     let method = |name: &str| format!("    def {name}(self):\n{long}\n");
     let inner = format!("    class D:\n        def e(self):\n{long}\n");
@@ -63,7 +63,7 @@ fn what_is_after_a_type_or_in_one_inside_has_not_its_bases() {
 }
 
 #[test]
-fn bases_have_their_own_as_far_as_the_file_says_even_in_a_circle() {
+fn bases_of_bases_in_the_file_are_included_even_in_a_cycle() {
     let long = "        step(one, two, three)\n".repeat(40);
     let class = |head: &str| format!("class {head}:\n    def f(self):\n{long}\n");
     let text = ["A(B, C)", "B(m.D)", "D(A, E)", "E(Outside)"].map(class).concat();
@@ -74,7 +74,7 @@ fn bases_have_their_own_as_far_as_the_file_says_even_in_a_circle() {
 }
 
 #[test]
-fn a_chunk_of_several_types_has_the_bases_of_all_each_once() {
+fn a_chunk_of_several_types_has_all_bases_without_duplicates() {
     let text = "class A(B):\n    pass\n\nclass C(D, B):\n    pass\n";
     assert_eq!(bases("a.py", text), "C: B D");
 }
@@ -92,7 +92,7 @@ fn bases_are_bounded_in_number_and_length() {
 }
 
 #[test]
-fn types_that_extend_very_many_take_time_in_proportion() {
+fn types_with_very_many_bases_take_linear_time() {
     // Each would take minutes if all bases were followed.
     let all = |count: usize, one: fn(usize) -> String| (0..count).map(one).collect::<Vec<_>>();
     let chain = all(10_000, |at| format!("class A{at}(A{}): pass\n", at + 1)).concat();

@@ -291,7 +291,7 @@ fn last_name(symbol: &str) -> &str {
 }
 
 #[test]
-fn every_definition_starts_in_a_chunk_that_knows_it() {
+fn every_definition_starts_in_a_chunk_that_defines_it() {
     // A linear congruential generator (Knuth's MMIX constants), so that the files are always the
     // same.
     let mut state = 17_u64;
@@ -320,11 +320,13 @@ fn every_definition_starts_in_a_chunk_that_knows_it() {
 }
 
 #[test]
-fn every_parsed_language_is_among_them() {
-    for one in languages::iter_all() {
-        let has_style = STYLES.iter().any(|style| detect::detect_by_path(style.file) == Some(one));
-        let is_parsed = matches!(one.reader, StructureReader::Grammar(_)) && one.name != "cuda";
-        assert!(has_style || !is_parsed, "{}", one.name);
+fn every_parsed_language_has_a_style() {
+    let styled: Vec<_> =
+        STYLES.iter().filter_map(|style| detect::detect_by_path(style.file)).collect();
+    for language in languages::iter_all() {
+        let is_parsed =
+            matches!(language.reader, StructureReader::Grammar(_)) && language.name != "cuda";
+        assert!(styled.contains(&language) || !is_parsed, "{}", language.name);
     }
 }
 
@@ -340,7 +342,7 @@ fn facts(name: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_chunk_of_several_small_definitions_names_them_all() {
+fn a_chunk_of_several_small_definitions_lists_all() {
     let text = "LIMIT = 3\n\ndef a():\n    pass\n\nclass B:\n    def c(self):\n        def inner():\n            pass\n";
     insta::assert_snapshot!(facts("a.py", text), @"Head B: LIMIT a B B.c");
     let text = "struct A;\nimpl A {\n    fn new() -> A {\n        A\n    }\n}\nimpl Drop for A {\n    fn drop(&mut self) {}\n}\n";
@@ -348,7 +350,7 @@ fn a_chunk_of_several_small_definitions_names_them_all() {
 }
 
 #[test]
-fn what_is_only_declared_or_added_to_is_not_defined() {
+fn declarations_and_additions_define_nothing() {
     let text = "struct a;\nextern int b;\nint c(struct a *d);\nstruct e {\n  int f;\n};\ntypedef struct g {\n  int h;\n} i;\n#define J 1\nint k = 2;\n";
     insta::assert_snapshot!(facts("a.c", text), @"Head e: e i i::g J k");
     insta::assert_snapshot!(facts("a.rs", "impl Drop for A {\n    fn drop(&mut self) {}\n}\n"), @"Glue A: A::drop");
@@ -358,13 +360,13 @@ fn what_is_only_declared_or_added_to_is_not_defined() {
 }
 
 #[test]
-fn what_a_parser_does_not_read_is_read_by_its_words() {
+fn unparsed_lines_are_read_by_their_words() {
     let text = "pin! {\n    #[derive(Debug)]\n    pub struct A<B> {\n        c: D,\n    }\n}\n";
     insta::assert_snapshot!(facts("a.rs", text), @"Glue -: A");
 }
 
 #[test]
-fn macros_of_cpp_that_stand_alone_hide_no_type() {
+fn macros_of_cpp_on_their_own_lines_hide_no_type() {
     let class = "template <typename T>\nclass A : B {\n  void c() {}\n};\n";
     let text = format!("NS_BEGIN\n{class}  NS_END\nclass D {{\n  Q_OBJECT\n  int e() {{}}\n}};\n");
     insta::assert_snapshot!(facts("a.cpp", &text), @"Head A: A A::c D D::e");
@@ -373,7 +375,7 @@ fn macros_of_cpp_that_stand_alone_hide_no_type() {
 }
 
 #[test]
-fn what_no_grammar_of_c_knows_hides_no_definition() {
+fn syntax_unknown_to_the_c_grammar_hides_no_definition() {
     let split = "#ifdef A\nint b(int c) {\n#else\nint b(long c) {\n#endif\n  return 1;\n}\nint d(void) { return 2; }\n";
     insta::assert_snapshot!(facts("a.c", split), @"Head b: b d");
     let split = "class A\n{\n#if B\n    void C() {\n#else\n    void C(int d) {\n#endif\n    }\n    void E() { }\n}\n";
@@ -418,7 +420,7 @@ fn functions_of_notebooks_are_defined_on_their_lines() {
 }
 
 #[test]
-fn later_parts_of_a_definition_are_no_heads() {
+fn later_parts_of_a_definition_are_not_heads() {
     let body = "    step(one, two, three);\n".repeat(120);
     let kinds: Vec<ChunkKind> =
         chunk_text(detect_language("a.rs", ""), &format!("fn long() {{\n{body}}}\n"))
@@ -431,7 +433,7 @@ fn later_parts_of_a_definition_are_no_heads() {
 }
 
 #[test]
-fn names_are_bounded_and_a_line_in_pieces_has_them_once() {
+fn defined_names_are_bounded_and_only_in_the_first_piece_of_a_line() {
     let one = |at| format!("const a{at} = {at}; ");
     let many = (0..2000).map(one).collect::<Vec<_>>().concat();
     let found = chunk_text(detect_language("a.js", ""), &many).chunks;

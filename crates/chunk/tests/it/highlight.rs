@@ -27,7 +27,7 @@ fn marked(path: &str, text: &str) -> String {
 }
 
 #[test]
-fn parsed_languages_are_marked_by_their_trees() {
+fn parsed_languages_are_highlighted_by_their_trees() {
     let rust = "\
 /// Ä 𝄞 doc.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Öl<'_> {
 }
 
 #[test]
-fn names_that_are_called_are_marked_in_each_language() {
+fn called_names_are_highlighted_in_each_language() {
     let python = "\
 @cached
 class Box(Base):
@@ -116,7 +116,7 @@ class Tree extends Node { grow() { return /x+/g.test(this.name); } }
 }
 
 #[test]
-fn other_languages_are_marked_by_their_words() {
+fn other_languages_are_highlighted_by_their_words() {
     let kotlin =
         "fun open(path: String) { // now\n  val url = \"https://x/\\\"y\" /* a\n b */ + 12.5 }\n";
     let yaml = "name: it's # why\nurl: http://a#b\nquote: 'one' \"two\n";
@@ -141,7 +141,7 @@ fn other_languages_are_marked_by_their_words() {
 }
 
 #[test]
-fn a_part_of_a_text_is_marked_as_in_the_whole() {
+fn a_part_of_a_text_is_highlighted_as_in_the_whole_text() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     for file in fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();

@@ -52,7 +52,7 @@ fn runs_of_short_definitions_and_clauses_of_one_function_are_joined() {
 }
 
 #[test]
-fn a_piece_of_a_definition_knows_its_signature() {
+fn later_pieces_of_a_definition_have_its_signature() {
     let rows = (0..200)
         .map(|at| format!("| {at} | what stands there at length |\n"))
         .collect::<Vec<_>>()
@@ -115,7 +115,7 @@ fn comments_lead_to_definitions_in_languages_without_a_layout_of_their_own() {
 }
 
 #[test]
-fn hostile_layouts_take_time_in_proportion() {
+fn hostile_layouts_take_linear_time() {
     let nested = |depth| format!("{}class A {{\n", " ".repeat(depth));
     let deep = (0..1500).map(nested).collect::<Vec<_>>().concat();
     let texts = [
@@ -147,7 +147,7 @@ fn hostile_layouts_take_time_in_proportion() {
 }
 
 #[test]
-fn long_comments_belong_to_what_they_describe() {
+fn long_comments_belong_to_the_following_definition() {
     let text = format!("{}fn described() {{}}\n", "/// A line of documentation.\n".repeat(100));
     assert_snapshot!(render("described.rs", &text), @"
     1-60 described

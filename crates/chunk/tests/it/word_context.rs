@@ -19,7 +19,7 @@ fn render_contexts(places: Vec<SyntaxContext>) -> String {
 }
 
 #[test]
-fn a_tree_says_what_a_word_is() {
+fn words_are_classified_by_the_syntax_tree() {
     for (path, text, wanted) in [
         ("a.rs", "/// it\nfn it(it: u8) { it(it); \"it\"; /* it */ }\n", "adcccaa"),
         (
@@ -55,7 +55,7 @@ fn a_tree_says_what_a_word_is() {
 }
 
 #[test]
-fn without_a_tree_marks_and_layout_say_it() {
+fn words_are_classified_by_marks_and_layout_without_a_tree() {
     for (path, text, wanted) in [
         ("a.lua", "-- it\nfunction it()\n  it('it', \"it\\\" it\")\nend\n", "adcaaa"),
         ("a.kt", "/* it\n it */\nfun it() { it() } // it\n", "aadca"),
@@ -71,7 +71,7 @@ fn without_a_tree_marks_and_layout_say_it() {
 }
 
 #[test]
-fn deep_trees_and_long_lines_are_read_once_for_all_words() {
+fn deep_trees_and_long_lines_are_walked_once() {
     const DEEP: usize = 20_000;
     let read = |path: &str, text: &str| {
         let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
@@ -92,8 +92,11 @@ fn deep_trees_and_long_lines_are_read_once_for_all_words() {
 #[test]
 fn definitions_have_their_lines_and_depth() {
     let read = |path: &str, text: &str| -> Vec<String> {
-        let line = |one: codeinfo_chunk::Definition| {
-            format!("{}-{} {} {}", one.first, one.last, one.depth, one.symbol)
+        let line = |definition: codeinfo_chunk::Definition| {
+            format!(
+                "{}-{} {} {}",
+                definition.first, definition.last, definition.depth, definition.symbol
+            )
         };
         list_definitions(detect_language(path, text), text).into_iter().map(line).collect()
     };

@@ -13,9 +13,8 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{
-    lines::{BoundedLine, BoundedLineReader},
-    piped_child::{PipedChild, STDERR_TIMEOUT, drain_stderr},
+use codeinfo_core::pipes::{
+    BoundedLine, BoundedLineReader, PipedChild, STDERR_TIMEOUT, drain_stderr,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::json;
