@@ -13,8 +13,8 @@ impl CommentSyntax {
     /// No comment syntax, or an unknown one.
     pub const NONE: Self = Self { line: &[], block: &[] };
     /// Comments of C and of the many languages that adopted its syntax.
-    pub const SLASHES: Self = Self { line: &["//"], block: &[("/*", "*/")] };
-    pub const HASH: Self = Self { line: &["#"], block: &[] };
+    pub(crate) const SLASHES: Self = Self { line: &["//"], block: &[("/*", "*/")] };
+    pub(crate) const HASH: Self = Self { line: &["#"], block: &[] };
     /// Comments in text of an unknown language.
     pub const ANY: Self = Self { line: &["//", "# ", "--", ";;", "%%"], block: &[("/*", "*/")] };
 

@@ -84,7 +84,7 @@ pub fn fold_name(name: &[u8]) -> String {
 
 /// Removes the ending of a simple plural, so that `items` and `item` are one word. `class`,
 /// `status`, `axis` and short words such as `css` do not change.
-pub fn strip_plural(part: &[u8]) -> &[u8] {
+fn strip_plural(part: &[u8]) -> &[u8] {
     match part {
         [_, _, .., before, b's' | b'S']
             if !matches!(before.to_ascii_lowercase(), b's' | b'u' | b'i') =>

@@ -77,9 +77,6 @@ fn find_following_values(
     let mode = match mode {
         _ if is_query => DetectionMode::Loose,
         _ if is_argument => mode.for_argument(),
-        mode => mode,
-    };
-    let mode = match mode {
         DetectionMode::Code if name.is_in_comment() => DetectionMode::Loose,
         DetectionMode::Code if follows == b'=' && name.before.ends_with(['"', '\'']) => {
             DetectionMode::Code

@@ -20,7 +20,8 @@ use std::{
     sync::Arc,
 };
 
-pub use objects::{ObjectDatabase, ObjectFault, as_object_fault};
+pub(crate) use objects::ObjectDatabase;
+pub use objects::{ObjectFault, as_object_fault};
 
 use codeinfo_core::Root;
 #[cfg(unix)]

@@ -79,7 +79,7 @@ pub fn as_object_fault(error: &io::Error) -> Option<ObjectFault> {
     error.get_ref()?.downcast_ref().copied()
 }
 
-pub struct ObjectDatabase {
+pub(crate) struct ObjectDatabase {
     git: RootDir,
     path: PathBuf,
     hash: gix_hash::Kind,
@@ -97,7 +97,7 @@ impl fmt::Debug for ObjectDatabase {
 
 impl ObjectDatabase {
     /// Opens the objects of a git folder. `hex` is the length of their ids as text.
-    pub fn open(git: &Path, hex: usize) -> io::Result<Self> {
+    pub(crate) fn open(git: &Path, hex: usize) -> io::Result<Self> {
         let hash = match hex {
             64 => gix_hash::Kind::Sha256,
             _ => gix_hash::Kind::Sha1,
@@ -140,7 +140,7 @@ impl ObjectDatabase {
 
     /// Resolves an id, or a prefix of one, to the full id of a commit. Tags are followed to their
     /// commit.
-    pub fn resolve_commit(&self, id: &str) -> io::Result<String> {
+    pub(crate) fn resolve_commit(&self, id: &str) -> io::Result<String> {
         let handle = self.new_handle();
         let mut object_id = match ObjectId::from_hex(id.as_bytes()) {
             Ok(id) => id,
@@ -167,7 +167,7 @@ impl ObjectDatabase {
     }
 
     /// Returns the id of the oldest ancestor along first parents. Calls `beat` for each commit.
-    pub fn first_commit(&self, id: &str, beat: impl Fn()) -> io::Result<String> {
+    pub(crate) fn first_commit(&self, id: &str, beat: impl Fn()) -> io::Result<String> {
         let handle = self.new_handle();
         let mut commit = ObjectId::from_hex(id.as_bytes()).map_err(|_| ObjectFault::Missing)?;
         for _ in 0..MAX_COMMITS {
