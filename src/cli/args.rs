@@ -13,13 +13,12 @@ use crate::{
 
 /// Answers questions about your repositories, grounded in an index of their code.
 ///
-/// Settings come from environment variables (PORT, MCP_PORT, DATA_DIR, CODEX_BIN, …);
-/// `codeinfo docs settings` lists them. Commands use the server that already runs on DATA_DIR,
-/// or else work alone.
+/// Settings come from environment variables (PORT, MCP_PORT, DATA_DIR, CODEX_BIN, …); `codeinfo docs settings` lists
+/// them. Commands use the server that already runs on DATA_DIR; without one, they work alone.
 #[derive(Debug, Parser)]
 #[command(name = "codeinfo", version, propagate_version = true)]
 pub struct CliArguments {
-    /// Print the log on a terminal too, instead of writing it to DATA_DIR/codeinfo.log
+    /// On a terminal, print the log instead of writing it to DATA_DIR/codeinfo.log
     #[arg(long, global = true)]
     pub log: bool,
     #[command(subcommand)]
@@ -32,16 +31,16 @@ pub struct SearchCommand {
     /// What to look for; words without quotes are joined
     #[arg(required = true, value_name = "QUERY")]
     pub words: Vec<String>,
-    /// Only in this repository (name, id or path)
+    /// Search only this repository (name, id or path)
     #[arg(long, short)]
     pub repository: Option<String>,
-    /// Only what differs between two trees of one repository, the older one first
+    /// Search only what differs between two trees of one repository; name the older one first
     #[arg(long, num_args = 2, value_names = ["TREE", "TREE"], conflicts_with = "repository")]
     pub between: Option<Vec<String>>,
     /// Maximum number of results, 1 to 20
     #[arg(long, short = 'n', value_parser = clap::value_parser!(u64).range(1..=20))]
     pub limit: Option<u64>,
-    /// Print places alone, one a line
+    /// Print only the places, one on each line
     #[arg(long, short = 'l')]
     pub locations: bool,
     /// Also print up to LINES lines before and after each result, 0 to 50
@@ -63,7 +62,7 @@ pub enum CliCommand {
         /// Keep every repository's index up to date while its files change (as WATCH=true does)
         #[arg(long)]
         watch: bool,
-        /// Embed every repository again, needed after a change of the embedding model
+        /// Embed every repository again; needed after a change of the embedding model
         #[arg(long)]
         reembed: bool,
         /// Refuse to start with a damaged index instead of repairing it from the repositories
@@ -75,8 +74,8 @@ pub enum CliCommand {
     },
     /// Speak MCP over standard input and output, for clients that start their servers themselves
     ///
-    /// Forwards to the server that runs on DATA_DIR, and starts one where none does, which stops by itself.
-    /// Its log is DATA_DIR/server.log.
+    /// Forwards to the server that runs on DATA_DIR. If none runs, starts one, which stops by itself. Its log is
+    /// DATA_DIR/server.log.
     Stdio(StdioCommand),
     /// Index folders and commits, or bring their indexes up to date
     Ingest {
@@ -86,10 +85,10 @@ pub enum CliCommand {
         /// Name to show instead of the folder's; needs a single folder
         #[arg(long)]
         name: Option<String>,
-        /// What the repository is, for agents that choose among several
+        /// Description of the repository, for agents that choose among several
         #[arg(long)]
         description: Option<String>,
-        /// Index nothing; list the files that are not indexed, each with its reason, or say it of one file
+        /// Index nothing; list the files that are not indexed, each with its reason, or give the reason for one file
         #[arg(long, conflicts_with_all = ["name", "description"])]
         explain: bool,
     },
@@ -103,7 +102,7 @@ pub enum CliCommand {
         /// Continue this conversation
         #[arg(long, short)]
         conversation: Option<String>,
-        /// Only about this repository (name, id or path)
+        /// Ask only about this repository (name, id or path)
         #[arg(long, short)]
         repository: Option<String>,
         /// Whether a second reader checks the answer's sentences [default: the server's CLAIM_CHECK]
@@ -124,30 +123,30 @@ pub enum CliCommand {
         /// Name, id or path
         name: String,
     },
-    /// Use other MCP servers beside the code: list, start, try, allow and store toolkits
+    /// Let answers use other MCP servers: list, start, try, allow and store toolkits
     ///
-    /// `codeinfo docs toolkits` says what a toolkit is, and what it may do.
+    /// `codeinfo docs toolkits` explains what a toolkit is and what it may do.
     #[command(subcommand)]
     Mcp(ToolkitsCommand),
     /// Check the citations and links of documents against the files of their repository
     ///
-    /// Every `path:12-40`, link and `path` in backticks of a Markdown document is checked, without a
-    /// server and without an index. A line `FILE:LINE:COLUMN: CITATION: WHAT` is printed for each that moved,
-    /// changed or vanished. What cited lines stood for is kept in citations.lock.
+    /// Every `path:12-40`, link and `path` in backticks of a Markdown document is checked, without a server and
+    /// without an index. A line `FILE:LINE:COLUMN: CITATION: PROBLEM` is printed for each one that moved, changed or
+    /// vanished. Hashes of the cited lines are kept in citations.lock.
     ///
-    /// Exit codes: 0 all right, 1 some are not, 2 a document cannot be read or wrong usage.
+    /// Exit codes: 0, all are right; 1, some are not; 2, a document cannot be read, or wrong usage.
     #[command(after_help = "In CI, after a checkout:\n\n  codeinfo check\n\n\
         After lines moved, or with the first citations:\n\n  codeinfo check --fix && git diff\n\n\
-        `codeinfo docs check` says what counts as a citation, and how one is left unchecked.")]
+        `codeinfo docs check` explains what counts as a citation and how to exclude one.")]
     Check(CheckCommand),
-    /// Make, list and revoke tokens, by which programs say who asks
+    /// Make, list and revoke tokens, which identify programs to the server
     ///
-    /// A token is sent as `Authorization: Bearer TOKEN`. With AUTH=required nobody is answered without one.
+    /// A token is sent as `Authorization: Bearer TOKEN`. With AUTH=required, requests without one are refused.
     #[command(subcommand)]
     Token(TokenCommand),
     /// Open the page of the running server in a browser, as its owner
     Open {
-        /// Print the address instead; it is good once, within a minute
+        /// Print the address instead; it works once, within a minute
         #[arg(long)]
         print: bool,
     },
@@ -160,16 +159,16 @@ pub enum CliCommand {
     },
     /// Set up clients (Codex, Claude Code, Cursor, …) to use CodeInfo
     ///
-    /// Each client's own file is edited, after the change was shown; `codeinfo docs install` names the files.
+    /// Edits each client's own file after showing the change; `codeinfo docs install` names the files.
     Install(InstallCommand),
-    /// Take CodeInfo out of the clients again
+    /// Remove CodeInfo from the clients
     Uninstall(UninstallCommand),
     /// Tell the model of Claude Code that the folder is indexed; Claude Code runs it with each prompt
     ///
-    /// `codeinfo install --hook` sets that up. It prints nothing where nothing is indexed or no server answers
-    /// at once, and never fails.
+    /// `codeinfo install --hook` sets this up. Prints nothing if nothing is indexed or no server answers at once, and
+    /// never fails.
     Hook(HookCommand),
-    /// Have the server started with your sessions, by systemd or launchd
+    /// Start the server with your sessions, by systemd or launchd
     #[command(subcommand)]
     Service(ServiceCommand),
     /// Print a script that completes commands in a shell
@@ -216,17 +215,17 @@ pub enum SwitchArgument {
 /// Commands of `codeinfo mcp`.
 #[derive(Debug, Subcommand)]
 pub enum ToolkitsCommand {
-    /// List the toolkits that are configured, as they are now
+    /// List the configured toolkits and their current states
     List {
         #[command(flatten)]
         scope: ToolkitScope,
     },
-    /// Start the toolkits that are not running, and say how each is; fails if one is not ready
+    /// Start the toolkits that are not running, and print their states; fails if one is not ready
     Status {
         #[command(flatten)]
         scope: ToolkitScope,
     },
-    /// Start a toolkit, also one that failed too often
+    /// Start a toolkit, even one that failed too often
     Start {
         name: String,
         #[command(flatten)]
@@ -244,7 +243,7 @@ pub enum ToolkitsCommand {
         #[command(flatten)]
         scope: ToolkitScope,
     },
-    /// List the tools of all toolkits, those that fit QUERY best first
+    /// List the tools of all toolkits; with QUERY, the best matches first
     Tools {
         /// What a tool should do
         query: Option<String>,
@@ -261,7 +260,7 @@ pub enum ToolkitsCommand {
         #[command(flatten)]
         scope: ToolkitScope,
     },
-    /// Allow the toolkits of a repository, after showing what they run, until their file changes
+    /// Show what the toolkits of a repository run, and allow them until their file changes
     Allow {
         /// A path in the repository
         #[arg(default_value = ".")]
@@ -273,26 +272,26 @@ pub enum ToolkitsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Accept what the tools of a toolkit say of themselves now
+    /// Accept the current descriptions of a toolkit's tools
     Trust {
         name: String,
         #[command(flatten)]
         scope: ToolkitScope,
     },
-    /// Store a toolkit, encrypted, for every question of yours: `add NAME -- COMMAND ARGS…`, or `--url`
+    /// Store a toolkit, encrypted, for all your questions: `add NAME -- COMMAND ARGS…`, or `--url`
     Add {
         /// 1 to 48 of `a-z`, `0-9`, `_` and `-`
         name: String,
         /// The command that starts its server, with its arguments
         #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
         command: Vec<String>,
-        /// The address of a server that runs, instead of a command
+        /// The address of a running server, instead of a command
         #[arg(long, conflicts_with = "command")]
         url: Option<String>,
         /// A variable for the command, or a header for the address
         #[arg(long, short, value_name = "NAME=VALUE")]
         env: Vec<String>,
-        /// Let it run outside the sandbox, as you
+        /// Run it outside the sandbox, with your rights
         #[arg(long)]
         no_sandbox: bool,
         /// Also offer tools that may change things
@@ -302,14 +301,14 @@ pub enum ToolkitsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Forget a toolkit that is stored
+    /// Remove a stored toolkit
     Remove {
         name: String,
         /// Print the API's JSON
         #[arg(long)]
         json: bool,
     },
-    /// Store the toolkits of a file, encrypted, for every question of yours
+    /// Store the toolkits of a file, encrypted, for all your questions
     Import {
         /// A file with `mcpServers`, as Claude Code, Cursor or Gemini CLI have it
         file: PathBuf,
@@ -317,7 +316,7 @@ pub enum ToolkitsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Write a first file of toolkits into a repository
+    /// Create an example toolkit file in a repository
     Init {
         /// A path in the repository
         #[arg(default_value = ".")]
@@ -328,7 +327,7 @@ pub enum ToolkitsCommand {
 /// Arguments that select toolkits, and the form in which they are printed.
 #[derive(Debug, Args)]
 pub struct ToolkitScope {
-    /// As a question about this repository has them (name, id or path) [default: the one around the folder]
+    /// Use the toolkits of this repository (name, id or path) [default: the one around the folder]
     #[arg(long, short)]
     pub repository: Option<String>,
     /// Print the API's JSON
@@ -339,14 +338,14 @@ pub struct ToolkitScope {
 /// Commands of `codeinfo token`.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
-    /// Make a token and print it, alone on standard output; it is never shown again
+    /// Make a token and print only the token to standard output; it is never shown again
     Create {
         /// 1 to 64 letters, digits, `.`, `_` and `-`
         name: String,
         /// Revoke the token of that name and make it again
         #[arg(long)]
         overwrite: bool,
-        /// Let it decide what is indexed, and see what is others', as you do
+        /// Let it decide what is indexed and see the data of others, as you can
         #[arg(long)]
         admin: bool,
         /// Print the API's JSON
@@ -359,7 +358,7 @@ pub enum TokenCommand {
         #[arg(long)]
         json: bool,
     },
-    /// End a token
+    /// Revoke a token
     Revoke {
         name: String,
         /// Print the API's JSON
@@ -374,10 +373,10 @@ pub struct CheckCommand {
     /// Documents, or folders of documents [default: all of the repository around the current folder]
     #[arg(value_name = "FILE")]
     pub paths: Vec<PathBuf>,
-    /// Rewrite the line numbers of what moved, and citations.lock
+    /// Update the line numbers of moved citations, and citations.lock
     #[arg(long)]
     pub fix: bool,
-    /// Accept changed lines as what is cited from now on; implies --fix
+    /// Accept changed lines as the cited ones from now on; implies --fix
     #[arg(long)]
     pub accept: bool,
     /// Print a JSON list of all citations instead

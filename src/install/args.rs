@@ -21,46 +21,46 @@ use super::{
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that people type")]
 pub struct InstallCommand {
-    /// The clients [default: those that are found on this machine]; for others see --print-config
+    /// The clients [default: those found on this machine]; for other clients see --print-config
     #[arg(value_name = "CLIENT", value_parser = build_client_parser())]
     pub clients: Vec<&'static SupportedClient>,
-    /// Set up every client that is known, found or not
+    /// Set up every supported client, whether it is found or not
     #[arg(long, conflicts_with = "clients")]
     pub all: bool,
-    /// Print what belongs into each file, and write nothing
+    /// Print the content for each file, and write nothing
     #[arg(long)]
     pub print_config: bool,
     /// Write without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// Have clients connect to the server at MCP_PORT (5011), which you start, instead of starting it
+    /// Let clients connect to a server that you start, at MCP_PORT (5011), instead of starting one
     #[arg(long, conflicts_with_all = ["auto_index", "no_auto_index"])]
     pub http: bool,
-    /// Index the git repository that a client starts in, in the background, unless it is indexed [default: asked;
-    /// with --yes it is]
+    /// Index the git repository in which a client starts, in the background, unless it is indexed [default: you are
+    /// asked; with --yes, on]
     #[arg(long, conflicts_with = "no_auto_index")]
     pub auto_index: bool,
-    /// Index repositories by `codeinfo ingest` alone
+    /// Index repositories only by `codeinfo ingest`
     #[arg(long)]
     pub no_auto_index: bool,
-    /// Let clients call the tool without asking you each time [default: asked; with --yes they may]
+    /// Let clients call the tool without asking you each time [default: you are asked; with --yes, on]
     #[arg(long, conflicts_with = "no_permissions")]
     pub permissions: bool,
-    /// Have clients that can ask before each call of the tool, and take back what `install` permitted
+    /// Let clients ask before each call of the tool, if they can, and revoke the permissions that `install` gave
     #[arg(long)]
     pub no_permissions: bool,
-    /// Add lines that say when to ask CodeInfo to what agents read in every folder, and a sub-agent that asks it
-    /// [default: asked; with --yes they are added]; without CLIENT or --all, to AGENTS.md, CLAUDE.md and GEMINI.md of this repository
-    /// instead, without any other switch but --yes
+    /// Tell agents when to ask CodeInfo, by lines in the files that they read in every folder and by a sub-agent
+    /// [default: you are asked; with --yes, on]. Without CLIENT or --all, adds the lines to AGENTS.md, CLAUDE.md and
+    /// GEMINI.md of this repository instead, and allows no other switch than --yes
     #[arg(long, conflicts_with = "no_instructions")]
     pub instructions: bool,
-    /// Add no such lines and no sub-agent, and take out those that are there
+    /// Add no such lines and no sub-agent, and remove existing ones
     #[arg(long)]
     pub no_instructions: bool,
-    /// Have Claude Code run `codeinfo hook` with each prompt [default: asked; with --yes as it is]
+    /// Let Claude Code run `codeinfo hook` with each prompt [default: you are asked; with --yes, unchanged]
     #[arg(long, conflicts_with = "no_hook")]
     pub hook: bool,
-    /// Take the hook out where it is
+    /// Remove the hook
     #[arg(long)]
     pub no_hook: bool,
 }
@@ -84,14 +84,14 @@ impl InstallCommand {
 /// Arguments of `codeinfo uninstall`.
 #[derive(Debug, Args)]
 pub struct UninstallCommand {
-    /// The clients [default: all that have it]
+    /// The clients [default: all that have CodeInfo]
     #[arg(value_name = "CLIENT", value_parser = build_client_parser())]
     pub clients: Vec<&'static SupportedClient>,
     /// Write without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// Take the lines out of AGENTS.md, CLAUDE.md and GEMINI.md of this repository; without CLIENT nothing
-    /// else is done
+    /// Remove the lines from AGENTS.md, CLAUDE.md and GEMINI.md of this repository; without CLIENT, change nothing
+    /// else
     #[arg(long)]
     pub instructions: bool,
 }
