@@ -78,7 +78,7 @@ pub async fn open_page(client: &ApiClient, is_only_printed: bool) -> Result<(), 
     let address = format!("{}/#/session/{code}", client.base_url());
     print::print_line(&address)?;
     if is_only_printed || !start_browser(&address) {
-        print::print_note("open it in a browser within a minute; it is good once")?;
+        print::print_note("open it in a browser within a minute; it works once")?;
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     assert!(steps[1].contains("local"), "{steps:?}");
     assert!(page.eval::<bool>("document.querySelector('.answer').hidden").await);
     assert!(page.url().await.contains("#/c/"), "{}", page.url().await);
-    page.sees("Where the last search looked").await;
+    page.sees("What the last search found").await;
     assert_eq!(page.texts("#files .path").await, ["src/parse.rs"]);
     looks_right(&page, "running").await;
     // Steps are spoken as they come, and the end; nothing of it is spoken once more.
@@ -94,7 +94,7 @@ async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     let spoken = "document.querySelector('#announcement[role=status][aria-live=polite]').innerText";
     finish.notify_one();
     ended(&page, 1).await;
-    page.wait(&format!("{spoken} === 'The answer is there'"), "what is spoken").await;
+    page.wait(&format!("{spoken} === 'The answer is ready'"), "what is spoken").await;
     assert_eq!(page.eval::<String>(log).await, "off");
     assert_eq!(page.names("complementary").await, ["Evidence"]);
     assert_eq!(

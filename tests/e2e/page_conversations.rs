@@ -52,7 +52,7 @@ async fn conversations_are_listed_searched_continued_and_deleted() {
     assert_eq!(page.text(".entry .excerpt").await, "Äpfel are sorted by weight.");
     page.fill("#find-conversation", "plums").await;
     listed(&page, &[]).await;
-    page.sees("None has these words.").await;
+    page.sees("No conversation has these words.").await;
     page.press("Control+a").await;
     page.press("Delete").await;
     listed(&page, &both).await;

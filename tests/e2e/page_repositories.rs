@@ -169,7 +169,7 @@ async fn a_run_is_watched_from_a_page_that_comes_later_and_cancelled_there() {
         page.eval::<()>(&change).await;
     };
     answers("Promise.reject(new TypeError())").await;
-    card(&page, "How far it is, is not known").await;
+    card(&page, "The progress is unknown").await;
     card(&page, "The server does not answer").await;
     answers("fetched(path, ...rest)").await;
     page.click_text("button", "Try again").await;

@@ -28,7 +28,7 @@ async fn what_is_missing_is_said_with_what_to_do() {
     page.sees("Search works meanwhile.").await;
     page.sees("None is configured.").await;
     page.wait("document.querySelector('#main a[href=\"/page/toolkits\"]')", "a link").await;
-    page.sees("None since the server began.").await;
+    page.sees("None since the server started.").await;
     page.sees("CODEX_BIN").await;
     page.sees("/nonexistent/codex").await;
     page.sees("environment").await;
@@ -38,7 +38,7 @@ async fn what_is_missing_is_said_with_what_to_do() {
     let row = "[...document.querySelectorAll('[aria-label=Settings] tr')]
         .find(row => row.innerText.startsWith('QDRANT_API_KEY')).innerText";
     let row = page.eval::<String>(row).await;
-    assert!(row.contains("set, and not shown") && row.contains("environment"), "{row}");
+    assert!(row.contains("set (not shown)") && row.contains("environment"), "{row}");
     page.is_faultless().await;
 }
 

@@ -59,7 +59,7 @@ async function obstacles(signal) {
     all.push(h('div', { class: 'problem' },
       h('p', null, h('strong', null, 'Questions cannot be answered: ', worded(`${one.reason ?? 'Codex cannot be used'}.`))),
       one.hint && h('p', null, sentenced(one.hint)),
-      h('p', { class: 'row' }, h('a', { href: link(['search']) }, 'Search meanwhile'),
+      h('p', { class: 'row' }, h('a', { href: link(['search']) }, 'Search instead'),
         h('a', { href: link(['status']) }, 'Status'))));
   }
   return all;

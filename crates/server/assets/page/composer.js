@@ -86,7 +86,7 @@ export function composer({ conversation, repository: confined, model: former, as
     field,
     h('div', { class: 'row' },
       repository?.element, model?.element,
-      h('span', { class: 'about grow', id: 'question-help' }, 'Enter sends, Shift with Enter begins a new line'),
+      h('span', { class: 'about grow', id: 'question-help' }, 'Enter sends the question, Shift and Enter begin a new line'),
       button),
     state, failed);
 }

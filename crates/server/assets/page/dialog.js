@@ -6,12 +6,12 @@ import { capital, worded } from './notice.js';
 const KEYS = [
   ['/', 'Write a question, or a search on every other page'],
   ['j · k', 'Next and previous result, citation, step or conversation'],
-  ['o', 'Open what is chosen, as Enter does'],
-  ['s', 'Go to the lines of the source that is open'],
-  ['↑ · ↓', 'Choose a line of the source that has the focus; with Shift, more of them'],
-  ['Esc', 'Close what is open beside the page, or leave a field'],
+  ['o', 'Open the selected item, like Enter'],
+  ['s', 'Go to the lines of the open source'],
+  ['↑ · ↓', 'Select a line of the focused source; with Shift, several lines'],
+  ['Esc', 'Close the open pane, or leave a field'],
   ['?', 'Show these keys'],
-  ['Enter', 'Send the question; Shift with Enter begins a new line'],
+  ['Enter', 'Send the question; Shift and Enter begin a new line'],
 ];
 
 /**

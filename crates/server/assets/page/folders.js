@@ -40,23 +40,23 @@ function chooser(close) {
     } catch (error) {
       if (mine === asked) {
         const { code, message, details } = error;
-        const hint = code === 'FORBIDDEN' ? 'It can be added all the same: write its whole path above' : undefined;
+        const hint = code === 'FORBIDDEN' ? 'You can still add it: write its full path above' : undefined;
         fill(list, problem({ code, message, details, hint }, at === undefined ? undefined : () => open(undefined)),
-          hint === undefined && h('p', { class: 'about' }, 'A path can be written above, too.'));
+          hint === undefined && h('p', { class: 'about' }, 'You can also write a path above.'));
       }
     }
   };
   const show = (folder) => {
     const up = folder.path !== null
       && h('li', null, h('button', { type: 'button', class: 'plain folder', onclick: () => open(folder.parent ?? undefined) },
-        folder.parent === null ? 'All places' : 'Up'));
+        folder.parent === null ? 'All allowed folders' : 'Up'));
     const items = folder.folders.map((one) => h('li', null,
       h('button', { type: 'button', class: 'plain folder', onclick: () => open(one.path) }, one.name),
       one.isRepository && h('span', { class: 'badge' }, 'git'),
       one.indexed && h('span', { class: 'badge' }, `indexed as ${one.indexed}`)));
     fill(list, h('ul', null, up, items),
-      folder.folders.length === 0 && empty('No folders in it. Add this one, or go up.'),
-      folder.truncated && h('p', { class: 'about' }, 'More are not listed; write the path above.'));
+      folder.folders.length === 0 && empty('It has no folders. Add this one, or go up.'),
+      folder.truncated && h('p', { class: 'about' }, 'There are more folders; write the path above.'));
     list.scrollTop = 0;
   };
   const submit = async (event) => {
@@ -86,8 +86,8 @@ function chooser(close) {
   return h('form', { onsubmit: submit },
     h('p', { class: 'field' }, h('label', { for: 'folder-path' }, 'Folder'), path),
     list,
-    h('p', { class: 'field' }, h('label', { for: 'folder-name' }, 'Name (that of the folder, if left empty)'), name),
-    h('p', { class: 'field' }, h('label', { for: 'folder-description' }, 'What it is, for agents that choose (may be empty)'),
+    h('p', { class: 'field' }, h('label', { for: 'folder-name' }, 'Name (if empty, the name of the folder)'), name),
+    h('p', { class: 'field' }, h('label', { for: 'folder-description' }, 'Description, for agents that choose a repository (may be empty)'),
       description),
     failed,
     h('p', { class: 'row end' },

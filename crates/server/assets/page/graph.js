@@ -34,8 +34,8 @@ export function drawing({ files, links }) {
       svg('svg', { class: 'graph', width, height, viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': label },
         arcs, rows)),
     h('figcaption', { class: 'about' }, drawn.length === 0
-      ? 'None of these files calls or imports another one, as far as is known.'
-      : 'A line that is whole is a call, a dashed one an import. What answers cite is bold.'),
+      ? 'No known call or import connects these files.'
+      : 'A solid line is a call, a dashed line an import. Cited files are bold.'),
     drawn.length > 0 && h('details', null, h('summary', { class: 'about' }, 'As text'),
       h('ul', { class: 'bare about' }, sentences.map((text) => h('li', null, text)))));
 }

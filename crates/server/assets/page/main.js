@@ -46,7 +46,7 @@ async function show(route) {
   try {
     const load = Object.hasOwn(VIEWS, route.name) ? VIEWS[route.name] : null;
     if (load === null) {
-      fill(content, h('h1', null, 'Nothing is here'),
+      fill(content, h('h1', null, 'Page not found'),
         empty(`The page has no address “${location.hash.slice(1)}”.`, h('a', { href: '#/' }, 'Ask a question')));
       return;
     }

@@ -48,16 +48,16 @@ export async function view(content, route, signal) {
 
 async function ofTurn({ content, signal, isWanted }, query) {
   const [turn, conversation] = [query.get('turn'), query.get('conversation')];
-  fill(content, h('h1', null, 'What the answer rests on'), waiting());
+  fill(content, h('h1', null, 'Files behind the answer'), waiting());
   const map = await get(address('/map', { turn }), signal);
   if (!isWanted()) {
     return;
   }
   const cited = new Set(map.files.filter((file) => file.cited).map((file) => file.path));
-  fill(content, h('h1', null, 'What the answer rests on'),
+  fill(content, h('h1', null, 'Files behind the answer'),
     conversation && h('p', null, h('a', { href: link(['c', conversation], { turn }) }, 'Back to the answer')),
     map.files.length === 0
-      ? empty('This answer rests on no file.')
+      ? empty('No file supports this answer.')
       : [drawing(map), h('section', { 'aria-labelledby': 'map-files' },
         h('h2', { id: 'map-files' }, 'Files and lines'), fileList(map.files, { cited }))]);
 }
@@ -92,14 +92,14 @@ async function ofRepository({ content, signal, observer, isWanted }, wanted, fol
   const node = kept.tree.at(folder);
   const href = (path) => link(['map'], { repository, folder: path });
   if (node === undefined || node.allFiles === 0) {
-    fill(content, heading, chooser, empty(folder === '' ? 'Nothing of it is indexed yet.' : 'There is no such folder in the index.',
+    fill(content, heading, chooser, empty(folder === '' ? 'Nothing in it is indexed yet.' : 'There is no such folder in the index.',
       h('a', { href: href('') }, 'The whole repository')));
     return;
   }
   const box = h('div');
   fill(content, heading, chooser, folder !== '' && crumbs(repository, folder, href),
-    h('p', { class: 'about' }, 'Each area is as large as the indexed code in it. What answers cite is tinted, and the bar below shows how often.'),
-    kept.truncated && h('p', { class: 'about' }, 'The smallest folders are left out.'),
+    h('p', { class: 'about' }, 'The size of an area is the amount of indexed code in it. Areas that answers cite are tinted; the bar below shows how often.'),
+    kept.truncated && h('p', { class: 'about' }, 'The smallest folders are not shown.'),
     box, table(node, href));
   let drawn = 0;
   box.addEventListener('sized', () => {

@@ -81,7 +81,7 @@ export function startPane() {
   });
   const [list, linked] = [h('div'), h('div')];
   let drawn = null;
-  fill(files, h('h2', { id: 'files-title' }, 'Where the last search looked'), list, linked);
+  fill(files, h('h2', { id: 'files-title' }, 'What the last search found'), list, linked);
   on('evidence', (evidence) => {
     const cited = new Set((evidence?.citations ?? []).map((one) => one.path));
     const listed = evidence?.files ?? [];

@@ -42,7 +42,7 @@ export function actions(root, isBusy) {
 
 async function embed(root) {
   const isSure = await confirmed(`Embed ${root.name} again?`,
-    'All of its chunks are embedded, which takes as long as the first time. It stays searchable meanwhile.',
+    'All of its chunks are embedded again, which takes as long as the first time. It stays searchable meanwhile.',
     'Embed again');
   if (isSure) {
     await post(`/ingest/reembed/${encodeURIComponent(root.name)}`);
@@ -51,7 +51,7 @@ async function embed(root) {
 
 async function discard(root) {
   const isSure = await confirmed(`Remove ${root.name}?`,
-    `It is taken out of the index. The files in ${root.path} are not touched.`, 'Remove');
+    `It is removed from the index. The files in ${root.path} are not touched.`, 'Remove');
   if (!isSure) {
     return;
   }

@@ -101,7 +101,7 @@ function languages(all) {
 function noRun() {
   return h('section', { 'aria-labelledby': 'last-run' },
     h('h2', { id: 'last-run' }, 'Last run'),
-    h('p', { class: 'about' }, 'None has ended since the server was started. Index it again to see what is skipped, and why.'));
+    h('p', { class: 'about' }, 'No run has ended since the server started. Index it again to see which files are skipped, and why.'));
 }
 
 function lastRun(run) {
@@ -112,7 +112,7 @@ function lastRun(run) {
     run.startedAt && ['Began', time(run.startedAt)],
     Number.isFinite(took) && ['Took', duration(took)],
     ['Embedded', counted(counts.embedded ?? 0, 'chunk')],
-    counts.deleted > 0 && ['Taken out', counted(counts.deleted, 'file')],
+    counts.deleted > 0 && ['Removed', counted(counts.deleted, 'file')],
     run.message && ['Message', sentenced(run.message)],
   ];
   return h('section', { 'aria-labelledby': 'last-run' },

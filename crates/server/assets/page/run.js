@@ -10,11 +10,11 @@ const EVERY_MS = 500;
 const OVER_MS = 5000;
 const AWAY_MS = 3000;
 const WORDS = {
-  queued: 'Waits for its turn',
-  scanning: 'Looks for what changed',
+  queued: 'Waiting',
+  scanning: 'Looking for changes',
   embedding: 'Embeds',
   completed: 'Completed',
-  skipped: 'Nothing had changed',
+  skipped: 'Nothing has changed',
   cancelled: 'Cancelled',
   error: 'Failed',
 };
@@ -94,13 +94,13 @@ export function runPanel(id, name, ended, signal) {
       bar.hidden = true;
       cancel.hidden = true;
       file.textContent = '';
-      text.textContent = 'The server was started again; see what it says of the last run.';
+      text.textContent = 'The server was restarted; see its last run.';
       ended(null);
     } else if (!isAway) {
       isAway = true;
       // How fast it was says nothing of now.
       samples.length = 0;
-      text.textContent = 'How far it is, is not known';
+      text.textContent = 'The progress is unknown';
       file.textContent = '';
       fill(failed, problem(error, () => again()));
     }

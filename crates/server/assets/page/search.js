@@ -97,7 +97,7 @@ class Search {
     this.running = running;
     if (query === '') {
       this.summary.textContent = '';
-      fill(this.results, empty('Write what you look for: words, the name of a function, or a question.'));
+      fill(this.results, empty('Write what to search for: words, the name of a function, or a question.'));
       return;
     }
     const body = { query, limit };

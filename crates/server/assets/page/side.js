@@ -48,7 +48,7 @@ export function startSide() {
     more.hidden = !found.more;
     clear.hidden = items.length === 0 || words !== '';
     fill(note, found.kept === 0 && h('p', null, 'The server keeps none on disk.'),
-      items.length === 0 && h('p', null, words === '' ? 'None yet. Ask a question.' : 'None has these words.'));
+      items.length === 0 && h('p', null, words === '' ? 'None yet. Ask a question.' : 'No conversation has these words.'));
     return found.conversations.some((one) => one.running) ? OFTEN_MS : SELDOM_MS;
   };
   const refresh = poll(() => showConversations().catch((error) => {
@@ -119,7 +119,7 @@ function markCurrent(part) {
 
 async function deleteAll(failed) {
   const isSure = await confirmed('Delete all conversations?',
-    'All of them are removed from the disk, and what runs is stopped.', 'Delete all');
+    'All conversations are removed from the disk, and running questions are stopped.', 'Delete all');
   if (!isSure) {
     return;
   }

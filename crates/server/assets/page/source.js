@@ -17,7 +17,7 @@ const STATES = {
   same: null,
   changed: 'The file changed since it was indexed. New lines are marked.',
   gone: 'The file is gone. It is shown as it was indexed.',
-  unreadable: 'The file cannot be read any more. It is shown as it was indexed.',
+  unreadable: 'The file can no longer be read. It is shown as it was indexed.',
   elsewhere: 'The file is on another host. It is shown as it was indexed.',
 };
 

@@ -126,7 +126,7 @@ function sandboxDetails(sandbox) {
 
 function failures({ failures: all }) {
   if (all.length === 0) {
-    return empty('None since the server began.');
+    return empty('None since the server started.');
   }
   return h('div', { class: 'wide', role: 'group', tabindex: 0, 'aria-label': 'Recent failures' }, h('table', null,
     h('thead', null, h('tr', null, ['When', 'Where', 'Code', 'What'].map((name) => h('th', { scope: 'col' }, name)))),
@@ -140,7 +140,7 @@ function failures({ failures: all }) {
 function settings({ settings: all }) {
   const value = (one) => {
     if (one.secret) {
-      return one.isSet ? 'set, and not shown' : 'not set';
+      return one.isSet ? 'set (not shown)' : 'not set';
     }
     return one.value === undefined || one.value === null ? 'not set' : one.value === '' ? 'empty' : h('code', null, one.value);
   };

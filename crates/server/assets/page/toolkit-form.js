@@ -26,7 +26,7 @@ export async function editToolkit(name) {
  * @returns {Promise<{name: string, isRemoved: boolean} | null>}
  */
 export async function removeToolkit(name) {
-  const text = 'Its settings are forgotten, secrets among them. What uses it now may end first.';
+  const text = 'Its settings are deleted, including secrets. Running calls may end first.';
   if (!(await confirmed(`Remove ${name}?`, text, 'Remove'))) {
     return null;
   }
@@ -66,7 +66,7 @@ function form(known, settings, close) {
     try {
       const config = await loadStored();
       if (known === undefined && Object.hasOwn(config.mcpServers, name.value)) {
-        refuse(name, ['one of this name is stored; edit that one']);
+        refuse(name, ['a toolkit of this name is stored; edit that one']);
         return;
       }
       config.mcpServers[name.value] = parsed.value;
@@ -104,9 +104,9 @@ function parse(text) {
   try {
     const value = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? { value } : { fault: 'the settings must be an object in braces' };
+    return isObject ? { value } : { fault: 'the settings must be a JSON object in braces' };
   } catch (error) {
-    return { fault: `this is no JSON: ${error.message}` };
+    return { fault: `this is not JSON: ${error.message}` };
   }
 }
 

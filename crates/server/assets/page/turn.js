@@ -154,7 +154,7 @@ export class Turn {
     this.facts.hidden = false;
     this.on.evidence(this);
     if (this.isLive) {
-      announce('The answer is there');
+      announce('The answer is ready');
     }
   }
 

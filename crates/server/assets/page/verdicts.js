@@ -4,8 +4,8 @@ import { on } from './state.js';
 
 const SENTENCES = {
   confirmed: 'Confirmed: the words of the answer fit these lines.',
-  unconfirmed: 'Unconfirmed: nothing ties what the answer says to these lines.',
-  wrong: 'Wrong: what the answer says is not in these lines.',
+  unconfirmed: 'Unconfirmed: nothing shows that these lines support the answer.',
+  wrong: 'Wrong: these lines do not contain what the answer says.',
 };
 
 /** Those of all answers that are shown, the latest first. */
