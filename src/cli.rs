@@ -88,7 +88,7 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
                 "`codeinfo search WORDS`, `codeinfo ask QUESTION`, or `codeinfo serve` for the page",
             )
         }
-        CliCommand::Search(asked) => search::run_search(client, asked).await,
+        CliCommand::Search(arguments) => search::run_search(client, arguments).await,
         CliCommand::Ask { words, conversation, repository, claim_check, json } => {
             let resolved = repository.as_deref().map(resolve_reference);
             let is_checked = claim_check.map(|switch| switch == SwitchArgument::On);
@@ -98,8 +98,8 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
         }
         CliCommand::Repos { json } => repos::list_repos(client, json).await,
         CliCommand::Remove { name } => repos::remove_repository(client, &name).await,
-        CliCommand::Mcp(asked) => toolkits::run_toolkits_command(client, asked).await,
-        CliCommand::Token(asked) => access::run_token_command(client, asked).await,
+        CliCommand::Mcp(arguments) => toolkits::run_toolkits_command(client, arguments).await,
+        CliCommand::Token(arguments) => access::run_token_command(client, arguments).await,
         CliCommand::Doctor => doctor::check_server(client).await,
         // These commands ran before, because they need no server.
         CliCommand::Check(_)

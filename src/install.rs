@@ -38,7 +38,7 @@ use self::{
 use crate::config::Config;
 
 struct ClientInstaller<'a> {
-    asked: &'a InstallCommand,
+    arguments: &'a InstallCommand,
     config: &'a Config,
     places: UserFolders<'a>,
     exe: PathBuf,
@@ -46,27 +46,34 @@ struct ClientInstaller<'a> {
 }
 
 pub fn install_clients(
-    asked: &InstallCommand,
+    arguments: &InstallCommand,
     config: &Config,
     exe: PathBuf,
 ) -> Result<(), InstallError> {
     let places = find_user_folders(config)?;
-    let clients = find_clients(asked, &places, &config.codex.path)?;
-    if asked.clients.is_empty() && !clients.is_empty() && !asked.all && !asked.print_config {
+    let clients = find_clients(arguments, &places, &config.codex.path)?;
+    if arguments.clients.is_empty()
+        && !clients.is_empty()
+        && !arguments.all
+        && !arguments.print_config
+    {
         let names: Vec<&str> = clients.iter().map(|client| client.name).collect();
         print_line(&format!("found: {}", names.join(", ")))?;
     }
     let launch = find_launch(&exe, &config.codex.path, LaunchContext::Terminal, places.platform);
     let can_hook = shell_line(&launch, "hook", places.platform).is_some();
     let state = InstallState::load(&config.data_dir);
-    let choices = InstallChoices::ask_open_choices(asked, &clients, &places, can_hook, state)?;
-    let installer = ClientInstaller { asked, config, places, exe, choices };
-    if asked.print_config {
+    let choices = InstallChoices::ask_open_choices(arguments, &clients, &places, can_hook, state)?;
+    let installer = ClientInstaller { arguments, config, places, exe, choices };
+    if arguments.print_config {
         return installer.print_files(&clients);
     }
     let mut plan = ChangePlan::new(&config.data_dir);
-    let missed =
-        if clients.is_empty() || asked.http { Vec::new() } else { list_selecting_settings(config) };
+    let missed = if clients.is_empty() || arguments.http {
+        Vec::new()
+    } else {
+        list_selecting_settings(config)
+    };
     for client in &clients {
         installer.plan_client(client, &clients, &mut plan)?;
     }
@@ -77,7 +84,7 @@ pub fn install_clients(
     }
     let mut changed = clients.clone();
     changed.retain(|client| plan.changes_client(client.name));
-    plan.carry_out(asked.yes, installer.choices.state)?;
+    plan.carry_out(arguments.yes, installer.choices.state)?;
     if !missed.is_empty() {
         print_line(&format!(
             "note: clients may start CodeInfo without {}, which this shell sets: add what matters to `env` of the \
@@ -116,12 +123,15 @@ fn list_selecting_settings(config: &Config) -> Vec<&'static str> {
     NAMES.into_iter().filter(|name| environment.get(name).is_some()).collect()
 }
 
-pub fn uninstall_clients(asked: &UninstallCommand, config: &Config) -> Result<(), InstallError> {
+pub fn uninstall_clients(
+    arguments: &UninstallCommand,
+    config: &Config,
+) -> Result<(), InstallError> {
     let places = find_user_folders(config)?;
     let mut plan = ChangePlan::new(&config.data_dir);
     let mut state = InstallState::load(&config.data_dir);
-    let is_for_all = asked.clients.is_empty() && !asked.instructions;
-    let named = if is_for_all { CLIENTS.iter().collect() } else { asked.clients.clone() };
+    let is_for_all = arguments.clients.is_empty() && !arguments.instructions;
+    let named = if is_for_all { CLIENTS.iter().collect() } else { arguments.clients.clone() };
     for client in &named {
         let readers =
             FileReaders { places: &places, state: &state, named: &named, is_install: false };
@@ -131,7 +141,7 @@ pub fn uninstall_clients(asked: &UninstallCommand, config: &Config) -> Result<()
         }
         state.forget_client(client.id);
     }
-    if asked.instructions {
+    if arguments.instructions {
         plan_instructions(&mut plan, |plan, name, path| {
             let is_there = plan.remove_content(name, path, &FileContent::Instructions)?;
             if is_there { Ok(()) } else { print_line(&format!("{name}: not set up")) }
@@ -140,7 +150,7 @@ pub fn uninstall_clients(asked: &UninstallCommand, config: &Config) -> Result<()
     if is_for_all && plan.is_empty() {
         print_line("no client is set up")?;
     }
-    plan.carry_out(asked.yes, state)
+    plan.carry_out(arguments.yes, state)
 }
 
 /// Plans to remove CodeInfo from a client. Returns whether the client has it.
@@ -197,18 +207,18 @@ fn plan_instructions(
 
 /// Returns the named clients, or else those on this machine.
 fn find_clients(
-    asked: &InstallCommand,
+    arguments: &InstallCommand,
     places: &UserFolders<'_>,
     path: &OsStr,
 ) -> Result<Vec<&'static SupportedClient>, InstallError> {
-    if !asked.clients.is_empty() {
-        return Ok(asked.clients.clone());
+    if !arguments.clients.is_empty() {
+        return Ok(arguments.clients.clone());
     }
-    if asked.all || asked.print_config {
+    if arguments.all || arguments.print_config {
         return Ok(CLIENTS.iter().collect());
     }
-    if asked.instructions {
-        let switch = asked.find_client_switch().map(InstallError::ClientSwitch);
+    if arguments.instructions {
+        let switch = arguments.find_client_switch().map(InstallError::ClientSwitch);
         return switch.map_or(Ok(Vec::new()), Err);
     }
     let found: Vec<_> = CLIENTS.iter().filter(|client| client.is_found(places, path)).collect();
@@ -265,20 +275,21 @@ impl ClientInstaller<'_> {
 
     /// Prints which parts a client lacks because of an earlier choice.
     fn say_refusals(&self, client: &SupportedClient) -> Result<(), InstallError> {
-        let asked = self.asked;
+        let arguments = self.arguments;
         let state = &self.choices.state;
         let name = client.name;
-        if state.without_indexing.contains(client.id) && !asked.no_auto_index && !asked.http {
+        if state.without_indexing.contains(client.id) && !arguments.no_auto_index && !arguments.http
+        {
             print_line(&format!(
                 "{name}: indexes nothing, as you chose; `--auto-index` changes that"
             ))?;
         }
-        if state.without_permissions.contains(client.id) && !asked.no_permissions {
+        if state.without_permissions.contains(client.id) && !arguments.no_permissions {
             print_line(&format!(
                 "{name}: asks before calls, as you chose; `--permissions` changes that"
             ))?;
         }
-        if state.without_instructions.contains(client.id) && !asked.no_instructions {
+        if state.without_instructions.contains(client.id) && !arguments.no_instructions {
             print_line(&format!("{name}: has no lines, as you chose; `--instructions` adds them"))?;
         }
         Ok(())
@@ -322,7 +333,7 @@ impl ClientInstaller<'_> {
     }
 
     fn build_entry(&self, client: &SupportedClient) -> Result<EntryMembers, InstallError> {
-        let connection = if self.asked.http {
+        let connection = if self.arguments.http {
             EntryConnection::Url(format!("http://127.0.0.1:{}/mcp", self.config.mcp_port))
         } else {
             let launch = self.build_launch(client);

@@ -108,7 +108,7 @@ fn main() -> ExitCode {
 /// Runs a command that needs no settings, or that must work with invalid ones.
 fn run_without_settings(command: &CliCommand) -> Option<ExitCode> {
     Some(match command {
-        CliCommand::Check(asked) => match check_citations(asked) {
+        CliCommand::Check(command_arguments) => match check_citations(command_arguments) {
             Ok(CheckOutcome::Right) => ExitCode::SUCCESS,
             Ok(CheckOutcome::Wrong) => ExitCode::FAILURE,
             Ok(CheckOutcome::Failed) => ExitCode::from(USAGE),
@@ -127,9 +127,13 @@ fn run_without_settings(command: &CliCommand) -> Option<ExitCode> {
                 Err(error) => print_failure(&error, 1),
             }
         }
-        CliCommand::Hook(asked) => {
+        CliCommand::Hook(command_arguments) => {
             // A prompt must not fail because of the hook.
-            drop(io::stdout().write_all(run::find_reminder(asked).unwrap_or_default().as_bytes()));
+            drop(
+                io::stdout().write_all(
+                    run::find_reminder(command_arguments).unwrap_or_default().as_bytes(),
+                ),
+            );
             ExitCode::SUCCESS
         }
         _ => return None,

@@ -47,8 +47,8 @@ pub struct ForcedExit;
 pub async fn run_command(command: CliCommand, config: Config) -> Result<(), CommandError> {
     #[cfg(unix)]
     survive_large_files()?;
-    if let CliCommand::Stdio(asked) = &command {
-        return Ok(stdio::run_stdio_relay(asked, &config).await?);
+    if let CliCommand::Stdio(arguments) = &command {
+        return Ok(stdio::run_stdio_relay(arguments, &config).await?);
     }
     if let CliCommand::Serve { .. } = command {
         return Box::pin(serve::run_server(command, config)).await;
@@ -68,14 +68,19 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
     }
     let command = match command {
         // These commands need no server either.
-        CliCommand::Install(asked) => {
-            return Ok(install::install_clients(&asked, &config, config::current_program()?)?);
+        CliCommand::Install(arguments) => {
+            return Ok(install::install_clients(&arguments, &config, config::current_program()?)?);
         }
-        CliCommand::Uninstall(asked) => return Ok(install::uninstall_clients(&asked, &config)?),
-        CliCommand::Service(asked) => {
-            return Ok(
-                service::run_service_command(asked, &config, &config::current_program()?).await?
-            );
+        CliCommand::Uninstall(arguments) => {
+            return Ok(install::uninstall_clients(&arguments, &config)?);
+        }
+        CliCommand::Service(arguments) => {
+            return Ok(service::run_service_command(
+                arguments,
+                &config,
+                &config::current_program()?,
+            )
+            .await?);
         }
         command => command,
     };

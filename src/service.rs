@@ -123,7 +123,7 @@ struct ServiceManager {
 }
 
 pub async fn run_service_command(
-    asked: ServiceCommand,
+    command: ServiceCommand,
     config: &Config,
     exe: &Path,
 ) -> Result<(), ServiceCommandError> {
@@ -138,7 +138,7 @@ pub async fn run_service_command(
         }
     };
     let path = config.codex.path.as_os_str();
-    match asked {
+    match command {
         ServiceCommand::Install { paths, watch } => {
             let job = build_job(config, exe, &paths, watch)?;
             manager.install_service(&job, find_program(manager.name, path), &config.data_dir).await

@@ -14,9 +14,9 @@ const TOKENS: [&str; 2] = ["auth", "mcp-tokens"];
 
 pub(super) async fn run_token_command(
     client: &ApiClient,
-    asked: TokenCommand,
+    command: TokenCommand,
 ) -> Result<(), CliError> {
-    match asked {
+    match command {
         TokenCommand::Create { name, overwrite, admin, json } => {
             let body = json!({ "name": name, "overwrite": overwrite, "admin": admin });
             create_token(client, &body, json).await
@@ -30,12 +30,12 @@ async fn create_token(client: &ApiClient, body: &Value, as_json: bool) -> Result
     if as_json {
         return print::print_json(&client.post(&TOKENS, body).await?);
     }
-    let made: CreateTokenReply = client.post(&TOKENS, body).await?;
-    print::print_line(&made.token)?;
+    let created: CreateTokenReply = client.post(&TOKENS, body).await?;
+    print::print_line(&created.token)?;
     print::print_note(&format!(
         "this is shown once; clients send it as `Authorization: Bearer …`, and `codeinfo token revoke {}` \
          ends it",
-        made.name
+        created.name
     ))
 }
 

@@ -56,47 +56,51 @@ struct CheckFindings {
 }
 
 /// Checks documents. Blocks on the file system.
-pub fn check_citations(asked: &CheckCommand) -> Result<CheckOutcome, CliError> {
+pub fn check_citations(arguments: &CheckCommand) -> Result<CheckOutcome, CliError> {
     let here = canonicalize_path(Path::new("."))?;
     let mut roots: BTreeMap<PathBuf, CheckTargets> = BTreeMap::new();
-    if asked.paths.is_empty() {
+    if arguments.paths.is_empty() {
         let root = find_root_folder(&here);
         roots
             .insert(root, CheckTargets { folders: vec![String::new()], ..CheckTargets::default() });
     }
-    for path in &asked.paths {
-        let whole = canonicalize_path(path)?;
-        let is_folder = whole.is_dir();
-        let folder = if is_folder { &whole } else { whole.parent().unwrap_or(&whole) };
+    for path in &arguments.paths {
+        let canonical_path = canonicalize_path(path)?;
+        let is_folder = canonical_path.is_dir();
+        let folder = if is_folder {
+            &canonical_path
+        } else {
+            canonical_path.parent().unwrap_or(&canonical_path)
+        };
         let root = find_root_folder(folder);
-        let relative = discover::relative_path(&root, &whole);
+        let relative = discover::relative_path(&root, &canonical_path);
         let below =
             relative.ok_or_else(|| unreadable_path(path, "its name is not UTF-8".to_owned()))?;
         let targets = roots.entry(root).or_default();
         if is_folder { targets.folders.push(below) } else { targets.documents.push(below) }
     }
     let mut found = CheckFindings::default();
-    for (root, wanted) in roots {
-        check_repository(&root, wanted, asked, &mut found)?;
+    for (root, targets) in roots {
+        check_repository(&root, targets, arguments, &mut found)?;
     }
-    print_report(&here, &found, asked)
+    print_report(&here, &found, arguments)
 }
 
 /// Checks documents of one repository, and fixes them if requested.
 fn check_repository(
     root: &Path,
-    wanted: CheckTargets,
-    asked: &CheckCommand,
+    targets: CheckTargets,
+    arguments: &CheckCommand,
     found: &mut CheckFindings,
 ) -> Result<(), CliError> {
     let discovered = discover::discover_files(root, MAX_LISTED_BYTES, &CancellationToken::new());
     let listed = discovered.map_err(|error| unreadable_path(root, error.to_string()))?;
     let files: Vec<String> = listed.files.into_iter().map(|file| file.path).collect();
     let is_wanted = |path: &&String| {
-        is_markdown(path) && wanted.folders.iter().any(|folder| is_below(path, folder))
+        is_markdown(path) && targets.folders.iter().any(|folder| is_below(path, folder))
     };
     let mut documents: Vec<String> = files.iter().filter(is_wanted).cloned().collect();
-    documents.extend(wanted.documents);
+    documents.extend(targets.documents);
     documents.sort_unstable();
     documents.dedup();
 
@@ -105,11 +109,11 @@ fn check_repository(
     let opened = DocumentTree::open(root, files, Box::new(move |path| ignores.is_ignored(path)));
     let tree = opened.map_err(|error| unreadable_path(root, error.to_string()))?;
     let on_change =
-        if asked.accept { ChangedLinesPolicy::Accept } else { ChangedLinesPolicy::Report };
-    let mends = asked.fix || asked.accept;
-    let open = if mends { DocumentChecker::open_to_mend } else { DocumentChecker::open };
+        if arguments.accept { ChangedLinesPolicy::Accept } else { ChangedLinesPolicy::Report };
+    let fixes_files = arguments.fix || arguments.accept;
+    let open = if fixes_files { DocumentChecker::open_to_mend } else { DocumentChecker::open };
     let mut checker = open(tree, on_change)?;
-    if asked.json {
+    if arguments.json {
         checker = checker.with_hashes();
     }
     let mut examined = Vec::new();
@@ -126,7 +130,7 @@ fn check_repository(
             Err(error) => found.failures.push(error),
         }
     }
-    if mends {
+    if fixes_files {
         let failures = checker.apply_fixes(examined);
         let unwritten: HashSet<&str> = failures.iter().filter_map(DocumentError::path).collect();
         for finding in &mut findings {
@@ -145,11 +149,11 @@ fn check_repository(
 fn print_report(
     here: &Path,
     found: &CheckFindings,
-    asked: &CheckCommand,
+    arguments: &CheckCommand,
 ) -> Result<CheckOutcome, CliError> {
-    let mends = asked.fix || asked.accept;
+    let fixes_files = arguments.fix || arguments.accept;
     let mut counts = BTreeMap::<&str, u64>::new();
-    let mut left = false;
+    let mut has_open_problems = false;
     for (document, finding) in &found.findings {
         let state = match finding.checked.state {
             DocumentCitationState::Verified => "verified",
@@ -159,9 +163,9 @@ fn print_report(
         };
         *counts.entry(state).or_default() += 1;
         let Some(message) = &finding.message else { continue };
-        let is_mended = mends && finding.is_mendable;
-        left |= !is_mended;
-        if !asked.json {
+        let is_fixed = fixes_files && finding.is_mendable;
+        has_open_problems |= !is_fixed;
+        if !arguments.json {
             let relative = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
             let mut shown = print::single_line(&relative);
             let written = print::single_line(&finding.written);
@@ -169,12 +173,12 @@ fn print_report(
                 // CI services would read such a line as a command.
                 shown.insert_str(0, "./");
             }
-            let mended = if is_mended { " (mended)" } else { "" };
+            let note = if is_fixed { " (mended)" } else { "" };
             let DocumentFinding { line, column, .. } = finding;
-            print::print_line(&format!("{shown}:{line}:{column}: {written}: {message}{mended}"))?;
+            print::print_line(&format!("{shown}:{line}:{column}: {written}: {message}{note}"))?;
         }
     }
-    if asked.json {
+    if arguments.json {
         let list: Vec<&DocumentFinding> =
             found.findings.iter().map(|(_, finding)| finding).collect();
         print::print_json(&json!(list))?;
@@ -190,7 +194,7 @@ fn print_report(
     let documents = count_things(found.documents as u64, "document");
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
     print::print_note(&format!("{documents}, {citations}{parts}"))?;
-    if found.unlocked > 0 && !mends {
+    if found.unlocked > 0 && !fixes_files {
         let count = found.unlocked;
         print::print_note(&format!(
             "{count} not in {LOCK_FILE} yet; `codeinfo check --fix` adds them"
@@ -202,7 +206,7 @@ fn print_report(
     if !found.failures.is_empty() {
         return Ok(CheckOutcome::Failed);
     }
-    Ok(if left { CheckOutcome::Wrong } else { CheckOutcome::Right })
+    Ok(if has_open_problems { CheckOutcome::Wrong } else { CheckOutcome::Right })
 }
 
 /// Returns the Git work tree around a folder, or the folder itself.

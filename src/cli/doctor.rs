@@ -25,7 +25,7 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
     };
     let HealthReply { store, embedder, codex, .. } = wait_for_health(client).await?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let mut well = true;
+    let mut all_ok = true;
     let backend = [store.backend, text(&store.version)].join(" ");
     let chunks = store.chunks.unwrap_or(0);
     let least = store.copies.iter().min_by_key(|part| part.copies);
@@ -33,39 +33,39 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
     let chunks_held = print::count_things(chunks, "chunk");
     let copies = text(&shown_copies);
     let detail = format!("{}, {chunks_held}{copies}", backend.trim());
-    well &= print_check("store", store.ok, &detail, &text(&store.reason))?;
+    all_ok &= print_check("store", store.ok, &detail, &text(&store.reason))?;
     if let Some(warning) = &store.warning {
         print_remark("store", warning)?;
     }
     let dimensions = embedder.dimensions.unwrap_or(0);
-    well &= print_check(
+    all_ok &= print_check(
         "embedder",
         embedder.ok,
         &format!("{}, {dimensions} dimensions", embedder.name),
         &if embedder.slow { too_slow() } else { text(&embedder.reason) },
     )?;
-    well &= print_check(
+    all_ok &= print_check(
         "codex",
         codex.available,
         [text(&codex.version), text(&codex.model)].join(" ").trim(),
         &missing,
     )?;
     if let Some(confined) = &codex.sandbox {
-        well &= check_sandbox(confined)?;
+        all_ok &= check_sandbox(confined)?;
     }
-    well &= check_toolkits(client).await?;
+    all_ok &= check_toolkits(client).await?;
     if store.ok {
-        well &= check_indexes(client).await?;
+        all_ok &= check_indexes(client).await?;
     }
     if chunks == 0 && store.ok {
         print::print_line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }
-    if well { Ok(()) } else { Err(CliError::Checks) }
+    if all_ok { Ok(()) } else { Err(CliError::Checks) }
 }
 
 /// Prints the size and age of each index, and the reason why one is out of date.
 async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
-    let mut well = true;
+    let mut all_ok = true;
     for repo in client.get::<IngestedRepos>(&["tools", "ingested-repos"]).await?.repos {
         let name = print::single_line(&repo.name);
         let path = print::single_line(&repo.path.to_string_lossy());
@@ -82,9 +82,9 @@ async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
         };
         let problem = format!("{reason}; `codeinfo ingest {path}` tries again");
         let detail = format!("{files}, indexed {age}");
-        well &= print_check(&format!("index {name}"), reason.is_empty(), &detail, &problem)?;
+        all_ok &= print_check(&format!("index {name}"), reason.is_empty(), &detail, &problem)?;
     }
-    Ok(well)
+    Ok(all_ok)
 }
 
 /// Prints the state of each toolkit. A stopped one starts when it is needed.
@@ -93,7 +93,7 @@ async fn check_toolkits(client: &ApiClient) -> Result<bool, CliError> {
     for warning in warnings {
         print_remark("toolkits", &print::single_line(&warning))?;
     }
-    let mut well = true;
+    let mut all_ok = true;
     for toolkit in toolkits {
         let state = match toolkit.state {
             ToolkitState::Ready => print::count_things(toolkit.tools as u64, "tool"),
@@ -106,10 +106,10 @@ async fn check_toolkits(client: &ApiClient) -> Result<bool, CliError> {
         let problem = format!("{error}; `codeinfo mcp start {}` starts it again", toolkit.name);
         let detail = format!("{}, {state}", toolkit.transport);
         let did_not_start = toolkit.state == ToolkitState::Stopped && toolkit.last_error.is_some();
-        let is_well = toolkit.state != ToolkitState::Failing && !did_not_start;
-        well &= print_check(&format!("toolkit {}", toolkit.name), is_well, &detail, &problem)?;
+        let is_ok = toolkit.state != ToolkitState::Failing && !did_not_start;
+        all_ok &= print_check(&format!("toolkit {}", toolkit.name), is_ok, &detail, &problem)?;
     }
-    Ok(well)
+    Ok(all_ok)
 }
 
 /// Prints how the model's shell is confined.

@@ -296,15 +296,20 @@ pub fn explain_paths(
     for path in paths {
         let unreadable =
             |reason: String| CliError::Unreadable { path: path.display().to_string(), reason };
-        let whole = fs::canonicalize(path).map_err(|error| unreadable(error.to_string()))?;
-        let is_folder = whole.is_dir();
-        let root = if is_folder { whole.as_path() } else { find_repository_folder(&whole) };
+        let canonical_path =
+            fs::canonicalize(path).map_err(|error| unreadable(error.to_string()))?;
+        let is_folder = canonical_path.is_dir();
+        let root = if is_folder {
+            canonical_path.as_path()
+        } else {
+            find_repository_folder(&canonical_path)
+        };
         let explained = explain_folder(root, max_file_bytes, private)
             .map_err(|error| unreadable(error.to_string()))?;
         if is_folder {
             print_all(root, &explained)?;
         } else {
-            let below = discover::relative_path(root, &whole).unwrap_or_default();
+            let below = discover::relative_path(root, &canonical_path).unwrap_or_default();
             print_one(&below, &explained)?;
         }
     }

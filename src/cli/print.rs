@@ -18,8 +18,8 @@ pub fn print_line(text: &str) -> Result<(), CliError> {
 
 /// Replaces characters that control a terminal, because code, names and answers are not trusted.
 pub fn replace_control_characters(text: &str) -> String {
-    let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    text.replace(is_driving, "\u{fffd}")
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.replace(is_control, "\u{fffd}")
 }
 
 /// Writes the title of a result to standard output. On a terminal, its name is bold and the rest is
@@ -56,8 +56,8 @@ pub(super) fn next_step(text: &str) -> Result<(), CliError> {
 /// Returns a time for standard output: its age on a terminal, otherwise the time as it is.
 pub(super) fn format_time(time: &str) -> String {
     let is_read_by_person = std::io::stdout().is_terminal();
-    let known = is_read_by_person.then(|| time.parse().ok()).flatten();
-    known.map_or_else(|| time.to_owned(), |then| describe_age(then, Timestamp::now()))
+    let parsed_time = is_read_by_person.then(|| time.parse().ok()).flatten();
+    parsed_time.map_or_else(|| time.to_owned(), |then| describe_age(then, Timestamp::now()))
 }
 
 /// Returns the age of `then`: `3 h ago`; after 99 days, the date.
@@ -131,8 +131,8 @@ pub(super) fn scope_parameter(repository: Option<String>) -> Option<(String, Str
 /// no `/`; text with one, `.` and `..` are paths, which become absolute.
 pub fn resolve_reference(name: &str) -> String {
     let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
-    let whole = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
-    whole.map_or(name.to_owned(), |path| path.to_string_lossy().into_owned())
+    let canonical_path = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
+    canonical_path.map_or(name.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

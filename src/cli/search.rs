@@ -19,20 +19,23 @@ use super::{
 };
 
 /// Searches over `POST /tools/vector-search`.
-pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Result<(), CliError> {
-    let mut body = json!({ "query": asked.words.join(" ") });
+pub(super) async fn run_search(
+    client: &ApiClient,
+    arguments: SearchCommand,
+) -> Result<(), CliError> {
+    let mut body = json!({ "query": arguments.words.join(" ") });
     if let Some(body) = body.as_object_mut() {
-        if let Some(trees) = &asked.between {
+        if let Some(trees) = &arguments.between {
             let resolved: Vec<String> = trees.iter().map(|tree| resolve_reference(tree)).collect();
             body.extend([("between".to_owned(), resolved.into())]);
         } else {
-            let place = scope_parameter(asked.repository.as_deref().map(resolve_reference));
-            body.extend(place.map(|(name, place)| (name, place.into())));
+            let location = scope_parameter(arguments.repository.as_deref().map(resolve_reference));
+            body.extend(location.map(|(name, location)| (name, location.into())));
         }
-        body.extend(asked.limit.map(|limit| ("limit".to_owned(), limit.into())));
+        body.extend(arguments.limit.map(|limit| ("limit".to_owned(), limit.into())));
     }
     let path = ["tools", "vector-search"];
-    if asked.json {
+    if arguments.json {
         return print_json(&client.post(&path, &body).await?);
     }
     let SearchResults { hits, absent, notice, .. } = client.post(&path, &body).await?;
@@ -49,7 +52,7 @@ pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Resu
     }
     // Programs get whole paths.
     let folder = std::io::stdout().is_terminal().then(std::env::current_dir);
-    let printer = HitPrinter { client, asked, folder: folder.and_then(Result::ok) };
+    let printer = HitPrinter { client, arguments, folder: folder.and_then(Result::ok) };
     for hit in hits {
         printer.print_hit(&hit).await?;
     }
@@ -58,22 +61,23 @@ pub(super) async fn run_search(client: &ApiClient, asked: SearchCommand) -> Resu
 
 struct HitPrinter<'a> {
     client: &'a ApiClient,
-    asked: SearchCommand,
+    arguments: SearchCommand,
     /// Working folder of a person who reads the results.
     folder: Option<PathBuf>,
 }
 
 impl HitPrinter<'_> {
     async fn print_hit(&self, hit: &Hit) -> Result<(), CliError> {
-        let place = format!("{}:{}-{}", self.short_path(&hit.path), hit.start_line, hit.end_line);
-        if self.asked.locations {
-            return print_line(&place);
+        let location =
+            format!("{}:{}-{}", self.short_path(&hit.path), hit.start_line, hit.end_line);
+        if self.arguments.locations {
+            return print_line(&location);
         }
         let symbol = hit.symbol.as_ref().map(|symbol| format!("  {}", single_line(symbol)));
         let only = hit.only_in.as_ref().map(|tree| format!("  (only in {})", single_line(tree)));
         let host = hit.host.as_ref().map(|host| format!("  (on {})", single_line(host)));
-        let about: String = [symbol, only, host].into_iter().flatten().collect();
-        print_title(&place, &format!("  {:.2}{about}", hit.score))?;
+        let details: String = [symbol, only, host].into_iter().flatten().collect();
+        print_title(&location, &format!("  {:.2}{details}", hit.score))?;
         match self.read_surroundings(hit).await? {
             Some(lines) => {
                 for (number, text) in lines {
@@ -91,12 +95,12 @@ impl HitPrinter<'_> {
 
     /// Returns the numbered lines of a result and those around it, if requested.
     async fn read_surroundings(&self, hit: &Hit) -> Result<Option<Vec<(u32, String)>>, CliError> {
-        let around = self.asked.context;
-        if around == 0 {
+        let context_lines = self.arguments.context;
+        if context_lines == 0 {
             return Ok(None);
         }
-        let first = hit.start_line.saturating_sub(around).max(1);
-        let last = hit.end_line.saturating_add(around);
+        let first = hit.start_line.saturating_sub(context_lines).max(1);
+        let last = hit.end_line.saturating_add(context_lines);
         let parameters =
             [("path", hit.path.clone()), ("first", first.to_string()), ("last", last.to_string())];
         let query = parameters.map(|(name, value)| (name.to_owned(), value));

@@ -35,9 +35,9 @@ const MAX_IMPORT: u64 = 64 * 1024;
 
 pub(super) async fn run_toolkits_command(
     client: &ApiClient,
-    asked: ToolkitsCommand,
+    command: ToolkitsCommand,
 ) -> Result<(), CliError> {
-    match asked {
+    match command {
         ToolkitsCommand::List { scope } => list_toolkits(&ScopedClient::new(client, scope)).await,
         ToolkitsCommand::Status { scope } => show_status(&ScopedClient::new(client, scope)).await,
         ToolkitsCommand::Start { name, scope } => {
@@ -122,7 +122,7 @@ async fn show_status(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     let refusals = start_all(scoped).await?;
     let listed: Value = scoped.get_directory().await?;
     let directory: ToolDirectory = serde_json::from_value(listed.clone())?;
-    let well = directory.toolkits.iter().all(|toolkit| toolkit.state == ToolkitState::Ready);
+    let all_ready = directory.toolkits.iter().all(|toolkit| toolkit.state == ToolkitState::Ready);
     if scoped.as_json {
         print::print_json(
             &json!({ "toolkits": listed.get("toolkits"), "warnings": directory.warnings }),
@@ -139,7 +139,7 @@ async fn show_status(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
             }
         }
     }
-    if well { Ok(()) } else { Err(CliError::Checks) }
+    if all_ready { Ok(()) } else { Err(CliError::Checks) }
 }
 
 /// Returns a line for each toolkit: name, state, transport, tools and origin.

@@ -138,19 +138,19 @@ impl InstallChoices {
     /// earlier answers, or else takes the defaults. `can_hook` is true if this program starts fast
     /// enough for a prompt.
     pub(super) fn ask_open_choices(
-        asked: &InstallCommand,
+        arguments: &InstallCommand,
         clients: &[&SupportedClient],
         places: &UserFolders<'_>,
         can_hook: bool,
         mut state: InstallState,
     ) -> Result<Self, InstallError> {
-        let is_quiet = asked.yes || asked.print_config;
-        let starting = if asked.http { BTreeSet::new() } else { list_ids(clients, |_| true) };
+        let is_quiet = arguments.yes || arguments.print_config;
+        let starting = if arguments.http { BTreeSet::new() } else { list_ids(clients, |_| true) };
         let indexing = ChoiceQuestion {
             text: "When a client starts in a git repository that is not indexed, index it in the background? Any but \
                    a home folder, of up to a million files, without what `.gitignore` names; 4,000 files take a \
                    second or two and 30 MB of disk.",
-            switches: (asked.auto_index, asked.no_auto_index),
+            switches: (arguments.auto_index, arguments.no_auto_index),
             is_open: !starting.is_empty(),
             default: state.without_indexing.is_disjoint(&starting),
         };
@@ -158,7 +158,7 @@ impl InstallChoices {
         let asking = list_ids(clients, SupportedClient::asks_before_calls);
         let permissions = ChoiceQuestion {
             text: "Let clients call codebase_question, which only reads, without asking you each time?",
-            switches: (asked.permissions, asked.no_permissions),
+            switches: (arguments.permissions, arguments.no_permissions),
             is_open: !asking.is_empty(),
             default: state.without_permissions.is_disjoint(&asking),
         };
@@ -166,7 +166,7 @@ impl InstallChoices {
         let reading = list_ids(clients, |client| client.instructions_file(places).is_some());
         let instructions = ChoiceQuestion {
             text: "Add lines to what agents read in every folder, and a sub-agent, that say when to ask CodeInfo?",
-            switches: (asked.instructions, asked.no_instructions),
+            switches: (arguments.instructions, arguments.no_instructions),
             is_open: !reading.is_empty(),
             default: state.without_instructions.is_disjoint(&reading),
         };
@@ -175,7 +175,7 @@ impl InstallChoices {
             reading,
             instructions.find_answer(is_quiet)?,
         );
-        let hook = ask_for_hook(asked, clients, places, is_quiet || !can_hook)?;
+        let hook = ask_for_hook(arguments, clients, places, is_quiet || !can_hook)?;
         Ok(Self { state, hook })
     }
 
@@ -186,7 +186,7 @@ impl InstallChoices {
 }
 
 fn ask_for_hook(
-    asked: &InstallCommand,
+    arguments: &InstallCommand,
     clients: &[&SupportedClient],
     places: &UserFolders<'_>,
     is_quiet: bool,
@@ -196,7 +196,7 @@ fn ask_for_hook(
     };
     let question = ChoiceQuestion {
         text: "Remind Claude Code's model of CodeInfo with each prompt where the folder is indexed?",
-        switches: (asked.hook, asked.no_hook),
+        switches: (arguments.hook, arguments.no_hook),
         is_open: clients.iter().any(lacks_hook),
         default: false,
     };

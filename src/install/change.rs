@@ -14,8 +14,8 @@ use super::{
 #[derive(Debug)]
 struct PlannedChange {
     name: String,
-    found: EditableFile,
-    place: RecordFile,
+    file: EditableFile,
+    record_file: RecordFile,
     /// The file before the first change, or without the content of CodeInfo.
     before: OriginalContent,
     to: ChangeTarget,
@@ -31,8 +31,8 @@ enum ChangeTarget {
 
 /// A file to be changed, with its record.
 struct KnownFile {
-    found: EditableFile,
-    place: RecordFile,
+    file: EditableFile,
+    record_file: RecordFile,
     record: Option<ChangeRecord>,
     /// The file before the first change, if nothing else has changed it since.
     before: Option<OriginalContent>,
@@ -43,7 +43,7 @@ struct KnownFile {
 
 impl KnownFile {
     fn text(&self) -> &str {
-        self.found.text.as_deref().unwrap_or_default()
+        self.file.text.as_deref().unwrap_or_default()
     }
 
     /// Returns whether CodeInfo added the permission in the file.
@@ -77,7 +77,7 @@ impl PlannedChange {
     }
 
     fn show_diff(&self) -> Result<(), InstallError> {
-        let EditableFile { path, is_linked, text, .. } = &self.found;
+        let EditableFile { path, is_linked, text, .. } = &self.file;
         let link = if *is_linked { " (a link leads there)" } else { "" };
         let what = match (text, self.new_text()) {
             (None, _) => "makes",
@@ -90,11 +90,11 @@ impl PlannedChange {
 
     fn apply_change(&self) -> Result<(), InstallError> {
         let name = &self.name;
-        let path = self.found.path.display();
+        let path = self.file.path.display();
         match &self.to {
             ChangeTarget::Set { text, is_added, is_permitted } => {
-                self.place.save_change(&self.before, text, *is_permitted)?;
-                self.found.replace_text(Some(text))?;
+                self.record_file.save_change(&self.before, text, *is_permitted)?;
+                self.file.replace_text(Some(text))?;
                 if !is_added {
                     return print_line(&format!(
                         "{name}: removed from {path} what you do not want"
@@ -102,7 +102,7 @@ impl PlannedChange {
                 }
                 print_line(&format!("{name}: set up in {path}"))?;
                 if self.before.text().is_some() {
-                    let backup = self.place.backup_path();
+                    let backup = self.record_file.backup_path();
                     print_line(&format!(
                         "  what was there before is kept in {}",
                         backup.display()
@@ -111,8 +111,8 @@ impl PlannedChange {
                 Ok(())
             }
             ChangeTarget::Undone => {
-                self.found.replace_text(self.new_text())?;
-                self.place.remove_files()?;
+                self.file.replace_text(self.new_text())?;
+                self.record_file.remove_files()?;
                 print_line(&format!("{name}: removed from {path}"))
             }
         }
@@ -167,7 +167,7 @@ impl<'a> ChangePlan<'a> {
             ));
         }
         print_permission(name, path, content, &text)?;
-        if known.found.text.as_ref() == Some(&text) {
+        if known.file.text.as_ref() == Some(&text) {
             if known.is_planned {
                 return Ok(());
             }
@@ -175,10 +175,10 @@ impl<'a> ChangePlan<'a> {
         }
         let had_permission = content.has_permission(old) && !known.is_permitted();
         let is_permitted = content.has_permission(&text) && !had_permission;
-        let is_added = added != old || known.found.text.is_none();
+        let is_added = added != old || known.file.text.is_none();
         let before = match &known.before {
             Some(before) => before.clone(),
-            None if known.found.text.is_none() => OriginalContent::Nothing,
+            None if known.file.text.is_none() => OriginalContent::Nothing,
             // The file has changed since, so the content of CodeInfo is removed from the original.
             None if known.record.is_some() => known.remove_content(path, content)?,
             None => OriginalContent::Text(old.to_owned()),
@@ -195,7 +195,7 @@ impl<'a> ChangePlan<'a> {
         content: &FileContent,
     ) -> Result<bool, InstallError> {
         let known = self.inspect_file(path)?;
-        if known.found.text.is_none() {
+        if known.file.text.is_none() {
             return Ok(known.is_planned);
         }
         let before = match &known.before {
@@ -203,7 +203,7 @@ impl<'a> ChangePlan<'a> {
             None => known.remove_content(path, content)?,
         };
         print_permission(name, path, content, before.text().unwrap_or_default())?;
-        if before.text() == known.found.text.as_deref() {
+        if before.text() == known.file.text.as_deref() {
             return Ok(known.is_planned);
         }
         self.add_change(name, known, before, ChangeTarget::Undone).map(|()| true)
@@ -211,22 +211,22 @@ impl<'a> ChangePlan<'a> {
 
     /// Reads a file as it will be after the changes planned before.
     fn inspect_file(&self, path: &Path) -> Result<KnownFile, InstallError> {
-        let mut found = read_file(path)?;
-        let place = RecordFile::new(self.data_dir, &found.real_path);
-        let record = place.load_record();
-        let is_same = |change: &&PlannedChange| change.found.real_path == found.real_path;
+        let mut file = read_file(path)?;
+        let record_file = RecordFile::new(self.data_dir, &file.real_path);
+        let record = record_file.load_record();
+        let is_same = |change: &&PlannedChange| change.file.real_path == file.real_path;
         let planned = self.changes.iter().rfind(is_same);
         let before = match (planned, &record) {
             (Some(change), _) => {
-                found.text = change.new_text().map(str::to_owned);
+                file.text = change.new_text().map(str::to_owned);
                 Some(change.before.clone())
             }
             (None, Some(record)) => {
-                place.load_original(record, found.text.as_deref().unwrap_or_default())
+                record_file.load_original(record, file.text.as_deref().unwrap_or_default())
             }
             (None, None) => None,
         };
-        Ok(KnownFile { found, place, record, before, is_planned: planned.is_some() })
+        Ok(KnownFile { file, record_file, record, before, is_planned: planned.is_some() })
     }
 
     /// Shows a change and adds it to the plan.
@@ -237,8 +237,8 @@ impl<'a> ChangePlan<'a> {
         before: OriginalContent,
         to: ChangeTarget,
     ) -> Result<(), InstallError> {
-        let KnownFile { found, place, .. } = known;
-        let change = PlannedChange { name: name.to_owned(), found, place, before, to };
+        let KnownFile { file, record_file, .. } = known;
+        let change = PlannedChange { name: name.to_owned(), file, record_file, before, to };
         change.show_diff()?;
         self.changes.push(change);
         Ok(())
@@ -267,7 +267,7 @@ impl<'a> ChangePlan<'a> {
                 Some(true) => {}
             }
         }
-        let folders = self.changes.iter().flat_map(|change| change.found.missing_folders());
+        let folders = self.changes.iter().flat_map(|change| change.file.missing_folders());
         state.made_folders.extend(folders);
         state.store(self.data_dir)?;
         for change in std::mem::take(&mut self.changes) {
@@ -289,6 +289,6 @@ fn print_permission(
     content: &FileContent,
     text: &str,
 ) -> Result<(), InstallError> {
-    let Some((found, advice)) = content.describe_permission(text) else { return Ok(()) };
-    print_line(&format!("{name}: {found} in {}; {advice}", path.display()))
+    let Some((remark, advice)) = content.describe_permission(text) else { return Ok(()) };
+    print_line(&format!("{name}: {remark} in {}; {advice}", path.display()))
 }

@@ -78,8 +78,8 @@ impl ClientFile {
 
     pub(super) fn print_for_pasting(&self) -> Result<(), InstallError> {
         let refused = |refusal| InstallError::refused_edit(&self.path, &refusal);
-        let whole = self.content.add_to("").map_err(refused)?;
-        print_line(&format!("paste into {}:\n\n{whole}", self.path.display()))
+        let text = self.content.add_to("").map_err(refused)?;
+        print_line(&format!("paste into {}:\n\n{text}", self.path.display()))
     }
 }
 
@@ -105,11 +105,12 @@ impl FileReaders<'_> {
         }
         let Some(other) = self.find_other_reader(client, file) else { return Ok(false) };
         // If two clients want different files in one place, the first one gets its own.
-        let is_after = |one: &SupportedClient| CLIENTS.iter().position(|known| known.id == one.id);
+        let position =
+            |client: &SupportedClient| CLIENTS.iter().position(|known| known.id == client.id);
         let is_given_up = file.is_wanted
             && client.sub_agent != other.sub_agent
             && file.content.is_whole_file()
-            && is_after(client) > is_after(other);
+            && position(client) > position(other);
         let is_kept = !file.is_wanted && file.path.try_exists().unwrap_or(false);
         if is_given_up || is_kept {
             let path = file.path.display();
@@ -184,11 +185,11 @@ pub(super) fn read_file(path: &Path) -> Result<EditableFile, InstallError> {
         found => found.map_err(failed)?.is_symlink(),
     };
     let path = if is_linked { real_path.clone() } else { path.to_owned() };
-    let about = path.symlink_metadata().map_err(failed)?;
-    if about.is_file() {
-        refuse_large(&path, about.len())?;
+    let metadata = path.symlink_metadata().map_err(failed)?;
+    if metadata.is_file() {
+        refuse_large(&path, metadata.len())?;
     }
-    if about.is_file() && about.permissions().readonly() {
+    if metadata.is_file() && metadata.permissions().readonly() {
         return Err(InstallError::unfit_file(path, "is read-only"));
     }
     let bytes = atomic::read_if_exists(&path, FileAccess::AsUsual).map_err(failed)?;

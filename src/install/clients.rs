@@ -337,9 +337,9 @@ impl SupportedClient {
     fn build_local_entry(&self, command: String, args: Vec<String>) -> EntryMembers {
         let kind = |name: &str| ("type", Text(name.to_owned()));
         if matches!(self.form, EntryForm::OpenCode) {
-            let whole = List(std::iter::once(command).chain(args).collect());
+            let command_line = List(std::iter::once(command).chain(args).collect());
             let wait = ("timeout", Number(WAIT_MS));
-            return vec![kind("local"), ("command", whole), ("enabled", Yes), wait];
+            return vec![kind("local"), ("command", command_line), ("enabled", Yes), wait];
         }
         let mut entry = vec![("command", Text(command)), ("args", List(args))];
         match self.form {

@@ -245,8 +245,9 @@ fn remove_instructions(text: &str) -> Result<String, EditRefusal> {
     Ok(match split_at_block(text)? {
         None => text.to_owned(),
         Some((before, after)) => {
-            let above = before.strip_suffix('\n').map(|one| one.strip_suffix('\r').unwrap_or(one));
-            format!("{}{after}", above.filter(|one| one.ends_with('\n')).unwrap_or(before))
+            let above =
+                before.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text));
+            format!("{}{after}", above.filter(|text| text.ends_with('\n')).unwrap_or(before))
         }
     })
 }

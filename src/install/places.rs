@@ -119,8 +119,8 @@ pub(super) fn find_launch(
     }
     // `UV_CACHE_DIR` may be anywhere.
     if is_below(|folder| folder.starts_with("archive-v")) {
-        let whole = find_program("uvx", path).filter(|_| from == LaunchContext::Desktop);
-        return ProgramLaunch::new(whole.unwrap_or_else(|| "uvx".into()), &["codeinfo"]);
+        let runner = find_program("uvx", path).filter(|_| from == LaunchContext::Desktop);
+        return ProgramLaunch::new(runner.unwrap_or_else(|| "uvx".into()), &["codeinfo"]);
     }
     let is_this = |found: &PathBuf| match (found.canonicalize(), exe.canonicalize()) {
         (Ok(found), Ok(this)) => found == this,

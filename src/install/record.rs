@@ -94,10 +94,10 @@ impl RecordFile {
         if !record.after.contains(&hash_text(now)) {
             return None;
         }
-        let Some(wanted) = &record.before else { return Some(OriginalContent::Nothing) };
+        let Some(digest) = &record.before else { return Some(OriginalContent::Nothing) };
         let bytes = atomic::read_if_exists(&self.backup_path(), FileAccess::Owner).ok()??;
         let text = String::from_utf8(bytes).ok()?;
-        (hash_text(&text) == *wanted).then_some(OriginalContent::Text(text))
+        (hash_text(&text) == *digest).then_some(OriginalContent::Text(text))
     }
 
     /// Records the change from `before` to `after`. Extends a record of the same original, and
@@ -109,10 +109,10 @@ impl RecordFile {
         is_permitted: bool,
     ) -> Result<(), InstallError> {
         create_folder(&self.folder)?;
-        let wanted = before.text().map(hash_text);
+        let digest = before.text().map(hash_text);
         let old = self.load_record();
-        let is_made = wanted.is_none() || old.as_ref().is_some_and(|record| record.is_made);
-        let same = old.filter(|record| record.before == wanted);
+        let is_made = digest.is_none() || old.as_ref().is_some_and(|record| record.is_made);
+        let same = old.filter(|record| record.before == digest);
         let mut after_digests = same.map(|record| record.after).unwrap_or_default();
         after_digests.retain(|known| *known != hash_text(after));
         after_digests.push(hash_text(after));
@@ -124,7 +124,7 @@ impl RecordFile {
         let path = self.path.clone();
         self.write_record(&ChangeRecord {
             path,
-            before: wanted,
+            before: digest,
             after: after_digests,
             is_made,
             is_permitted,

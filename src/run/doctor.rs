@@ -26,7 +26,7 @@ const PROGRAMS: [(&str, &str); 2] = [
 
 /// Checks the machine and every part of a server. A failed part does not prevent the other checks.
 pub(super) async fn run_doctor(config: &Config) -> Result<(), CommandError> {
-    let ports_are_well = check_ports(config).await?;
+    let ports_are_ok = check_ports(config).await?;
     check_machine(config).await?;
     match find_or_start_server(config, ServerVisibility::Examined, false).await {
         Ok(ServerProcess::Running(url)) => {
@@ -40,16 +40,16 @@ pub(super) async fn run_doctor(config: &Config) -> Result<(), CommandError> {
             return Err(CliError::Checks.into());
         }
     }
-    if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
+    if ports_are_ok { Ok(()) } else { Err(CliError::Checks.into()) }
 }
 
 /// Prints whether the configured ports are free, or used by the server of this data folder. Returns
 /// whether all are well.
 async fn check_ports(config: &Config) -> Result<bool, CommandError> {
-    let held = codeinfo_store::find_lock_holder(&config.data_dir)?;
-    let mut well = true;
+    let lock_holder = codeinfo_store::find_lock_holder(&config.data_dir)?;
+    let mut all_ok = true;
     for (variable, address) in list_listeners(config) {
-        let holder = held.as_ref().filter(|holder| listens_on(holder, address.port()));
+        let holder = lock_holder.as_ref().filter(|holder| listens_on(holder, address.port()));
         let ours = holder.map(|holder| format!("this server, process {}", holder.pid));
         let free = TcpListener::bind(address).await;
         let (ok, detail) = match (&ours, &free) {
@@ -61,9 +61,9 @@ async fn check_ports(config: &Config) -> Result<bool, CommandError> {
             (None, Err(error)) => (false, error.to_string()),
         };
         let problem = format!("{detail}; set `{variable}` to another port, or stop its user");
-        well &= cli::print_check(&format!("{variable} {address}"), ok, &detail, &problem)?;
+        all_ok &= cli::print_check(&format!("{variable} {address}"), ok, &detail, &problem)?;
     }
-    Ok(well)
+    Ok(all_ok)
 }
 
 /// Prints a line for each program and one for the clients. A missing program is a note, because not

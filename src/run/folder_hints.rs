@@ -114,14 +114,14 @@ fn is_offered(folder: &Path, config: &Config) -> bool {
 
 /// Returns the reminder if the server confirms in time that the prompt's folder is indexed and a
 /// question would be answered.
-pub fn find_reminder(asked: &HookCommand) -> Option<&'static str> {
+pub fn find_reminder(arguments: &HookCommand) -> Option<&'static str> {
     let (sender, receiver) = mpsc::sync_channel(1);
     // A thread that waits for a silent server ends with the process.
     let ask = move || {
         let _ = sender.send(is_indexed().unwrap_or(false));
     };
     thread::Builder::new().spawn(ask).ok()?;
-    let is_indexed = receiver.recv_timeout(Duration::from_millis(asked.wait_ms)).ok()?;
+    let is_indexed = receiver.recv_timeout(Duration::from_millis(arguments.wait_ms)).ok()?;
     is_indexed.then_some(REMINDER)
 }
 

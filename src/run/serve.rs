@@ -68,16 +68,16 @@ pub(super) async fn run_server(
         print_banner(&client, &mcp_url, config.watch, log_file.as_deref()).await?;
         std::future::pending::<Result<(), CommandError>>().await
     };
-    let ended = tokio::select! {
-        ended = working => ended,
-        signalled = signals.next() => {
+    let result = tokio::select! {
+        result = working => result,
+        signal = signals.next() => {
             let (turns, runs) = server.count_running();
             // Without a terminal, the message has no reader; the server stops in any case.
             drop(print_stopping(turns, runs, config.shutdown_grace));
-            Ok(signalled?)
+            Ok(signal?)
         }
     };
-    stop_server(server, &mut signals).await.and(ended)
+    stop_server(server, &mut signals).await.and(result)
 }
 
 /// Selects free ports if the configured ones are taken; relays find the server by the data folder.
@@ -112,7 +112,7 @@ async fn start_or_take_over(
     }
     let start_lock = tokio::select! {
         start_lock = take_over(config) => start_lock?,
-        signalled = signals.next() => return Ok(signalled.map(|()| None)?),
+        signal = signals.next() => return Ok(signal.map(|()| None)?),
     };
     // A running merge or a command may hold the folder for a moment longer.
     let began = Instant::now();
@@ -136,7 +136,7 @@ async fn start_server(
     let mut starting = Box::pin(Server::start(config, on_mismatch, ServerVisibility::Announced));
     tokio::select! {
         started = starting.as_mut() => return Ok(Some(started?)),
-        signalled = signals.next() => signalled?,
+        signal = signals.next() => signal?,
     }
     let grace = config.shutdown_grace;
     drop(print_stopping(0, 0, grace));
@@ -148,8 +148,8 @@ async fn start_server(
                 warn!("stopped before the server was up; the next start completes it");
             }
         }
-        signalled = signals.next() => {
-            signalled?;
+        signal = signals.next() => {
+            signal?;
             return Err(ForcedExit.into());
         }
     }
@@ -160,8 +160,8 @@ async fn start_server(
 async fn stop_server(server: Server, signals: &mut StopSignals) -> Result<(), CommandError> {
     tokio::select! {
         _ = server.stop() => Ok(()),
-        signalled = signals.next() => {
-            signalled?;
+        signal = signals.next() => {
+            signal?;
             Err(ForcedExit.into())
         }
     }

@@ -42,15 +42,15 @@ const REASON_BYTES: usize = 2000;
 pub(super) const WAIT: Duration = Duration::from_millis(5);
 
 /// Relays standard streams to the server of the data folder.
-pub(super) async fn run_stdio_relay(asked: &StdioCommand, config: &Config) -> io::Result<()> {
+pub(super) async fn run_stdio_relay(arguments: &StdioCommand, config: &Config) -> io::Result<()> {
     let working_dir = env::current_dir().ok();
     let home = home_folder();
     let folder = working_dir.and_then(|folder| find_repository(&folder, home.as_deref()));
-    let auto_index = asked.auto_index || config.relays.auto_index;
+    let auto_index = arguments.auto_index || config.relays.auto_index;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let own = RelayHandshake { version, folder, auto_index, ..RelayHandshake::default() };
     let tasks = Tasks::default();
-    let servers = DataDirServer { config, search: asked.search, tasks: tasks.clone() };
+    let servers = DataDirServer { config, search: arguments.search, tasks: tasks.clone() };
     run_relay(&servers, own, home.as_deref(), config.http.max_body_bytes, &tasks).await
 }
 

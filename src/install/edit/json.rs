@@ -49,16 +49,16 @@ pub(super) fn add_server(
     };
     let servers = expect_object(&servers.value, section)?;
     let style = top_style.for_container(text, &servers.into());
-    let whole = |indent: &str| style.render_object(indent, &render_members(entry));
+    let render_server = |indent: &str| style.render_object(indent, &render_members(entry));
     match find_member(servers, NAME)? {
         None => Ok(insert_member(text, &servers.into(), &style, &|indent| {
-            format_member(NAME, &whole(indent))
+            format_member(NAME, &render_server(indent))
         })),
         Some(old) => match &old.value {
             Node::Object(_) => update_server(text, section, entry),
             other => {
                 let indent = splice::indent_at(text, old.range.start);
-                Ok(replace_range(text, bytes_of(other), &whole(indent)))
+                Ok(replace_range(text, bytes_of(other), &render_server(indent)))
             }
         },
     }
@@ -241,8 +241,8 @@ impl ListElement {
         let top = expect_object(&root, "the whole")?;
         let top_style = JsonStyle::detect_style(text, &top.into());
         let Some(found) = find_member(top, outer)? else {
-            let whole = json!({ inner: [self.value] });
-            return Ok(add_member(text, top, &top_style, outer, &whole));
+            let object = json!({ inner: [self.value] });
+            return Ok(add_member(text, top, &top_style, outer, &object));
         };
         let settings = expect_object(&found.value, outer)?;
         let settings_style = top_style.for_container(text, &settings.into());

@@ -60,15 +60,15 @@ fn append_table(text: &str, section: &str, entry: &EntryMembers) -> Result<Strin
     let mut server = Table::new();
     update_table(&mut server, entry);
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let mut whole = text.to_owned();
+    let mut result = text.to_owned();
     if !text.is_empty() {
-        whole += if text.ends_with('\n') { "" } else { end };
-        whole += end;
+        result += if text.ends_with('\n') { "" } else { end };
+        result += end;
     }
     let block = format!("[{section}.{NAME}]\n{server}");
-    whole += &block.replace('\n', end);
-    parse_document(&whole)?;
-    Ok(whole)
+    result += &block.replace('\n', end);
+    parse_document(&result)?;
+    Ok(result)
 }
 
 fn update_table(server: &mut dyn TableLike, entry: &EntryMembers) {
@@ -186,20 +186,20 @@ fn merge_lines(text: &str, edited: &str) -> Result<String, EditRefusal> {
     }
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let new: Vec<&str> = edited.lines().collect();
-    let mut whole = String::new();
+    let mut result = String::new();
     for change in capture_diff_slices(Algorithm::Myers, &bare, &new) {
         if let DiffOp::Equal { old_index, len, .. } = change {
-            whole.extend(old.iter().skip(old_index).take(len).copied());
+            result.extend(old.iter().skip(old_index).take(len).copied());
             continue;
         }
         for line in new.get(change.new_range()).unwrap_or_default() {
-            if !whole.is_empty() && !whole.ends_with('\n') {
-                whole += end;
+            if !result.is_empty() && !result.ends_with('\n') {
+                result += end;
             }
-            whole += line;
-            whole += end;
+            result += line;
+            result += end;
         }
     }
-    parse_document(&whole)?;
-    Ok(whole)
+    parse_document(&result)?;
+    Ok(result)
 }
