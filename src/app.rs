@@ -45,10 +45,8 @@ pub enum ServerVisibility {
     Examined,
 }
 
-/// Errors that prevent the start of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A listener could not be opened.
     #[error("cannot listen on {address} (set `{variable}` to another port, or stop its user)")]
     Listen {
         address: SocketAddr,
@@ -98,7 +96,6 @@ struct TaskGroups {
 }
 
 impl Server {
-    /// Opens the store and both listeners.
     pub async fn start(
         config: &Config,
         on_mismatch: OnMismatch,
@@ -215,7 +212,6 @@ impl Server {
         }
     }
 
-    /// Describes the damage of the index, if there is any.
     pub fn describe_damage(&self) -> Option<String> {
         self.store.damage()
     }

@@ -47,10 +47,8 @@ pub enum CliError {
         #[source]
         source: std::io::Error,
     },
-    /// A name or description was given for several folders.
     #[error("`--name` and `--description` need a single folder")]
     SeveralFolders,
-    /// An ingest run did not complete.
     #[error("indexing `{path}` ended as {state}: {reason}")]
     Run { path: String, state: RunState, reason: String },
     #[error("no answer ({code}): {message}")]
@@ -66,15 +64,12 @@ pub enum CliError {
     Checks,
     #[error("cannot check `{path}`: {reason}")]
     Unreadable { path: String, reason: String },
-    /// The arguments are invalid.
     #[error("{0}")]
     Usage(String),
-    /// A reply has an unexpected form.
     #[error("the server replied something else than expected: {0}")]
     Reply(#[from] serde_json::Error),
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// The terminal cannot be written.
     #[error("cannot write to the terminal: {0}")]
     Terminal(#[from] std::io::Error),
 }
@@ -84,7 +79,7 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
     match command {
         CliCommand::Ingest { paths, name, description, .. } => {
             ingest::ingest_named_folders(client, &paths, name, description).await?;
-            print::next_step(
+            print::print_next_step(
                 "`codeinfo search WORDS`, `codeinfo ask QUESTION`, or `codeinfo serve` for the page",
             )
         }

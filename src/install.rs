@@ -72,7 +72,7 @@ pub fn install_clients(
     let missed = if clients.is_empty() || arguments.http {
         Vec::new()
     } else {
-        list_selecting_settings(config)
+        list_unshared_settings(config)
     };
     for client in &clients {
         installer.plan_client(client, &clients, &mut plan)?;
@@ -84,7 +84,7 @@ pub fn install_clients(
     }
     let mut changed = clients.clone();
     changed.retain(|client| plan.changes_client(client.name));
-    plan.carry_out(arguments.yes, installer.choices.state)?;
+    plan.apply_changes(arguments.yes, installer.choices.state)?;
     if !missed.is_empty() {
         print_line(&format!(
             "note: clients may start CodeInfo without {}, which this shell sets: add what matters to `env` of the \
@@ -111,13 +111,12 @@ pub fn list_found_clients(config: &Config) -> Result<Vec<(&'static str, bool)>, 
     Ok(found.map(|client| (client.name, is_set_up(client, &places))).collect())
 }
 
-/// Returns whether a file of a client contains CodeInfo as a server.
 fn is_set_up(client: &SupportedClient, places: &UserFolders<'_>) -> bool {
     client.server_files(places).iter().any(|path| contains_server(client, path))
 }
 
 /// Returns the settings of this shell that select the index or Codex.
-fn list_selecting_settings(config: &Config) -> Vec<&'static str> {
+fn list_unshared_settings(config: &Config) -> Vec<&'static str> {
     const NAMES: [&str; 5] = ["DATA_DIR", "CODEX_BIN", "CODEX_HOME", "QDRANT_URL", "EMBEDDING_URL"];
     let environment = &config.codex.environment;
     NAMES.into_iter().filter(|name| environment.get(name).is_some()).collect()
@@ -150,7 +149,7 @@ pub fn uninstall_clients(
     if is_for_all && plan.is_empty() {
         print_line("no client is set up")?;
     }
-    plan.carry_out(arguments.yes, state)
+    plan.apply_changes(arguments.yes, state)
 }
 
 /// Plans to remove CodeInfo from a client. Returns whether the client has it.
@@ -225,7 +224,7 @@ fn find_clients(
     if found.is_empty() {
         let looked: Vec<_> = CLIENTS
             .iter()
-            .map(|client| format!("  {}: {}", client.name, client.looked_for(places)))
+            .map(|client| format!("  {}: {}", client.name, client.describe_signs(places)))
             .collect();
         return Err(InstallError::NoClient(looked.join("\n")));
     }
@@ -270,11 +269,11 @@ impl ClientInstaller<'_> {
                 }
             }
         }
-        self.say_refusals(client)
+        self.print_refusals(client)
     }
 
     /// Prints which parts a client lacks because of an earlier choice.
-    fn say_refusals(&self, client: &SupportedClient) -> Result<(), InstallError> {
+    fn print_refusals(&self, client: &SupportedClient) -> Result<(), InstallError> {
         let arguments = self.arguments;
         let state = &self.choices.state;
         let name = client.name;
@@ -302,7 +301,7 @@ impl ClientInstaller<'_> {
         let entry = self.build_entry(client)?;
         let revokes_trust = client.has_trust() && !permission;
         let mut files = vec![ClientFile::for_server(client, path, entry, revokes_trust)];
-        let hook = self.hook_command(client)?;
+        let hook = self.find_hook_command(client)?;
         let is_wanted = permission || hook.is_some();
         let settings = FileContent::Settings { permission, hook };
         files.extend(ClientFile::for_settings(client, &self.places, settings, is_wanted));
@@ -312,7 +311,7 @@ impl ClientInstaller<'_> {
     }
 
     /// Returns the command of the hook, if a person agreed to it now or earlier.
-    fn hook_command(&self, client: &SupportedClient) -> Result<Option<String>, InstallError> {
+    fn find_hook_command(&self, client: &SupportedClient) -> Result<Option<String>, InstallError> {
         let is_wanted = self.choices.hook.unwrap_or_else(|| has_hook(client, &self.places));
         if !is_wanted || client.settings_file(&self.places).is_none() {
             return Ok(None);
@@ -354,7 +353,6 @@ impl ClientInstaller<'_> {
         })
     }
 
-    /// Prints the content of each file for pasting.
     fn print_files(&self, clients: &[&'static SupportedClient]) -> Result<(), InstallError> {
         for client in clients {
             print_line(&format!("{}:", client.name))?;

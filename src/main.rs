@@ -35,7 +35,7 @@ const LAST_GRACE: Duration = Duration::from_secs(1);
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    if !fits_processor() {
+    if !has_required_instructions() {
         let reason = "this processor lacks instructions of x86-64-v2; for one without them, \
                       compile with an empty setting: RUSTFLAGS= cargo build --release --locked";
         return print_failure(&io::Error::new(io::ErrorKind::Unsupported, reason), 1);
@@ -144,14 +144,14 @@ fn run_without_settings(command: &CliCommand) -> Option<ExitCode> {
 /// them the program would crash silently. The check of the standard library does not help, because
 /// the compiler resolves it to `true`.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse4.2"))]
-fn fits_processor() -> bool {
+fn has_required_instructions() -> bool {
     // Bits of leaf 1: SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2 and POPCNT.
     const NEEDED: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 19 | 1 << 20 | 1 << 23;
     std::arch::x86_64::__cpuid(1).ecx & NEEDED == NEEDED
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse4.2")))]
-fn fits_processor() -> bool {
+fn has_required_instructions() -> bool {
     true
 }
 
@@ -162,7 +162,6 @@ fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
     broken || error.source().is_some_and(is_broken_pipe)
 }
 
-/// Prints the failure with its causes in one line.
 fn print_failure(error: &dyn Error, code: u8) -> ExitCode {
     // Without a terminal, the failure has no reader.
     drop(writeln!(

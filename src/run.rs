@@ -35,7 +35,6 @@ use crate::{
 const MAX_WAITS: u32 = 50;
 const WAIT: Duration = Duration::from_millis(200);
 
-/// Any failure, for printing.
 pub type CommandError = Box<dyn Error + Send + Sync>;
 
 /// A second signal arrived while the server was stopping.
@@ -46,7 +45,7 @@ pub struct ForcedExit;
 /// Runs `command` to its end. `serve` ends when the process is asked to stop.
 pub async fn run_command(command: CliCommand, config: Config) -> Result<(), CommandError> {
     #[cfg(unix)]
-    survive_large_files()?;
+    ignore_file_size_signal()?;
     if let CliCommand::Stdio(arguments) = &command {
         return Ok(stdio::run_stdio_relay(arguments, &config).await?);
     }
@@ -117,7 +116,6 @@ fn build_client(url: &str, config: &Config) -> Result<ApiClient, CliError> {
     ApiClient::new(url, owner_key(config))
 }
 
-/// Returns the owner's key; `None` if it cannot be read.
 fn owner_key(config: &Config) -> Option<Secret> {
     codeinfo_credentials::owner_key(&config.data_dir).unwrap_or_else(|error| {
         warn!(error = %format_error_chain(&error), "the owner's key is not used");
@@ -125,7 +123,6 @@ fn owner_key(config: &Config) -> Option<Secret> {
     })
 }
 
-/// Server for a command.
 enum ServerProcess {
     /// Running server of the data folder, by its URL.
     Running(String),
@@ -202,7 +199,7 @@ async fn run_with_own_server(
 
 /// Lets a write beyond the file size limit fail instead of ending the process.
 #[cfg(unix)]
-fn survive_large_files() -> io::Result<()> {
+fn ignore_file_size_signal() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     // The handler stays installed.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)

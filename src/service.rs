@@ -57,9 +57,7 @@ const SETTINGS: &[&str] = &[
 ];
 /// Mark in each file that this command wrote.
 const MARK: &str = "Written by `codeinfo service install`";
-/// Maximum wait for the service manager, and for the server that it starts.
 const WAIT: Duration = Duration::from_mins(1);
-/// Interval at which the server is looked for.
 const STEP: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Subcommand)]
@@ -98,7 +96,6 @@ pub enum ServiceCommandError {
     Terminal(#[from] io::Error),
 }
 
-/// Program that a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceJob {
     command: Vec<String>,
@@ -140,7 +137,7 @@ pub async fn run_service_command(
     let path = config.codex.path.as_os_str();
     match command {
         ServiceCommand::Install { paths, watch } => {
-            let job = build_job(config, exe, &paths, watch)?;
+            let job = build_service_job(config, exe, &paths, watch)?;
             manager.install_service(&job, find_program(manager.name, path), &config.data_dir).await
         }
         ServiceCommand::Status => {
@@ -150,7 +147,7 @@ pub async fn run_service_command(
     }
 }
 
-fn build_job(
+fn build_service_job(
     config: &Config,
     exe: &Path,
     paths: &[PathBuf],
@@ -202,7 +199,7 @@ impl ServiceManager {
             print_line(&format!("a service would be {}:\n\n{text}", self.file.display()))?;
             return Err(ServiceCommandError::NoManager { manager: self.name, hint: self.hint });
         };
-        self.is_ours()?;
+        self.check_ownership()?;
         let failed = |source| InstallError::File { path: self.file.clone(), source };
         if let Some(folder) = self.file.parent() {
             atomic::create_folders(folder, FileAccess::AsUsual).map_err(failed)?;
@@ -283,7 +280,7 @@ impl ServiceManager {
         if !self.is_installed()? {
             return print_line(&format!("not installed: no {}", self.file.display()));
         }
-        self.is_ours()?;
+        self.check_ownership()?;
         let mut ended = Ok(());
         for arguments in self.stop.iter().filter(|_| program.is_some()) {
             // A service that is stopped or unknown is removed as well.
@@ -303,7 +300,7 @@ impl ServiceManager {
     }
 
     /// Refuses a file that this command did not write.
-    fn is_ours(&self) -> Result<(), ServiceCommandError> {
+    fn check_ownership(&self) -> Result<(), ServiceCommandError> {
         let failed = |source| InstallError::File { path: self.file.clone(), source };
         let bytes = atomic::read_if_exists(&self.file, FileAccess::AsUsual).map_err(failed)?;
         let text = bytes.as_deref().map(String::from_utf8_lossy);
@@ -321,7 +318,6 @@ impl ServiceManager {
     }
 }
 
-/// Runs a command of the manager and waits for it.
 async fn run_manager(program: &Path, arguments: &[String]) -> Result<(), ServiceCommandError> {
     let failed = |reason: String| {
         let command = format!("{} {}", program.display(), arguments.join(" "));

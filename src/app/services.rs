@@ -197,7 +197,6 @@ pub(super) fn build_services(
     })
 }
 
-/// Services on which toolkits depend.
 struct ToolkitDependencies<'a> {
     codex: &'a Codex,
     store: &'a Store,

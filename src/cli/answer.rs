@@ -10,7 +10,10 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use sse_stream::{Sse, SseByteStream};
 
-use super::{ApiClient, CliError, print};
+use super::{
+    ApiClient, CliError,
+    print::{print_json, print_line, print_note, scope_parameter, shorten_text, single_line},
+};
 
 /// Maximum bytes of a reply: far more than the texts of the longest turn and all its tool results.
 const MAX_REPLY_BYTES: usize = 256 * 1024 * 1024;
@@ -19,7 +22,6 @@ const MAX_SHOWN: usize = 200;
 const LINES: &str = "ReadLines";
 const USES: &str = "FindUses";
 
-/// Returns the body of `POST /turns`.
 pub(super) fn build_turn_body(
     question: &str,
     conversation: Option<String>,
@@ -29,7 +31,7 @@ pub(super) fn build_turn_body(
     let mut body = json!({ "question": question });
     if let Some(body) = body.as_object_mut() {
         body.extend(conversation.map(|id| ("conversationId".to_owned(), id.into())));
-        body.extend(print::scope_parameter(repository).map(|(name, place)| (name, place.into())));
+        body.extend(scope_parameter(repository).map(|(name, place)| (name, place.into())));
         body.extend(claim_check.map(|is_on| ("claimCheck".to_owned(), is_on.into())));
     }
     body
@@ -79,12 +81,12 @@ async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(),
         let Some(frame) = parse_frame(client, read)? else { continue };
         match frame {
             ChatFrame::Final(end) if as_json => {
-                return print::print_json(&serde_json::to_value(end)?);
+                return print_json(&serde_json::to_value(end)?);
             }
             ChatFrame::Final(end) => return print_answers(client, &end),
             ChatFrame::Answer(TextFrame { text }) => answers.push(text),
             ChatFrame::Error(ErrorFrame { code, message, hint, .. }) => {
-                answers.iter().filter(|_| !as_json).try_for_each(|text| print::print_line(text))?;
+                answers.iter().filter(|_| !as_json).try_for_each(|text| print_line(text))?;
                 return Err(CliError::Unanswered { code, message: format!("{message}; {hint}") });
             }
             _ if as_json => {}
@@ -98,12 +100,12 @@ async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(),
 /// belongs.
 fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError> {
     match frame {
-        ChatFrame::Thinking(TextFrame { text }) => print::print_note(&format!("{text}\n")),
+        ChatFrame::Thinking(TextFrame { text }) => print_note(&format!("{text}\n")),
         ChatFrame::Warning(WarningFrame { message }) => {
-            print::print_note(&format!("warning: {}", print::single_line(message)))
+            print_note(&format!("warning: {}", single_line(message)))
         }
         ChatFrame::ToolRequest(request) => {
-            print::print_note(&describe_call(&request.name, &request.origin, &request.parameters))
+            print_note(&describe_call(&request.name, &request.origin, &request.parameters))
         }
         ChatFrame::ToolResult(result) => {
             last_tool.clone_from(&result.name);
@@ -128,12 +130,12 @@ fn show_result(result: &ToolResultFrame) -> Result<(), CliError> {
     if let Some(error) = &result.error {
         // The rest is advice for the model.
         let reason = error.split_once(". ").map_or(error.as_str(), |(reason, _)| reason);
-        let reason = print::shorten_text(&print::single_line(reason), MAX_SHOWN);
-        return print::print_note(&format!("{name} failed: {reason}"));
+        let reason = shorten_text(&single_line(reason), MAX_SHOWN);
+        return print_note(&format!("{name} failed: {reason}"));
     }
     let text = result.result.as_ref().and_then(|result| result.pointer("/content/0/text"));
     match text.and_then(Value::as_str) {
-        Some(text) if name == USES => print::print_note(&format!("  {}", count_uses(text))),
+        Some(text) if name == USES => print_note(&format!("  {}", count_uses(text))),
         _ => Ok(()),
     }
 }
@@ -142,28 +144,26 @@ fn show_result(result: &ToolResultFrame) -> Result<(), CliError> {
 fn count_uses(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     let counts = first.rsplit_once(" shown: ").map_or(first, |(_, counts)| counts);
-    print::shorten_text(&print::single_line(counts), MAX_SHOWN)
+    shorten_text(&single_line(counts), MAX_SHOWN)
 }
 
 /// Returns the name of a tool in the form that `codeinfo mcp call` accepts.
 fn name_tool(name: &str, origin: &ToolOrigin) -> String {
-    let toolkit =
-        origin.toolkit.as_ref().map(|toolkit| format!("{}:", print::single_line(toolkit)));
-    toolkit.unwrap_or_default() + &print::single_line(name)
+    let toolkit = origin.toolkit.as_ref().map(|toolkit| format!("{}:", single_line(toolkit)));
+    toolkit.unwrap_or_default() + &single_line(name)
 }
 
 /// Describes a call in a few words: `reads src/a.rs:1-20`.
 fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String {
     let text = |key: &str| {
         let text = parameters.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-        text.map(|text| print::shorten_text(&print::single_line(text), MAX_SHOWN))
+        text.map(|text| shorten_text(&single_line(text), MAX_SHOWN))
     };
     let number = |key: &str| parameters.get(key).and_then(Value::as_u64);
     if origin.toolkit.is_some() {
         let members = parameters.as_object().filter(|members| !members.is_empty());
-        let arguments =
-            members.map(|_| format!(" {}", print::single_line(&parameters.to_string())));
-        let shown = print::shorten_text(&arguments.unwrap_or_default(), MAX_SHOWN);
+        let arguments = members.map(|_| format!(" {}", single_line(&parameters.to_string())));
+        let shown = shorten_text(&arguments.unwrap_or_default(), MAX_SHOWN);
         return format!("calls {}{shown}", name_tool(name, origin));
     }
     let path = || {
@@ -193,7 +193,7 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
         "list_tool_domains" => "lists the domains of tools".to_owned(),
         "browse_tool_domain" => format!("lists the tools of {}", named(&["domain"])),
         "execute_tool" => format!("calls {}", named(&["tool"])),
-        _ => print::single_line(name),
+        _ => single_line(name),
     }
 }
 
@@ -208,13 +208,13 @@ fn print_answers(client: &ApiClient, end: &FinalFrame) -> Result<(), CliError> {
     };
     for segment in &end.segments {
         if let Segment::Answer { text, .. } = segment {
-            print::print_line(text)?;
+            print_line(text)?;
         }
     }
     if let Some(checked) = checked {
         print_verdict(checked, &end.citations)?;
     }
-    print::print_note(&format!(
+    print_note(&format!(
         "{}; continue with: codeinfo ask --conversation {} QUESTION",
         end.model_id, end.conversation_id
     ))
@@ -224,7 +224,7 @@ fn print_answers(client: &ApiClient, end: &FinalFrame) -> Result<(), CliError> {
 fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Result<(), CliError> {
     let CitationCounts { citations: all, confirmed, unconfirmed, wrong, repaired, .. } = *counts;
     if all == 0 {
-        return print::print_note("no place in the code is cited");
+        return print_note("no place in the code is cited");
     }
     let counted = [
         (unconfirmed, "unconfirmed"),
@@ -235,19 +235,19 @@ fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Resu
     let nonzero = counted.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = nonzero.map(|(count, what)| format!("{count} {what}")).collect();
     let verdict = [format!("citations: {confirmed} of {all} confirmed"), parts.join(", ")];
-    print::print_note(verdict.join("; ").trim_end_matches("; "))?;
+    print_note(verdict.join("; ").trim_end_matches("; "))?;
     if let Some(claims) = counts.claims {
         let ClaimCounts { supported, contradicted, open } = claims;
-        print::print_note(&format!(
+        print_note(&format!(
             "sentences with citations: {supported} supported, {contradicted} contradicted, {open} open"
         ))?;
     }
     let doubtful = citations.iter().filter(|citation| citation.state != CitationState::Confirmed);
     for citation in doubtful {
         let colon = if citation.lines.is_empty() { "" } else { ":" };
-        let path = print::single_line(&citation.path);
+        let path = single_line(&citation.path);
         let lines = join_lines(&citation.lines);
-        print::print_note(&format!("  {path}{colon}{lines}: {}", citation.state.as_str()))?;
+        print_note(&format!("  {path}{colon}{lines}: {}", citation.state.as_str()))?;
     }
     Ok(())
 }
@@ -255,11 +255,11 @@ fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Resu
 fn print_found_files(files: &[FileSummary], has_scores: bool) -> Result<(), CliError> {
     for file in files {
         let ranges: Vec<String> = file.ranges.iter().copied().map(describe_range).collect();
-        let path = print::single_line(&file.path);
+        let path = single_line(&file.path);
         let score = if has_scores { format!("{:.2}  ", file.best) } else { String::new() };
-        print::print_note(&format!("  {score}{path}:{}", ranges.join(",")))?;
+        print_note(&format!("  {score}{path}:{}", ranges.join(",")))?;
     }
-    print::print_note("")
+    print_note("")
 }
 
 /// Returns the lines of a range: `12-40`, or `12` for a single line.
@@ -267,7 +267,6 @@ fn describe_range(range: LineRange) -> String {
     if range.first == range.last { range.first.to_string() } else { range.to_string() }
 }
 
-/// Returns the reason why the events of a reply cannot be read further.
 fn explain_read_error(client: &ApiClient, error: sse_stream::Error) -> CliError {
     match error {
         sse_stream::Error::Body(error) => match error.downcast() {

@@ -20,13 +20,12 @@ use tokio_util::sync::CancellationToken;
 use super::{
     CliError,
     args::CheckCommand,
-    print::{self, count_things},
+    print::{count_things, print_json, print_line, print_note, single_line},
 };
 
 /// Maximum size of a listed file; larger ones are not read.
 const MAX_LISTED_BYTES: u64 = 8 << 20;
 
-/// Outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckOutcome {
     Right,
@@ -35,7 +34,6 @@ pub enum CheckOutcome {
     Failed,
 }
 
-/// Documents to check in one repository.
 #[derive(Default)]
 struct CheckTargets {
     documents: Vec<String>,
@@ -43,7 +41,6 @@ struct CheckTargets {
     folders: Vec<String>,
 }
 
-/// Results for the documents of all repositories.
 #[derive(Default)]
 struct CheckFindings {
     findings: Vec<(PathBuf, DocumentFinding)>,
@@ -51,7 +48,6 @@ struct CheckFindings {
     unchecked: usize,
     /// Number of citations that the lock files lack.
     unlocked: usize,
-    /// Documents that cannot be read or written.
     failures: Vec<DocumentError>,
 }
 
@@ -167,21 +163,21 @@ fn print_report(
         has_open_problems |= !is_fixed;
         if !arguments.json {
             let relative = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
-            let mut shown = print::single_line(&relative);
-            let written = print::single_line(&finding.written);
+            let mut shown = single_line(&relative);
+            let written = single_line(&finding.written);
             if shown.starts_with("::") {
                 // CI services would read such a line as a command.
                 shown.insert_str(0, "./");
             }
             let note = if is_fixed { " (mended)" } else { "" };
             let DocumentFinding { line, column, .. } = finding;
-            print::print_line(&format!("{shown}:{line}:{column}: {written}: {message}{note}"))?;
+            print_line(&format!("{shown}:{line}:{column}: {written}: {message}{note}"))?;
         }
     }
     if arguments.json {
         let list: Vec<&DocumentFinding> =
             found.findings.iter().map(|(_, finding)| finding).collect();
-        print::print_json(&json!(list))?;
+        print_json(&json!(list))?;
     }
     let counted_states = ["verified", "moved", "changed", "missing"]
         .into_iter()
@@ -193,15 +189,13 @@ fn print_report(
     let citations = count_things((found.findings.len() + found.unchecked) as u64, "citation");
     let documents = count_things(found.documents as u64, "document");
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    print::print_note(&format!("{documents}, {citations}{parts}"))?;
+    print_note(&format!("{documents}, {citations}{parts}"))?;
     if found.unlocked > 0 && !fixes_files {
         let count = found.unlocked;
-        print::print_note(&format!(
-            "{count} not in {LOCK_FILE} yet; `codeinfo check --fix` adds them"
-        ))?;
+        print_note(&format!("{count} not in {LOCK_FILE} yet; `codeinfo check --fix` adds them"))?;
     }
     for failure in &found.failures {
-        print::print_note(&format!("codeinfo: {}", print::single_line(&failure.to_string())))?;
+        print_note(&format!("codeinfo: {}", single_line(&failure.to_string())))?;
     }
     if !found.failures.is_empty() {
         return Ok(CheckOutcome::Failed);

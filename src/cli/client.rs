@@ -64,7 +64,6 @@ impl ApiClient {
         self.send_for_json(request.timeout(TIMEOUT).json(body)).await
     }
 
-    /// Posts `body` to `path`.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -73,7 +72,6 @@ impl ApiClient {
         self.send_for_json(self.build_request(Method::POST, path).timeout(TIMEOUT).json(body)).await
     }
 
-    /// Deletes the resource at `path`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
         let request = self.build_request(Method::DELETE, path).timeout(TIMEOUT);
         self.send_for_json(request.json(&Value::Null)).await

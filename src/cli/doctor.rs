@@ -7,11 +7,14 @@ use codeinfo_server::replies::{ExcludedRepo, HealthReply, IngestedRepos, Sandbox
 use codeinfo_toolkits::{ToolDirectory, connection::ToolkitState};
 use serde_json::Value;
 
-use super::{ApiClient, CliError, print, repos::explain_gone};
+use super::{
+    ApiClient, CliError,
+    print::{count_things, format_time, print_line, print_note, single_line},
+    repos::explain_gone,
+};
 
 /// Maximum time for parts to answer: a service loads its model at the first request.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Pause before parts are asked again.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Prints one line for each part of the server; fails if a part has a problem.
@@ -30,7 +33,7 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
     let chunks = store.chunks.unwrap_or(0);
     let least = store.copies.iter().min_by_key(|part| part.copies);
     let shown_copies = least.map(|part| format!(", {} of {} copies", part.copies, part.wanted));
-    let chunks_held = print::count_things(chunks, "chunk");
+    let chunks_held = count_things(chunks, "chunk");
     let copies = text(&shown_copies);
     let detail = format!("{}, {chunks_held}{copies}", backend.trim());
     all_ok &= print_check("store", store.ok, &detail, &text(&store.reason))?;
@@ -58,7 +61,7 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
         all_ok &= check_indexes(client).await?;
     }
     if chunks == 0 && store.ok {
-        print::print_line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
+        print_line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }
     if all_ok { Ok(()) } else { Err(CliError::Checks) }
 }
@@ -67,16 +70,16 @@ pub(super) async fn check_server(client: &ApiClient) -> Result<(), CliError> {
 async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
     let mut all_ok = true;
     for repo in client.get::<IngestedRepos>(&["tools", "ingested-repos"]).await?.repos {
-        let name = print::single_line(&repo.name);
-        let path = print::single_line(&repo.path.to_string_lossy());
+        let name = single_line(&repo.name);
+        let path = single_line(&repo.path.to_string_lossy());
         if repo.folder_gone {
             print_remark(&format!("{name} ({path})"), &explain_gone(&repo))?;
             continue;
         }
-        let files = print::count_things(repo.counts.files, "file");
-        let age = repo.last_ingest_at.as_deref().map(print::format_time).unwrap_or_default();
+        let files = count_things(repo.counts.files, "file");
+        let age = repo.last_ingest_at.as_deref().map(format_time).unwrap_or_default();
         let reason = match (&repo.last_error, &repo.last_ingest_at) {
-            (Some(error), _) => print::single_line(error),
+            (Some(error), _) => single_line(error),
             (None, None) => "indexing never completed".to_owned(),
             (None, Some(_)) => String::new(),
         };
@@ -91,18 +94,18 @@ async fn check_indexes(client: &ApiClient) -> Result<bool, CliError> {
 async fn check_toolkits(client: &ApiClient) -> Result<bool, CliError> {
     let ToolDirectory { toolkits, warnings, .. } = client.get(&["tools"]).await?;
     for warning in warnings {
-        print_remark("toolkits", &print::single_line(&warning))?;
+        print_remark("toolkits", &single_line(&warning))?;
     }
     let mut all_ok = true;
     for toolkit in toolkits {
         let state = match toolkit.state {
-            ToolkitState::Ready => print::count_things(toolkit.tools as u64, "tool"),
+            ToolkitState::Ready => count_things(toolkit.tools as u64, "tool"),
             ToolkitState::Disabled => "switched off".to_owned(),
             ToolkitState::Stopped => "not running; it starts when it is needed".to_owned(),
             ToolkitState::Starting => "starting".to_owned(),
             ToolkitState::Failing => String::new(),
         };
-        let error = print::single_line(toolkit.last_error.as_deref().unwrap_or_default());
+        let error = single_line(toolkit.last_error.as_deref().unwrap_or_default());
         let problem = format!("{error}; `codeinfo mcp start {}` starts it again", toolkit.name);
         let detail = format!("{}, {state}", toolkit.transport);
         let did_not_start = toolkit.state == ToolkitState::Stopped && toolkit.last_error.is_some();
@@ -112,7 +115,6 @@ async fn check_toolkits(client: &ApiClient) -> Result<bool, CliError> {
     Ok(all_ok)
 }
 
-/// Prints how the model's shell is confined.
 fn check_sandbox(sandbox: &SandboxHealth) -> Result<bool, CliError> {
     let SandboxHealth { mode, network, ok, reason, hint, unread } = sandbox;
     if *mode == SandboxMode::DangerFullAccess {
@@ -130,7 +132,7 @@ fn check_sandbox(sandbox: &SandboxHealth) -> Result<bool, CliError> {
         )?;
     }
     for ExcludedRepo { repo, reason } in unread {
-        let repo = print::single_line(repo);
+        let repo = single_line(repo);
         let detail =
             format!("the model's shell does not read {repo}, which search still finds: {reason}");
         print_remark("sandbox", &detail)?;
@@ -146,7 +148,7 @@ async fn wait_for_health(client: &ApiClient) -> Result<HealthReply, CliError> {
     let mut health: HealthReply = client.get(&["health"]).await?;
     if is_slow(&health) {
         let seconds = TIMEOUT.as_secs();
-        print::print_note(&format!(
+        print_note(&format!(
             "no answer yet, perhaps because a model is being loaded; waiting up to {seconds} s"
         ))?;
     }
@@ -170,17 +172,16 @@ fn too_slow() -> String {
     )
 }
 
-/// Prints a note about a part that is not a failure.
 pub fn print_remark(part: &str, detail: &str) -> Result<(), CliError> {
-    print::print_line(&format!("note  {part}: {detail}"))
+    print_line(&format!("note  {part}: {detail}"))
 }
 
 /// Prints the state of one part, with advice if it failed.
 pub fn print_check(part: &str, ok: bool, detail: &str, problem: &str) -> Result<bool, CliError> {
     if ok {
-        print::print_line(&format!("ok    {part}: {detail}"))?;
+        print_line(&format!("ok    {part}: {detail}"))?;
     } else {
-        print::print_line(&format!("FAIL  {part}: {problem}"))?;
+        print_line(&format!("FAIL  {part}: {problem}"))?;
     }
     Ok(ok)
 }

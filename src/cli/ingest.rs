@@ -21,12 +21,10 @@ use serde_json::json;
 
 use super::{
     ApiClient, CliError,
-    print::{self, count_things},
+    print::{count_things, print_line, print_note, single_line},
 };
 
-/// Interval at which progress is read.
 const POLL: Duration = Duration::from_millis(100);
-/// Value for an unknown remaining time.
 const UNKNOWN: u64 = u64::MAX;
 
 /// Indexes folders one after the other. Reports a failed or cancelled run, or an unavailable store,
@@ -34,12 +32,12 @@ const UNKNOWN: u64 = u64::MAX;
 pub async fn ingest_served_folders(client: &ApiClient, paths: &[PathBuf]) -> Result<(), CliError> {
     for path in paths {
         match ingest_folder(client, path, None, None).await {
-            Err(error @ CliError::Run { .. }) => print::print_note(&error.to_string())?,
+            Err(error @ CliError::Run { .. }) => print_note(&error.to_string())?,
             Err(CliError::Refused { code, message })
                 if code == ErrorCode::StoreUnavailable.as_str() =>
             {
                 let folder = path.display();
-                print::print_note(&format!("`{folder}` was not indexed: {message}"))?;
+                print_note(&format!("`{folder}` was not indexed: {message}"))?;
             }
             ended => ended?,
         }
@@ -71,7 +69,7 @@ pub(super) async fn ingest_named_folders(
                 error @ (CliError::Run { .. } | CliError::Refused { .. } | CliError::Path { .. }),
             ) => {
                 if let Some(earlier) = failed.replace(error) {
-                    print::print_note(&earlier.to_string())?;
+                    print_note(&earlier.to_string())?;
                 }
             }
             ended => ended?,
@@ -103,8 +101,7 @@ pub(super) async fn ingest_folder(
         }
     }
     let StartRunReply { run_id } = client.post(&["ingest", "start"], &body).await?;
-    finish_run(client, &clean_path(&absolute).display().to_string(), run_id, print::print_line)
-        .await
+    finish_run(client, &clean_path(&absolute).display().to_string(), run_id, print_line).await
 }
 
 /// Indexes a folder before it is searched. Prints the summary to standard error, because standard
@@ -116,7 +113,7 @@ pub(super) async fn ingest_folder(
 pub async fn ingest_for_search(client: &ApiClient, folder: &Path) -> Result<(), CliError> {
     let StartRunReply { run_id } =
         client.post(&["ingest", "start"], &json!({ "path": folder })).await?;
-    finish_run(client, &folder.display().to_string(), run_id, print::print_note).await
+    finish_run(client, &folder.display().to_string(), run_id, print_note).await
 }
 
 /// Returns an absolute path without `.` and `..`. Also cleans `.@NAME`, a commit of the folder
@@ -144,12 +141,12 @@ pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
         let reembedding = async {
             let route = ["ingest", "reembed", &id.to_string()];
             let StartRunReply { run_id } = client.post(&route, &json!({})).await?;
-            finish_run(client, &shown, run_id, print::print_line).await
+            finish_run(client, &shown, run_id, print_line).await
         };
         match reembedding.await {
-            Err(error @ CliError::Run { .. }) => print::print_note(&error.to_string())?,
+            Err(error @ CliError::Run { .. }) => print_note(&error.to_string())?,
             Err(CliError::Refused { message, .. }) => {
-                print::print_note(&format!("`{shown}` was not embedded again: {message}"))?;
+                print_note(&format!("`{shown}` was not embedded again: {message}"))?;
             }
             ended => ended?,
         }
@@ -199,7 +196,7 @@ async fn follow_run(
         bar.set_position(status.file_index);
         bar.set_prefix(status.state.to_string());
         let now = status.message.as_ref().or(status.current_file.as_ref());
-        bar.set_message(now.map(|now| print::single_line(now)).unwrap_or_default());
+        bar.set_message(now.map(|now| single_line(now)).unwrap_or_default());
         match status.state {
             RunState::Queued | RunState::Scanning | RunState::Embedding => {}
             // The message was printed before.
@@ -214,7 +211,7 @@ async fn follow_run(
         }
         if bar.is_hidden() && status.message.is_some() && status.message != shown {
             shown = status.message;
-            print::print_note(shown.as_deref().unwrap_or_default())?;
+            print_note(shown.as_deref().unwrap_or_default())?;
         }
         tokio::time::sleep(POLL).await;
     }
@@ -250,7 +247,7 @@ fn report_run(
         count_things(chunks, "chunk")
     ))?;
     match &status.message {
-        Some(message) => print::print_note(message),
+        Some(message) => print_note(message),
         None => Ok(()),
     }
 }
@@ -287,7 +284,6 @@ fn build_progress_bar(left: &Arc<AtomicU64>) -> ProgressBar {
     bar
 }
 
-/// Explains folders, or whether a single file is indexed.
 pub fn explain_paths(
     paths: &[PathBuf],
     max_file_bytes: u64,
@@ -316,7 +312,6 @@ pub fn explain_paths(
     Ok(())
 }
 
-/// Returns the repository around a file, or its folder.
 fn find_repository_folder(file: &Path) -> &Path {
     let folder = file.parent().unwrap_or(file);
     find_work_tree(folder).unwrap_or(folder)
@@ -327,18 +322,14 @@ fn print_all(root: &Path, explained: &FolderExplanation) -> Result<(), CliError>
     let what = if explained.is_tracked { "files that git tracks" } else { "files and folders" };
     let folder = root.display();
     let total = explained.total;
-    print::print_line(&format!("{folder}: {left_out} of {total} {what} are not indexed"))?;
+    print_line(&format!("{folder}: {left_out} of {total} {what} are not indexed"))?;
     for (rule, paths) in &explained.omitted {
         let files = paths.values().sum::<usize>();
-        print::print_line(&format!("{}: {files}{}", rule.as_str(), overrule_hint(*rule)))?;
+        print_line(&format!("{}: {files}{}", rule.as_str(), overrule_hint(*rule)))?;
         for (path, files) in paths {
             let is_counted = explained.is_tracked && path.ends_with('/');
             let count = is_counted.then(|| format!(" ({})", count_paths(0, *files as u64)));
-            print::print_line(&format!(
-                "  {}{}",
-                print::single_line(path),
-                count.unwrap_or_default()
-            ))?;
+            print_line(&format!("  {}{}", single_line(path), count.unwrap_or_default()))?;
         }
     }
     Ok(())
@@ -348,12 +339,10 @@ fn print_one(path: &str, explained: &FolderExplanation) -> Result<(), CliError> 
     let mut rules = explained.omitted.iter();
     let is_in = |known: &String| known == path || known.ends_with('/') && path.starts_with(known);
     match rules.find(|(_, paths)| paths.keys().any(is_in)) {
-        Some((rule, _)) => print::print_line(&format!(
-            "{path} is not indexed: {}{}",
-            rule.as_str(),
-            overrule_hint(*rule)
-        )),
-        None => print::print_line(&format!("{path} is indexed")),
+        Some((rule, _)) => {
+            print_line(&format!("{path} is not indexed: {}{}", rule.as_str(), overrule_hint(*rule)))
+        }
+        None => print_line(&format!("{path} is indexed")),
     }
 }
 

@@ -49,7 +49,7 @@ pub fn print_note(text: &str) -> Result<(), CliError> {
 }
 
 /// Prints a suggestion for the next step, only on a terminal.
-pub(super) fn next_step(text: &str) -> Result<(), CliError> {
+pub(super) fn print_next_step(text: &str) -> Result<(), CliError> {
     if std::io::stderr().is_terminal() { print_note(&format!("next: {text}")) } else { Ok(()) }
 }
 

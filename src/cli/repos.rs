@@ -43,7 +43,6 @@ pub(super) async fn list_repos(client: &ApiClient, as_json: bool) -> Result<(), 
     Ok(())
 }
 
-/// Orders trees below the first one of their repository.
 fn order_trees(repos: Vec<IngestedRepo>) -> Vec<IngestedRepo> {
     let mut rows: Vec<IngestedRepo> = Vec::new();
     let (others, firsts): (Vec<IngestedRepo>, Vec<IngestedRepo>) =
@@ -83,7 +82,6 @@ pub(super) async fn remove_repository(client: &ApiClient, name: &str) -> Result<
     print_line(&format!("removed {name} from the index"))
 }
 
-/// Returns advice for a repository whose folder is gone.
 pub(super) fn explain_gone(repo: &IngestedRepo) -> String {
     format!(
         "the folder is gone: if it was moved, `codeinfo ingest` where it is now, then `codeinfo remove {}`",

@@ -18,7 +18,6 @@ use super::{
     },
 };
 
-/// Searches over `POST /tools/vector-search`.
 pub(super) async fn run_search(
     client: &ApiClient,
     arguments: SearchCommand,

@@ -18,11 +18,13 @@ use serde_json::{Map, Value, json};
 use super::{
     ApiClient, CliError,
     args::{ToolkitScope, ToolkitsCommand},
-    print,
+    print::{
+        align_columns, count_things, print_json, print_line, print_next_step, print_note,
+        resolve_reference, scope_parameter, shorten_text, single_line,
+    },
 };
 use crate::install::ask_person;
 
-/// Path of a repository's toolkit file.
 const REPOSITORY_FILE: &str = ".codeinfo/toolkits.json";
 const TOOLS: [&str; 1] = ["tools"];
 const CONFIG: [&str; 2] = ["mcp", "config"];
@@ -30,33 +32,29 @@ const CONFIG: [&str; 2] = ["mcp", "config"];
 const KNOWN_TYPES: [&str; 4] = ["stdio", "http", "streamable-http", "streamableHttp"];
 /// Maximum characters of a description in the list of tools.
 const MAX_DESCRIPTION: usize = 200;
-/// Maximum bytes of an imported file.
 const MAX_IMPORT: u64 = 64 * 1024;
 
 pub(super) async fn run_toolkits_command(
     client: &ApiClient,
     command: ToolkitsCommand,
 ) -> Result<(), CliError> {
+    let scoped = |scope| ScopedClient::new(client, scope);
     match command {
-        ToolkitsCommand::List { scope } => list_toolkits(&ScopedClient::new(client, scope)).await,
-        ToolkitsCommand::Status { scope } => show_status(&ScopedClient::new(client, scope)).await,
+        ToolkitsCommand::List { scope } => list_toolkits(&scoped(scope)).await,
+        ToolkitsCommand::Status { scope } => show_status(&scoped(scope)).await,
         ToolkitsCommand::Start { name, scope } => {
-            apply_action(&ScopedClient::new(client, scope), &name, "start").await
+            apply_action(&scoped(scope), &name, "start").await
         }
-        ToolkitsCommand::Stop { name, scope } => {
-            apply_action(&ScopedClient::new(client, scope), &name, "stop").await
-        }
+        ToolkitsCommand::Stop { name, scope } => apply_action(&scoped(scope), &name, "stop").await,
         ToolkitsCommand::Restart { name, scope } => {
-            apply_action(&ScopedClient::new(client, scope), &name, "restart").await
+            apply_action(&scoped(scope), &name, "restart").await
         }
         ToolkitsCommand::Trust { name, scope } => {
-            apply_action(&ScopedClient::new(client, scope), &name, "trust").await
+            apply_action(&scoped(scope), &name, "trust").await
         }
-        ToolkitsCommand::Tools { query, scope } => {
-            list_tools(&ScopedClient::new(client, scope), query).await
-        }
+        ToolkitsCommand::Tools { query, scope } => list_tools(&scoped(scope), query).await,
         ToolkitsCommand::Call { tool, arguments, scope } => {
-            call_tool(&ScopedClient::new(client, scope), &tool, &arguments).await
+            call_tool(&scoped(scope), &tool, &arguments).await
         }
         ToolkitsCommand::Allow { path, yes, json } => allow_file(client, &path, yes, json).await,
         ToolkitsCommand::Add { name, command, url, env, no_sandbox, allow_all, json } => {
@@ -85,8 +83,8 @@ struct ScopedClient<'a> {
 
 impl<'a> ScopedClient<'a> {
     fn new(client: &'a ApiClient, ToolkitScope { repository, json }: ToolkitScope) -> Self {
-        let resolved = repository.as_deref().map(print::resolve_reference);
-        let parameters = print::scope_parameter(resolved).into_iter().collect();
+        let resolved = repository.as_deref().map(resolve_reference);
+        let parameters = scope_parameter(resolved).into_iter().collect();
         Self { client, parameters, as_json: json }
     }
 
@@ -102,7 +100,7 @@ impl<'a> ScopedClient<'a> {
 async fn list_toolkits(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     if scoped.as_json {
         let listed: Value = scoped.get_directory().await?;
-        return print::print_json(&json!({
+        return print_json(&json!({
             "toolkits": listed.get("toolkits"),
             "warnings": listed.get("warnings").cloned().unwrap_or_else(|| json!([])),
         }));
@@ -110,11 +108,11 @@ async fn list_toolkits(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     let ToolDirectory { toolkits, warnings, .. } = scoped.get_directory().await?;
     print_warnings(&warnings)?;
     if toolkits.is_empty() {
-        return print::print_note(
+        return print_note(
             "there are no toolkits: `codeinfo mcp add NAME -- COMMAND` adds one; `codeinfo docs toolkits` says more",
         );
     }
-    align_toolkits(&toolkits).iter().try_for_each(|text| print::print_line(text))
+    align_toolkits(&toolkits).iter().try_for_each(|text| print_line(text))
 }
 
 /// Starts every enabled toolkit and prints the state of each; fails if one is not ready.
@@ -124,18 +122,16 @@ async fn show_status(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
     let directory: ToolDirectory = serde_json::from_value(listed.clone())?;
     let all_ready = directory.toolkits.iter().all(|toolkit| toolkit.state == ToolkitState::Ready);
     if scoped.as_json {
-        print::print_json(
-            &json!({ "toolkits": listed.get("toolkits"), "warnings": directory.warnings }),
-        )?;
+        print_json(&json!({ "toolkits": listed.get("toolkits"), "warnings": directory.warnings }))?;
     } else {
         print_warnings(&directory.warnings)?;
         let lines = align_toolkits(&directory.toolkits);
         for (text, toolkit) in lines.iter().zip(&directory.toolkits) {
-            print::print_line(text)?;
+            print_line(text)?;
             let refusal = refusals.iter().find(|(name, _)| *name == toolkit.name);
             let reason = toolkit.last_error.as_ref().or(refusal.map(|(_, reason)| reason));
             if let Some(reason) = reason {
-                print::print_line(&format!("    {}", print::single_line(reason)))?;
+                print_line(&format!("    {}", single_line(reason)))?;
             }
         }
     }
@@ -145,19 +141,19 @@ async fn show_status(scoped: &ScopedClient<'_>) -> Result<(), CliError> {
 /// Returns a line for each toolkit: name, state, transport, tools and origin.
 fn align_toolkits(toolkits: &[ToolkitEntry]) -> Vec<String> {
     let rows: Vec<[String; 5]> = toolkits.iter().map(describe_toolkit).collect();
-    print::align_columns(&rows)
+    align_columns(&rows)
 }
 
 fn describe_toolkit(toolkit: &ToolkitEntry) -> [String; 5] {
     let state = serde_json::to_value(toolkit.state).unwrap_or_default();
     let tools = if toolkit.state == ToolkitState::Ready || toolkit.tools > 0 {
-        print::count_things(toolkit.tools as u64, "tool")
+        count_things(toolkit.tools as u64, "tool")
     } else {
         "tools unknown".to_owned()
     };
     let restarts = match toolkit.restarts {
         0 => String::new(),
-        number => format!(", {}", print::count_things(number, "restart")),
+        number => format!(", {}", count_things(number, "restart")),
     };
     let source = match toolkit.origin {
         ToolkitOrigin::Request => "in the request",
@@ -175,17 +171,15 @@ fn describe_toolkit(toolkit: &ToolkitEntry) -> [String; 5] {
 }
 
 fn print_warnings(warnings: &[String]) -> Result<(), CliError> {
-    warnings.iter().try_for_each(|warning| print::print_note(warning))
+    warnings.iter().try_for_each(|warning| print_note(warning))
 }
 
 async fn apply_action(scoped: &ScopedClient<'_>, name: &str, action: &str) -> Result<(), CliError> {
     let toolkit: Value = scoped.post(&["toolkits", name, action], &json!({})).await?;
     if scoped.as_json {
-        return print::print_json(&toolkit);
+        return print_json(&toolkit);
     }
-    align_toolkits(&[serde_json::from_value(toolkit)?])
-        .iter()
-        .try_for_each(|text| print::print_line(text))
+    align_toolkits(&[serde_json::from_value(toolkit)?]).iter().try_for_each(|text| print_line(text))
 }
 
 /// Starts the stopped toolkits, so that their tools are known. Returns those that did not start,
@@ -209,26 +203,25 @@ async fn start_all(scoped: &ScopedClient<'_>) -> Result<Vec<(String, String)>, C
 /// Prints the tools, the best matches for `query` first.
 async fn list_tools(scoped: &ScopedClient<'_>, query: Option<String>) -> Result<(), CliError> {
     for (_, refusal) in start_all(scoped).await? {
-        print::print_note(&refusal)?;
+        print_note(&refusal)?;
     }
     let parameter = query.map(|query| ("q".to_owned(), query));
     let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(parameter).collect();
     let listed: Value = scoped.client.get_with(&TOOLS, &parameters).await?;
     if scoped.as_json {
-        return print::print_json(&listed);
+        return print_json(&listed);
     }
     let ToolDirectory { tools, warnings, .. } = serde_json::from_value(listed)?;
     print_warnings(&warnings)?;
     for tool in tools {
         let state = match (tool.state, tool.reason) {
             (ToolState::Ready, _) => String::new(),
-            (_, Some(reason)) => format!("  (not called: {})", print::single_line(&reason)),
+            (_, Some(reason)) => format!("  (not called: {})", single_line(&reason)),
             (_, None) => "  (its toolkit is not ready)".to_owned(),
         };
-        print::print_line(&format!("{}{state}", print::single_line(&tool.id)))?;
-        let description =
-            print::shorten_text(&print::single_line(&tool.description), MAX_DESCRIPTION);
-        print::print_line(&format!("    {description}"))?;
+        print_line(&format!("{}{state}", single_line(&tool.id)))?;
+        let description = shorten_text(&single_line(&tool.description), MAX_DESCRIPTION);
+        print_line(&format!("    {description}"))?;
     }
     Ok(())
 }
@@ -244,14 +237,14 @@ async fn call_tool(scoped: &ScopedClient<'_>, tool: &str, arguments: &str) -> Re
     let body = json!({ "tool": tool, "arguments": arguments });
     let answer = scoped.post(&["toolkits", toolkit, "call"], &body).await?;
     if scoped.as_json {
-        return print::print_json(&answer);
+        return print_json(&answer);
     }
     let ToolAnswer { is_error, text } = serde_json::from_value(answer)?;
     if is_error {
         return Err(CliError::Refused { code: "TOOL_FAILED".to_owned(), message: text });
     }
     // Direction marks would reorder the text on a terminal.
-    text.lines().try_for_each(|line| print::print_line(&print::single_line(line)))
+    text.lines().try_for_each(|line| print_line(&single_line(line)))
 }
 
 /// Shows the programs that the file of a repository would run, and allows them if the person
@@ -267,34 +260,23 @@ async fn allow_file(
     let shown: AllowedFile =
         client.post(&["toolkits", "allow"], &json!({ "path": path_text })).await?;
     if !as_json {
-        print::print_line(&format!(
-            "{} (SHA-256 {})",
-            print::single_line(&shown.file),
-            shown.sha256
-        ))?;
+        print_line(&format!("{} (SHA-256 {})", single_line(&shown.file), shown.sha256))?;
         for toolkit in &shown.toolkits {
             let off = if toolkit.enabled { "" } else { " (switched off)" };
-            print::print_line(&format!(
-                "  {}{off}: {}",
-                toolkit.name,
-                print::single_line(&toolkit.runs)
-            ))?;
+            print_line(&format!("  {}{off}: {}", toolkit.name, single_line(&toolkit.runs)))?;
             for more in &toolkit.beyond {
-                print::print_line(&format!("    {}", print::single_line(more)))?;
+                print_line(&format!("    {}", single_line(more)))?;
             }
             if !toolkit.given.is_empty() {
-                print::print_line(&format!(
-                    "    is given: {}",
-                    print::single_line(&toolkit.given.join(", "))
-                ))?;
+                print_line(&format!("    is given: {}", single_line(&toolkit.given.join(", "))))?;
             }
         }
     }
     if shown.allowed {
         return if as_json {
-            print::print_json(&serde_json::to_value(shown)?)
+            print_json(&serde_json::to_value(shown)?)
         } else {
-            print::print_note("allowed already")
+            print_note("allowed already")
         };
     }
     if !yes
@@ -311,11 +293,7 @@ async fn allow_file(
     }
     let body = json!({ "path": path_text, "sha256": shown.sha256 });
     let allowed: Value = client.post(&["toolkits", "allow"], &body).await?;
-    if as_json {
-        print::print_json(&allowed)
-    } else {
-        print::print_note("allowed, until the file changes")
-    }
+    if as_json { print_json(&allowed) } else { print_note("allowed, until the file changes") }
 }
 
 /// Adds the toolkits of a file to the stored ones, and replaces those with the same name.
@@ -354,7 +332,7 @@ async fn store_toolkits(
     as_json: bool,
 ) -> Result<(), CliError> {
     let mut config: Map<String, Value> = client.get(&CONFIG).await?;
-    let mut names: Vec<String> = servers.keys().map(|name| print::single_line(name)).collect();
+    let mut names: Vec<String> = servers.keys().map(|name| single_line(name)).collect();
     names.sort();
     let commands = servers.values().filter_map(|server| server.get("command")?.as_str());
     let missing: Vec<String> =
@@ -365,16 +343,16 @@ async fn store_toolkits(
     }
     let stored: Value = client.post(&CONFIG, &Value::Object(config)).await?;
     for command in missing {
-        print::print_note(&format!(
+        print_note(&format!(
             "`{}` is not a program on this machine's PATH: install it, or put its folder on PATH",
-            print::single_line(&command)
+            single_line(&command)
         ))?;
     }
     print_stored(stored, &format!("stored {}", names.join(", ")), as_json)?;
     if as_json {
         return Ok(());
     }
-    print::next_step(
+    print_next_step(
         "`codeinfo mcp status` starts it, `codeinfo mcp tools` lists what it offers, and answers use it",
     )
 }
@@ -383,22 +361,22 @@ async fn remove_toolkit(client: &ApiClient, name: &str, as_json: bool) -> Result
     let mut config: Map<String, Value> = client.get(&CONFIG).await?;
     let servers = config.get_mut("mcpServers").and_then(Value::as_object_mut);
     if servers.and_then(|servers| servers.shift_remove(name)).is_none() {
-        let name = print::single_line(name);
+        let name = single_line(name);
         return Err(CliError::Usage(format!(
             "no toolkit `{name}` is stored: `codeinfo mcp list` says where each is from"
         )));
     }
     let stored: Value = client.post(&CONFIG, &Value::Object(config)).await?;
-    print_stored(stored, &format!("removed {}", print::single_line(name)), as_json)
+    print_stored(stored, &format!("removed {}", single_line(name)), as_json)
 }
 
 fn print_stored(stored: Value, what: &str, as_json: bool) -> Result<(), CliError> {
     if as_json {
-        return print::print_json(&stored);
+        return print_json(&stored);
     }
     let StoreConfigReply { version, warnings, .. } = serde_json::from_value(stored)?;
     print_warnings(&warnings)?;
-    print::print_line(&format!("{what} (version {version})"))
+    print_line(&format!("{what} (version {version})"))
 }
 
 /// Returns a toolkit in the form of a toolkit file.
@@ -410,10 +388,7 @@ fn build_toolkit(
     let mut values = Map::new();
     for pair in given {
         let Some((name, value)) = pair.split_once('=') else {
-            return Err(CliError::Usage(format!(
-                "`{}` is not NAME=VALUE",
-                print::single_line(pair)
-            )));
+            return Err(CliError::Usage(format!("`{}` is not NAME=VALUE", single_line(pair))));
         };
         values.insert(name.to_owned(), value.into());
     }
@@ -438,8 +413,8 @@ pub fn create_toolkits_file(path: &Path) -> Result<(), CliError> {
         fs::File::create_new(&file).and_then(|mut made| made.write_all(FILE_TEMPLATE.as_bytes()));
     match written {
         Ok(()) => {
-            print::print_line(&format!("wrote {}", file.display()))?;
-            print::print_note(
+            print_line(&format!("wrote {}", file.display()))?;
+            print_note(
                 "its toolkits are examples and switched off; after editing, `codeinfo mcp allow .`",
             )
         }

@@ -42,7 +42,6 @@ const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
 /// Maximum count; a higher one exceeds the capacity of semaphores.
 const MAX_BOUND: usize = u32::MAX as usize;
 
-/// A switch in the spellings that people use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum SwitchSetting {
@@ -191,7 +190,6 @@ fn parse_choice<T: serde::de::DeserializeOwned>(
     read.map_err(|error| invalid_setting(variable, &format!("is `{trimmed}`: {error}")))
 }
 
-/// Parses a switch.
 fn is_on(
     variable: &'static str,
     value: Option<&String>,

@@ -24,8 +24,11 @@ struct PlannedChange {
 #[derive(Debug)]
 enum ChangeTarget {
     /// Adds content of CodeInfo, or only revokes some if `is_added` is false.
-    Set { text: String, is_added: bool, is_permitted: bool },
-    /// Restores the file.
+    Set {
+        text: String,
+        is_added: bool,
+        is_permitted: bool,
+    },
     Undone,
 }
 
@@ -140,13 +143,11 @@ impl<'a> ChangePlan<'a> {
         self.changes.iter().any(|change| change.name == name)
     }
 
-    /// Returns whether an earlier command changed a file.
     pub(super) fn is_remembered(&self, path: &Path) -> bool {
         let real_path = resolve_links(path).ok();
         real_path.is_some_and(|path| RecordFile::new(self.data_dir, &path).load_record().is_some())
     }
 
-    /// Plans to add `content` to a file.
     pub(super) fn add_content(
         &mut self,
         name: &str,
@@ -229,7 +230,6 @@ impl<'a> ChangePlan<'a> {
         Ok(KnownFile { file, record_file, record, before, is_planned: planned.is_some() })
     }
 
-    /// Shows a change and adds it to the plan.
     fn add_change(
         &mut self,
         name: &str,
@@ -255,7 +255,7 @@ impl<'a> ChangePlan<'a> {
     }
 
     /// Applies all changes after confirmation, and stores `state`.
-    pub(super) fn carry_out(
+    pub(super) fn apply_changes(
         mut self,
         is_agreed: bool,
         mut state: InstallState,

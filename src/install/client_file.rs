@@ -149,7 +149,6 @@ impl FileReaders<'_> {
     }
 }
 
-/// Returns whether a file of a client contains CodeInfo as a server.
 pub(super) fn contains_server(client: &SupportedClient, path: &Path) -> bool {
     let text = read_file(path).ok().and_then(|found| found.text).unwrap_or_default();
     edit::remove_server(client.syntax, client.section, &text).is_ok_and(|without| without != text)
@@ -162,7 +161,6 @@ const MAX_BYTES: u64 = 8 << 20;
 pub(super) struct EditableFile {
     /// Path of the client's file, or the target of a link in its place.
     pub(super) path: PathBuf,
-    /// Path without links.
     pub(super) real_path: PathBuf,
     pub(super) is_linked: bool,
     /// Text of the file; `None` if it does not exist.

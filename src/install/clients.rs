@@ -79,7 +79,6 @@ enum EntryForm {
     Local,
 }
 
-/// Connection of a client to CodeInfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EntryConnection {
     Program { command: String, args: Vec<String> },
@@ -241,7 +240,6 @@ fn zed_folder(places: &UserFolders<'_>) -> PathBuf {
 }
 
 impl SupportedClient {
-    /// Returns whether the client is on this machine.
     pub(super) fn is_found(&self, places: &UserFolders<'_>, path: &OsStr) -> bool {
         let is_there = |sign: &PathBuf| sign.try_exists().unwrap_or(false);
         is_there(&(self.folder)(places))
@@ -250,12 +248,11 @@ impl SupportedClient {
     }
 
     /// Describes the signs of the client that were looked for.
-    pub(super) fn looked_for(&self, places: &UserFolders<'_>) -> String {
+    pub(super) fn describe_signs(&self, places: &UserFolders<'_>) -> String {
         let folder = (self.folder)(places);
         format!("{} or `{}` on PATH", folder.display(), self.programs.join("`, `"))
     }
 
-    /// Returns the files that may contain its servers.
     pub(super) fn server_files(&self, places: &UserFolders<'_>) -> Vec<PathBuf> {
         let folder = match self.form {
             // Located beside its folder, unless a variable names the folder.
@@ -288,7 +285,6 @@ impl SupportedClient {
         matches!(self.form, EntryForm::Claude) || self.has_trust()
     }
 
-    /// Returns the file with the permissions of Claude Code.
     pub(super) fn settings_file(&self, places: &UserFolders<'_>) -> Option<PathBuf> {
         matches!(self.form, EntryForm::Claude).then(|| (self.folder)(places).join("settings.json"))
     }

@@ -25,9 +25,7 @@ pub(super) enum FileContent {
     },
     /// Members in the settings of Claude Code.
     Settings {
-        /// True to permit calls of the tool without a prompt.
         permission: bool,
-        /// Command that Claude Code runs with each prompt.
         hook: Option<String>,
     },
     Instructions,
@@ -111,7 +109,6 @@ impl FileContent {
         }
     }
 
-    /// Returns whether a text permits calls of the tool without a prompt.
     pub(super) fn has_permission(&self, text: &str) -> bool {
         match self {
             Self::Server { section, .. } => edit::is_set(section, text, TRUST),
@@ -146,7 +143,6 @@ impl FileContent {
     }
 }
 
-/// Returns whether the settings of Claude Code contain the hook.
 pub(super) fn has_hook(text: &str) -> bool {
     edit::has_element(text, &hook_element(""))
 }

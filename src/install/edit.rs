@@ -21,7 +21,6 @@ pub(super) enum EntryValue {
     Yes,
 }
 
-/// Members of a server in their order.
 pub(super) type EntryMembers = Vec<(&'static str, EntryValue)>;
 
 /// Member by which Gemini CLI and Qwen Code call the tools of a server without a prompt.

@@ -20,7 +20,6 @@ pub enum InstallError {
         #[source]
         source: io::Error,
     },
-    /// A file is not suitable for editing.
     #[error("`{}` {reason}", path.display())]
     Unfit { path: PathBuf, reason: String },
     #[error("no home folder is known: set `HOME` (or `USERPROFILE` on Windows)")]
@@ -59,12 +58,11 @@ impl InstallError {
     }
 }
 
-/// Number of lines around a change.
 const CONTEXT: usize = 2;
 /// Maximum characters of a shown line. Claude Code stores histories in one line.
 const MAX_SHOWN: usize = 160;
 /// Maximum time to compute the shortest diff; after it, `print_diff` shows a longer one.
-const MAX_COMPARING: Duration = Duration::from_millis(500);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 const MAX_ANSWER: u64 = 256;
 
 pub(super) fn print_line(line: &str) -> Result<(), InstallError> {
@@ -106,7 +104,7 @@ pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
 pub(super) fn print_diff(old: &str, new: &str) -> Result<(), InstallError> {
     let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
-    let deadline = Some(Instant::now() + MAX_COMPARING);
+    let deadline = Some(Instant::now() + DIFF_TIMEOUT);
     let changes = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
     for group in group_diff_ops(changes, CONTEXT) {
         let first = group.first().map_or(0, |change| change.new_range().start);

@@ -29,7 +29,6 @@ impl HostPlatform {
     };
 }
 
-/// Folders of one person, from the environment.
 #[derive(Debug)]
 pub struct UserFolders<'a> {
     pub platform: HostPlatform,

@@ -21,7 +21,6 @@ use super::messages::InstallError;
 
 const FOLDER: &str = "clients";
 
-/// Record of one changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChangeRecord {
     path: PathBuf,
@@ -35,11 +34,9 @@ pub(super) struct ChangeRecord {
     pub(super) is_permitted: bool,
 }
 
-/// Original of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OriginalContent {
     Text(String),
-    /// The file did not exist.
     Nothing,
 }
 
@@ -52,7 +49,6 @@ impl OriginalContent {
     }
 }
 
-/// Location of the record of one file.
 #[derive(Debug)]
 pub(super) struct RecordFile {
     folder: PathBuf,
@@ -71,7 +67,6 @@ impl RecordFile {
         self.folder.join(format!("{}.{ending}", self.name))
     }
 
-    /// Returns the path of the original bytes.
     pub(super) fn backup_path(&self) -> PathBuf {
         self.record_path("before")
     }
@@ -162,17 +157,14 @@ fn hash_text(text: &str) -> String {
 
 const STATE_FILE: &str = "state.json";
 
-/// State of all clients, in the data folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct InstallState {
     /// Clients that do not index the repository in which they start.
     pub(super) without_indexing: BTreeSet<String>,
-    /// Clients that ask before calls.
     pub(super) without_permissions: BTreeSet<String>,
     /// Clients whose models get no lines and no sub-agent.
     pub(super) without_instructions: BTreeSet<String>,
-    /// Folders that were created for files of clients.
     pub(super) made_folders: BTreeSet<PathBuf>,
 }
 
@@ -185,7 +177,6 @@ impl InstallState {
         serde_json::from_slice(&stored.flatten().unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Writes the state if it changed.
     pub(super) fn store(&self, data_dir: &Path) -> Result<(), InstallError> {
         if *self == Self::load(data_dir) {
             return Ok(());
@@ -200,7 +191,6 @@ impl InstallState {
         atomic::write_atomically(&file, &bytes, FileAccess::Owner).map_err(failed)
     }
 
-    /// Forgets the refusals for a client.
     pub(super) fn forget_client(&mut self, id: &str) {
         self.without_indexing.remove(id);
         self.without_permissions.remove(id);

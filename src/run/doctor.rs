@@ -16,7 +16,6 @@ use crate::{
     install,
 };
 
-/// Maximum time for a program to print its version.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 /// Programs that CodeInfo does not start itself, with the consequence of their absence.
 const PROGRAMS: [(&str, &str); 2] = [

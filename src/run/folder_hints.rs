@@ -125,7 +125,6 @@ pub fn find_reminder(arguments: &HookCommand) -> Option<&'static str> {
     is_indexed.then_some(REMINDER)
 }
 
-/// Returns whether the running server knows the folder of the prompt.
 fn is_indexed() -> Option<bool> {
     let folder = read_folder(io::stdin().lock())?;
     let config = config::from_environment().ok()?;
@@ -152,7 +151,6 @@ fn send_request(address: &str, path: &str, key: Option<&Secret>) -> Option<TcpSt
     Some(server)
 }
 
-/// Returns the body of a successful reply.
 fn read_body(server: &mut TcpStream) -> Option<String> {
     let mut reply = String::new();
     server.take(MAX_BYTES).read_to_string(&mut reply).ok()?;

@@ -91,8 +91,8 @@ async fn free_ports(config: &mut Config) {
 }
 
 /// Maximum time that a folder may remain locked after its server has ended.
-const HELD_ON: Duration = Duration::from_secs(10);
-const HELD_STEP: Duration = Duration::from_millis(100);
+const FOLDER_TIMEOUT: Duration = Duration::from_secs(10);
+const FOLDER_POLL: Duration = Duration::from_millis(100);
 
 /// Starts the server, and replaces one that relays started.
 async fn start_or_take_over(
@@ -117,8 +117,8 @@ async fn start_or_take_over(
     // A running merge or a command may hold the folder for a moment longer.
     let began = Instant::now();
     let mut started = start_server(config, on_mismatch, signals).await;
-    while started.as_ref().is_err_and(is_held) && began.elapsed() < HELD_ON {
-        sleep(HELD_STEP).await;
+    while started.as_ref().is_err_and(is_held) && began.elapsed() < FOLDER_TIMEOUT {
+        sleep(FOLDER_POLL).await;
         started = start_server(config, on_mismatch, signals).await;
     }
     // From here on, relays may start another server.
@@ -169,7 +169,7 @@ async fn stop_server(server: Server, signals: &mut StopSignals) -> Result<(), Co
 
 /// Maximum time for the server to end, in multiples of its grace: twice for running work, once for
 /// the store.
-const GRACES: u32 = 3;
+const GRACE_FACTOR: u32 = 3;
 const SLACK: Duration = Duration::from_secs(10);
 
 /// Asks a server that relays started to stop, and waits until it has ended. Relays start no other
@@ -182,9 +182,9 @@ async fn take_over(config: &Config) -> Result<File, CommandError> {
     let Some(holder) = holder.filter(|_| plan == ServePlan::TakeOver) else {
         return Ok(start_lock);
     };
-    can_listen(config, &holder).await?;
+    check_listeners(config, &holder).await?;
     let LockHolder { pid, main_url, .. } = holder;
-    let limit = config.shutdown_grace * GRACES + SLACK;
+    let limit = config.shutdown_grace * GRACE_FACTOR + SLACK;
     // Without an address, the server is already ending.
     let mut answer = String::new();
     if let Some(url) = main_url {
@@ -207,7 +207,7 @@ async fn take_over(config: &Config) -> Result<File, CommandError> {
 }
 
 /// Fails if this server could not use its ports, so that the other one is not ended in vain.
-async fn can_listen(config: &Config, holder: &LockHolder) -> Result<(), CommandError> {
+async fn check_listeners(config: &Config, holder: &LockHolder) -> Result<(), CommandError> {
     for (variable, address) in list_listeners(config) {
         if !listens_on(holder, address.port())
             && let Err(error) = TcpListener::bind(address).await

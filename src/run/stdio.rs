@@ -41,7 +41,6 @@ const FORMER_LOG: &str = "server.log.1";
 const REASON_BYTES: usize = 2000;
 pub(super) const WAIT: Duration = Duration::from_millis(5);
 
-/// Relays standard streams to the server of the data folder.
 pub(super) async fn run_stdio_relay(arguments: &StdioCommand, config: &Config) -> io::Result<()> {
     let working_dir = env::current_dir().ok();
     let home = home_folder();
@@ -54,7 +53,6 @@ pub(super) async fn run_stdio_relay(arguments: &StdioCommand, config: &Config) -
     run_relay(&servers, own, home.as_deref(), config.http.max_body_bytes, &tasks).await
 }
 
-/// The one server of a data folder.
 struct DataDirServer<'a> {
     config: &'a Config,
     /// True for raw search instead of the question server.

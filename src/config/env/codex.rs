@@ -40,7 +40,7 @@ pub(super) fn parse_codex_settings(
             .flatten()
             .collect::<Vec<_>>()
             .join(","),
-        bin: raw.codex_bin.map(bare_or_absolute).transpose()?,
+        bin: raw.codex_bin.map(resolve_program).transpose()?,
         path,
         environment: OtherVariables::default(),
         data_dir: data_dir.to_owned(),
@@ -83,7 +83,7 @@ fn parse_effort(value: Option<String>) -> Result<String, ConfigError> {
 }
 
 /// Makes a path absolute. Keeps a bare name, which is searched on `PATH`.
-fn bare_or_absolute(bin: PathBuf) -> Result<PathBuf, ConfigError> {
+fn resolve_program(bin: PathBuf) -> Result<PathBuf, ConfigError> {
     if bin.components().count() == 1 && bin.is_relative() && !bin.starts_with(".") {
         return Ok(bin);
     }

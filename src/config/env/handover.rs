@@ -83,11 +83,11 @@ pub(super) fn take_handed_variables() -> io::Result<Vec<(String, String)>> {
 /// password.
 #[cfg(target_os = "linux")]
 fn is_key(name: &str, value: &str) -> bool {
-    !value.is_empty() && (names_key(name) || value.contains("://") && value.contains('@'))
+    !value.is_empty() && (is_key_name(name) || value.contains("://") && value.contains('@'))
 }
 
 /// Returns whether a variable's name says that it contains a key.
-pub(super) fn names_key(name: &str) -> bool {
+pub(super) fn is_key_name(name: &str) -> bool {
     const ENDS: [&str; 7] =
         ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS"];
     let upper_case = name.to_ascii_uppercase();

@@ -16,9 +16,7 @@ const MAX_KEEP_ALIVE_MS: u64 = 60 * 60 * 1000;
 /// file.
 const CONVERSATIONS_KEPT: usize = 200;
 const MAX_CONVERSATIONS_KEPT: usize = 10_000;
-/// Maximum number of folders to choose from.
 const MAX_FOLDER_ROOTS: usize = 64;
-/// Maximum length of a link template.
 const MAX_LINK: usize = 500;
 /// Value that disables a setting with a default.
 const NONE: &str = "none";
@@ -48,14 +46,12 @@ const OPENED_BY_BROWSERS: [&str; 13] = [
 const PATH: &str = "{path}";
 const LINE: &str = "{line}";
 
-/// Access to the listeners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum AuthSetting {
     /// Everyone who reaches the listeners; over loopback on Linux, only the server's account and
     /// root.
     Optional,
-    /// Only callers with a token.
     Required,
 }
 
@@ -151,7 +147,6 @@ fn folder_roots(raw: &RawSettings) -> Result<Vec<PathBuf>, ConfigError> {
     Ok(folders)
 }
 
-/// Returns the editor in which the page opens files.
 fn parse_editor_link(set: Option<&str>) -> Result<EditorLink, ConfigError> {
     let text = set.map_or("vscode", str::trim);
     if text == NONE {
@@ -167,7 +162,6 @@ fn parse_editor_link(set: Option<&str>) -> Result<EditorLink, ConfigError> {
     }
 }
 
-/// Returns the fault of a link template.
 fn find_link_fault(text: &str) -> Option<String> {
     let shown: String = text.chars().take(80).collect();
     let Some((scheme, _)) = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {

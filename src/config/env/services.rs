@@ -131,7 +131,6 @@ const REST: u16 = 6333;
 const LEASE: Duration = Duration::from_mins(1);
 /// Maximum length of a collection's name, with room for suffixes.
 const MAX_PREFIX: usize = 64;
-/// Maximum number of copies in a cluster.
 const MAX_COPIES: u32 = 64;
 const MAX_SHARDS: u32 = 4096;
 

@@ -104,7 +104,6 @@ settings! {
     log_format: Option<String> = "text",
 }
 
-/// Maximum characters of a shown value.
 const MAX_VALUE: usize = 500;
 /// Setting whose default is a key in a file.
 const KEPT_IN_A_FILE: &str = "SECRET_KEY";
@@ -131,7 +130,7 @@ fn build_setting(
         None if name == KEPT_IN_A_FILE => SettingSource::File,
         None => SettingSource::Default,
     };
-    if handover::names_key(name) {
+    if handover::is_key_name(name) {
         let is_set = given.is_some() || source == SettingSource::File;
         return EffectiveSetting {
             name: name.to_owned(),

@@ -70,7 +70,6 @@ pub(super) fn remove_server(text: &str, section: &str) -> Result<String, EditRef
     Ok(remove_member(text, &servers.into(), bytes_of(server)))
 }
 
-/// Returns the value of member `name` of the server.
 pub(super) fn find_member_value(text: &str, section: &str, name: &str) -> Option<Value> {
     let root = parse_document(text).ok()??;
     let (_, server) = find_server(&root, section).ok()??;

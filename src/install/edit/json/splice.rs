@@ -28,7 +28,6 @@ impl From<&Array<'_>> for JsonContainer {
     }
 }
 
-/// Returns the position of a node in its text.
 pub(super) fn bytes_of(node: &impl Ranged) -> Range<usize> {
     node.start()..node.end()
 }
@@ -163,7 +162,6 @@ pub(super) fn remove_member(old: &str, container: &JsonContainer, member: Range<
     text
 }
 
-/// Returns `text` with `range` replaced.
 pub(super) fn replace_range(old: &str, range: Range<usize>, new: &str) -> String {
     let mut text = old.to_owned();
     text.replace_range(range, new);
