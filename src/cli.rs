@@ -19,7 +19,6 @@ mod toolkits;
 use codeinfo_citations::DocumentError;
 use codeinfo_ingest::RunState;
 
-pub use crate::documents::print_docs;
 pub use access::open_page;
 pub use args::{
     CheckCommand, CliArguments, CliCommand, HookCommand, SearchCommand, StdioCommand,
@@ -29,8 +28,9 @@ pub use check::{CheckOutcome, check_citations};
 pub use client::ApiClient;
 pub use doctor::{print_check, print_remark};
 pub use ingest::{explain_paths, ingest_for_search, ingest_served_folders, reembed_all};
-pub(crate) use print::{align_columns, single_line};
-pub use print::{print_line, print_note, replace_control_characters, resolve_reference};
+pub use print::{
+    print_docs, print_line, print_note, replace_control_characters, resolve_reference,
+};
 pub use toolkits::create_toolkits_file;
 
 /// Failure of a command, in words for the person who typed it.

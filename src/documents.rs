@@ -1,8 +1,4 @@
-//! Documents for users, which are built into the program, and `codeinfo docs`, which prints them.
-
-use std::path::Path;
-
-use crate::cli::{CliError, align_columns, print_line, single_line};
+//! Documents for users, which are built into the program.
 
 /// Includes pages of `docs/` by name.
 macro_rules! pages {
@@ -12,7 +8,7 @@ macro_rules! pages {
 }
 
 /// The pages for users by name.
-const PAGES: [(&str, &str); 18] = pages! {
+pub(crate) const PAGES: [(&str, &str); 18] = pages! {
     "capacity", "check", "clients", "codex", "containers", "embedding", "failures", "http-api",
     "indexing", "install", "mcp", "packages", "page", "page-api", "qdrant", "settings", "stdio",
     "toolkits"
@@ -22,34 +18,13 @@ pub(crate) fn find_document(name: &str) -> Option<&'static str> {
     PAGES.iter().find(|(page, _)| *page == name).map(|(_, text)| *text)
 }
 
-fn find_title(text: &str) -> &str {
+pub(crate) fn find_title(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
-}
-
-/// Prints a page as Markdown, or the names and titles of all pages.
-///
-/// # Errors
-///
-/// The name is unknown, or standard output cannot be written.
-pub fn print_docs(name: Option<&str>) -> Result<(), CliError> {
-    let Some(name) = name else {
-        let rows = PAGES.map(|(name, text)| [name.to_owned(), find_title(text).to_owned()]);
-        return align_columns(&rows).iter().try_for_each(|row| print_line(row));
-    };
-    // Also accepts the name of the file, as in links between pages.
-    let stem = Path::new(name).file_stem().unwrap_or_default();
-    match stem.to_str().and_then(find_document) {
-        Some(text) => print_line(text.trim_end()),
-        None => Err(CliError::Usage(format!(
-            "there is no page `{}`; `codeinfo docs` lists the pages",
-            single_line(name)
-        ))),
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, path::Path};
 
     use super::*;
 

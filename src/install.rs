@@ -21,7 +21,7 @@ use std::{
 
 pub use args::{InstallCommand, UninstallCommand};
 pub use clients::SupportedClient;
-pub use messages::{InstallError, ask_person};
+pub use messages::{InstallError, ask_person, replace_control_characters};
 pub use places::{HostPlatform, UserFolders, find_program};
 
 use self::{

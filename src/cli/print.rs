@@ -3,6 +3,7 @@
 use std::{
     fmt::Write as _,
     io::{IsTerminal, Write},
+    path::Path,
 };
 
 use codeinfo_core::plain_name;
@@ -10,16 +11,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::CliError;
+use crate::documents::{PAGES, find_document, find_title};
+pub use crate::install::replace_control_characters;
 pub(super) use codeinfo_core::count_things;
 
 pub fn print_line(text: &str) -> Result<(), CliError> {
     Ok(writeln!(std::io::stdout().lock(), "{}", replace_control_characters(text))?)
-}
-
-/// Replaces characters that control a terminal, because code, names and answers are not trusted.
-pub fn replace_control_characters(text: &str) -> String {
-    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    text.replace(is_control, "\u{fffd}")
 }
 
 /// Writes the title of a result to standard output. On a terminal, its name is bold and the rest is
@@ -87,7 +84,7 @@ pub(super) fn print_json(value: &Value) -> Result<(), CliError> {
 }
 
 /// Aligns rows of cells as lines with columns.
-pub(crate) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
+pub(super) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
     };
@@ -113,7 +110,7 @@ pub(super) fn shorten_text(text: &str, max_chars: usize) -> String {
 }
 
 /// Returns an untrusted name or path as one line.
-pub(crate) fn single_line(name: &str) -> String {
+pub(super) fn single_line(name: &str) -> String {
     plain_name(name, usize::MAX)
 }
 
@@ -133,6 +130,27 @@ pub fn resolve_reference(name: &str) -> String {
     let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
     let canonical_path = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
     canonical_path.map_or(name.to_owned(), |path| path.to_string_lossy().into_owned())
+}
+
+/// Prints a page as Markdown, or the names and titles of all pages.
+///
+/// # Errors
+///
+/// The name is unknown, or standard output cannot be written.
+pub fn print_docs(name: Option<&str>) -> Result<(), CliError> {
+    let Some(name) = name else {
+        let rows = PAGES.map(|(name, text)| [name.to_owned(), find_title(text).to_owned()]);
+        return align_columns(&rows).iter().try_for_each(|row| print_line(row));
+    };
+    // Also accepts the name of the file, as in links between pages.
+    let stem = Path::new(name).file_stem().unwrap_or_default();
+    match stem.to_str().and_then(find_document) {
+        Some(text) => print_line(text.trim_end()),
+        None => Err(CliError::Usage(format!(
+            "there is no page `{}`; `codeinfo docs` lists the pages",
+            single_line(name)
+        ))),
+    }
 }
 
 #[cfg(test)]

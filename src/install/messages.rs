@@ -9,7 +9,6 @@ use std::{
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use super::edit::EditRefusal;
-use crate::cli::replace_control_characters;
 
 /// Failure of `install` or `uninstall`, in words for the person who typed it.
 #[derive(Debug, thiserror::Error)]
@@ -131,4 +130,10 @@ fn print_diff_lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallErr
         print_line(format!("  {sign} {shown}").trim_end())?;
     }
     Ok(())
+}
+
+/// Replaces characters that control a terminal, because code, names and answers are not trusted.
+pub fn replace_control_characters(text: &str) -> String {
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.replace(is_control, "\u{fffd}")
 }
