@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     }
     telemetry::report_panics();
     if let Err(error) = task::can_start_threads() {
-        let reason = format!("cannot start a thread: {error}; {}", THREAD_LIMIT_ADVICE);
+        let reason = format!("cannot start a thread: {error}; {THREAD_LIMIT_ADVICE}");
         return print_failure(&io::Error::new(error.kind(), reason), 1);
     }
     let runtime = match panic::catch_unwind(tokio::runtime::Runtime::new) {
