@@ -7,7 +7,7 @@ use std::{
     ops::Range,
 };
 
-use codeinfo_codex::CodexToolCall;
+use codeinfo_codex::{CodexEvent, CodexToolCall};
 use codeinfo_core::{FILES_META, FileSummary, SEARCH_TOOL, Segment, Timestamp};
 use serde_json::Value;
 
@@ -76,11 +76,7 @@ impl SegmentAssembler {
 
     /// Processes one event that Codex sent at time `at`. Returns the events to report. Once a limit
     /// is exceeded, all events but the end are ignored.
-    pub(super) fn apply_event(
-        &mut self,
-        event: codeinfo_codex::CodexEvent,
-        at: Timestamp,
-    ) -> Vec<ChatEvent> {
+    pub(super) fn apply_event(&mut self, event: CodexEvent, at: Timestamp) -> Vec<ChatEvent> {
         if self.room.exceeded_limit().is_some() {
             return Vec::new();
         }
@@ -97,46 +93,40 @@ impl SegmentAssembler {
         self.room.exceeded_limit()
     }
 
-    fn convert_event(
-        &mut self,
-        event: codeinfo_codex::CodexEvent,
-        at: Timestamp,
-    ) -> Vec<ChatEvent> {
+    fn convert_event(&mut self, event: CodexEvent, at: Timestamp) -> Vec<ChatEvent> {
         match event {
-            codeinfo_codex::CodexEvent::ThinkingDelta { item, part, text } => {
+            CodexEvent::ThinkingDelta { item, part, text } => {
                 self.extend_item(MessageKind::Thinking, item, part, &text);
                 Vec::new()
             }
-            codeinfo_codex::CodexEvent::AnswerDelta { item, text } => {
+            CodexEvent::AnswerDelta { item, text } => {
                 self.extend_item(MessageKind::Answer, item, 0, &text);
                 Vec::new()
             }
-            codeinfo_codex::CodexEvent::Thinking { item, text } => {
+            CodexEvent::Thinking { item, text } => {
                 self.complete_item(MessageKind::Thinking, &item, text)
             }
-            codeinfo_codex::CodexEvent::Answer { item, text } => {
+            CodexEvent::Answer { item, text } => {
                 self.complete_item(MessageKind::Answer, &item, text)
             }
-            codeinfo_codex::CodexEvent::ToolStarted(tool) => {
-                self.begin_tool_call(tool, at).into_iter().collect()
-            }
-            codeinfo_codex::CodexEvent::ToolEnded(tool) => self.end_tool_call(tool, at),
-            codeinfo_codex::CodexEvent::Counted { thread_total, last } => {
+            CodexEvent::ToolStarted(tool) => self.begin_tool_call(tool, at).into_iter().collect(),
+            CodexEvent::ToolEnded(tool) => self.end_tool_call(tool, at),
+            CodexEvent::Counted { thread_total, last } => {
                 self.confirm_response(thread_total, last);
                 Vec::new()
             }
-            codeinfo_codex::CodexEvent::Rerouted { model } => {
+            CodexEvent::Rerouted { model } => {
                 self.rerouted = Some(model);
                 Vec::new()
             }
             // This event ends the turn.
-            codeinfo_codex::CodexEvent::Unseen { .. } => Vec::new(),
-            codeinfo_codex::CodexEvent::Retrying => {
+            CodexEvent::Unseen { .. } => Vec::new(),
+            CodexEvent::Retrying => {
                 self.repeatable.clone_from(&self.reported);
                 self.cut.append(&mut self.open);
                 Vec::new()
             }
-            codeinfo_codex::CodexEvent::Ended(_) => self.flush_unfinished(),
+            CodexEvent::Ended(_) => self.flush_unfinished(),
         }
     }
 

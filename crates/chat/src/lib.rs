@@ -21,7 +21,7 @@ use std::{
 use codeinfo_citations::CitationChecker;
 use codeinfo_codex::{Codex, CodexAvailability, CodexError, CodexModel};
 use codeinfo_core::{
-    ConversationId, PathMap, Principal, Question, RootId,
+    ConversationId, PathMap, Principal, Question, RootId, Secret,
     task::Tasks,
     telemetry::{self, LabelledTimer},
 };
@@ -47,7 +47,7 @@ use crate::archive::ConversationOwners;
 pub struct Chat {
     codex: Codex,
     search_url: String,
-    search_key: Option<codeinfo_core::Secret>,
+    search_key: Option<Secret>,
     store: Store,
     paths: PathMap,
     checker: CitationChecker,
@@ -158,7 +158,7 @@ impl Chat {
 
     /// Sets the key with which Codex authenticates to the search.
     #[must_use]
-    pub fn with_search_key(self, key: codeinfo_core::Secret) -> Self {
+    pub fn with_search_key(self, key: Secret) -> Self {
         Self { search_key: Some(key), ..self }
     }
 

@@ -148,44 +148,9 @@ fn find_named_roots<'a>(question: &str, roots: &'a [Root]) -> Vec<&'a Root> {
 /// Minimum characters of a name; shorter ones occur by chance.
 const MIN_NAME: usize = 3;
 /// Repository names that are also common words of questions; they count only in quotes.
-const WORDS: [&str; 36] = [
-    "api",
-    "app",
-    "application",
-    "backend",
-    "client",
-    "code",
-    "common",
-    "config",
-    "core",
-    "data",
-    "database",
-    "docs",
-    "engine",
-    "example",
-    "examples",
-    "express",
-    "framework",
-    "frontend",
-    "library",
-    "main",
-    "model",
-    "parser",
-    "project",
-    "repo",
-    "repository",
-    "request",
-    "requests",
-    "server",
-    "service",
-    "source",
-    "store",
-    "test",
-    "tests",
-    "tool",
-    "tools",
-    "web",
-];
+const COMMON_WORDS: &str = "api app application backend client code common config core data database docs engine \
+    example examples express framework frontend library main model parser project repo \
+    repository request requests server service source store test tests tool tools web";
 
 /// Returns true if a lower-case question contains `name` as a separate word.
 fn has_name(question: &str, name: &str) -> bool {
@@ -193,7 +158,7 @@ fn has_name(question: &str, name: &str) -> bool {
     if lower.chars().count() < MIN_NAME {
         return false;
     }
-    let is_common = WORDS.contains(&lower.as_str());
+    let is_common = COMMON_WORDS.split(' ').any(|word| word == lower);
     question.match_indices(&lower).any(|(at, found)| {
         let before = question.get(..at).and_then(|text| text.chars().next_back());
         let after = question.get(at + found.len()..).and_then(|text| text.chars().next());

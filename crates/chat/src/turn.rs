@@ -5,8 +5,8 @@ mod prove;
 use std::{future::Future, time::Duration};
 
 use codeinfo_codex::{
-    CodexError, CodexTurnEnd, EphemeralThreadOptions, RunningTurn, Thread, ThreadOptions,
-    TurnError, TurnErrorKind,
+    CodexError, CodexEvent, CodexTurnEnd, EphemeralThreadOptions, RunningTurn, Thread,
+    ThreadOptions, TurnError, TurnErrorKind,
 };
 use codeinfo_core::{
     ConversationId, Root, RootFilter, Segment, Timestamp, error::ErrorCode, telemetry,
@@ -270,7 +270,7 @@ impl TurnRunner<'_> {
                 Ok(event) => event,
                 Err(stop) => return Some(self.interrupt_turn(running, progress, stop).await),
             };
-            if let codeinfo_codex::CodexEvent::Unseen { kind } = &event {
+            if let CodexEvent::Unseen { kind } = &event {
                 warn!(conversation.id = %self.conversation, item.kind = kind, "unseen work");
                 let failure = self.interrupt_turn(running, progress, InterruptReason::Unseen).await;
                 // Interrupting the turn does not end that work.
@@ -278,7 +278,7 @@ impl TurnRunner<'_> {
                 return Some(failure);
             }
             let ending = match &event {
-                codeinfo_codex::CodexEvent::Ended(ending) => Some(ending.clone()),
+                CodexEvent::Ended(ending) => Some(ending.clone()),
                 _ => None,
             };
             let reported = self
@@ -338,7 +338,7 @@ impl TurnRunner<'_> {
             running.interrupt().await;
             loop {
                 let event = running.next().await;
-                let ended = matches!(event, codeinfo_codex::CodexEvent::Ended(_));
+                let ended = matches!(event, CodexEvent::Ended(_));
                 // These events go only to the outcome, because the caller is gone or the time is over.
                 drop(progress.apply_event(event));
                 if ended {
@@ -473,7 +473,7 @@ pub(super) struct TurnProgress {
 
 impl TurnProgress {
     /// Processes one event of Codex. Returns the events to report now.
-    pub(super) fn apply_event(&mut self, event: codeinfo_codex::CodexEvent) -> Vec<ChatEvent> {
+    pub(super) fn apply_event(&mut self, event: CodexEvent) -> Vec<ChatEvent> {
         let mut events = self.assembly.apply_event(event, Timestamp::now());
         if events.is_empty() {
             return events;

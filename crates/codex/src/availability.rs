@@ -18,6 +18,7 @@ use super::{
     server::CodexServer,
     thread,
 };
+use crate::CodexSettings;
 
 /// Availability of Codex.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +53,7 @@ const MAX_PAGES: usize = 8;
 /// Probes a running Codex. A success does not prove that the model service accepts the sign-in; only a turn does.
 pub(super) async fn probe_server(
     server: &CodexServer,
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
 ) -> Result<CodexAvailability, CodexError> {
     let config = thread::user_config(server, settings).await?;
     let account: AccountReadResult = server.call_method("account/read", &json!({})).await?;

@@ -5,13 +5,14 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
+use codeinfo_core::Secret;
 use serde_json::{Map, Value, json};
 
 use super::{
     confinement::ShellNetwork, protocol::ThreadSettings, sandbox_rules::SandboxRules,
     scratch::ThreadSandbox, settings::ExtraEndpoint,
 };
-use crate::{NetworkAccess, SandboxMode, WebSearchMode};
+use crate::{CodexSettings, NetworkAccess, SandboxMode, WebSearchMode};
 
 /// Model to request while Codex offers it and the user names none.
 pub(super) const PREFERRED_MODEL: &str = "gpt-5.1-codex-max";
@@ -78,10 +79,7 @@ const FIXED: [(&str, &str); 27] = [
 
 /// Returns the arguments of `codex`. They depend on settings only: nothing that a caller sends can become an
 /// option. `base` holds the permissions of commands without a thread profile.
-pub(super) fn build_arguments(
-    settings: &crate::CodexSettings,
-    base: &BasePermissions,
-) -> Vec<String> {
+pub(super) fn build_arguments(settings: &CodexSettings, base: &BasePermissions) -> Vec<String> {
     let namespaces = SEARCH_NAMES.map(tool_namespace);
     let mut overrides: Vec<(String, String)> =
         FIXED.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -156,7 +154,7 @@ pub fn is_search(server: &str) -> bool {
 /// own servers switched off. One of the user's servers may be our port 5011, which would call us recursively
 /// without end.
 pub(super) fn build_thread_settings(
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
     given: &ThreadInputs,
     sandbox: &ThreadSandbox,
 ) -> ThreadSettings {
@@ -253,7 +251,7 @@ pub(super) struct ThreadInputs {
     /// Name and URL of the search server.
     pub(super) search: (&'static str, String),
     pub(super) extras: Vec<ExtraEndpoint>,
-    pub(super) search_key: Option<codeinfo_core::Secret>,
+    pub(super) search_key: Option<Secret>,
     pub(super) model: Option<String>,
     pub(super) prompt: String,
     pub(super) rules: SandboxRules,
@@ -326,7 +324,7 @@ pub(super) fn command_network(access: NetworkAccess) -> Value {
 }
 
 /// Returns the approval policy for Codex; both settings are `never`, see [`crate::ApprovalPolicy`].
-pub(super) fn approval_policy(settings: &crate::CodexSettings) -> &'static str {
+pub(super) fn approval_policy(settings: &CodexSettings) -> &'static str {
     match settings.approval {
         crate::ApprovalPolicy::OnFailure | crate::ApprovalPolicy::Never => "never",
     }
@@ -334,7 +332,7 @@ pub(super) fn approval_policy(settings: &crate::CodexSettings) -> &'static str {
 
 /// Returns the sandbox for `turn/start`, or `None` with a permission profile, which it would replace. A resumed
 /// thread does not restore its sandbox, so each turn sends it.
-pub(super) fn sandbox_policy(settings: &crate::CodexSettings) -> Option<Value> {
+pub(super) fn sandbox_policy(settings: &CodexSettings) -> Option<Value> {
     match settings.sandbox {
         SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite => None,
         SandboxMode::DangerFullAccess => Some(json!({ "type": "dangerFullAccess" })),

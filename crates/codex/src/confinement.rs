@@ -17,7 +17,7 @@ use super::{
     scratch::ThreadSandbox,
     server::CodexServer,
 };
-use crate::SandboxMode;
+use crate::{CodexSettings, SandboxMode};
 
 /// Exit status of the test command when it could read a forbidden folder.
 const READS_ALL: i32 = 77;
@@ -68,7 +68,7 @@ impl CodexServer {
 /// Refuses a Codex without permission profiles, which would let the shell read everything.
 async fn detect_confinement(
     server: &CodexServer,
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
 ) -> Result<ShellConfinement, CodexError> {
     let sandbox = settings.sandbox;
     if sandbox == SandboxMode::DangerFullAccess {

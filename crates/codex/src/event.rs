@@ -149,33 +149,13 @@ pub(super) fn read_permissions(method: &str, params: &Value) -> Option<(Conversa
 
 /// Returns true for known notifications that do not concern the model's work.
 fn is_ignored(method: &str) -> bool {
-    const FAMILIES: [&str; 22] = [
-        "account/",
-        "app/",
-        "command/",
-        "configWarning",
-        "deprecationNotice",
-        "fs/",
-        "guardianWarning",
-        "hook/",
-        "item/autoApprovalReview/",
-        "item/commandExecution/",
-        "item/fileChange/",
-        "item/mcpToolCall/",
-        "item/plan/",
-        "item/reasoning/summaryPartAdded",
-        "mcpServer/",
-        "model/",
-        "modelProvider/",
-        "process/",
-        "remoteControl/",
-        "skills/",
-        "thread/",
-        "turn/",
-    ];
+    const PREFIXES: &str = "account/ app/ command/ configWarning deprecationNotice fs/ guardianWarning hook/ \
+        item/autoApprovalReview/ item/commandExecution/ item/fileChange/ item/mcpToolCall/ \
+        item/plan/ item/reasoning/summaryPartAdded mcpServer/ model/ modelProvider/ process/ \
+        remoteControl/ skills/ thread/ turn/";
     method == "warning"
         || method == "serverRequest/resolved"
-        || FAMILIES.iter().any(|family| method.starts_with(family))
+        || PREFIXES.split(' ').any(|prefix| method.starts_with(prefix))
 }
 
 fn is_tool_start(event: &CodexEvent) -> bool {

@@ -15,6 +15,7 @@ use tokio::{fs, io::AsyncReadExt};
 use tracing::warn;
 
 use super::error::CodexError;
+use crate::CodexSettings;
 
 /// Files in `CODEX_HOME`, and the system's configuration, that Codex reads only at its start. Answers cached
 /// per process depend on them.
@@ -39,7 +40,7 @@ impl CodexConfigStamp {
 }
 
 /// Finds the Codex binary: the path or name of the settings, else `codex` on the search path.
-pub(super) async fn find_binary(settings: &crate::CodexSettings) -> Result<PathBuf, CodexError> {
+pub(super) async fn find_binary(settings: &CodexSettings) -> Result<PathBuf, CodexError> {
     let missing = |reason: &str| Err(CodexError::NotFound(reason.to_owned()));
     match &settings.bin {
         Some(set) if set.is_relative() => match on_path(settings, set).await {
@@ -60,7 +61,7 @@ const MAX_FIRST_LINE_BYTES: u64 = 256;
 
 /// Fails if the binary is a script whose interpreter is missing.
 pub(super) async fn require_interpreter(
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
     binary: &Path,
 ) -> Result<(), CodexError> {
     let mut start = Vec::new();
@@ -86,7 +87,7 @@ pub(super) async fn require_interpreter(
 /// Extensions to try for names without one; on Windows npm installs scripts.
 const EXTENSIONS: &[&str] = if cfg!(windows) { &["exe", "cmd"] } else { &[""] };
 
-async fn on_path(settings: &crate::CodexSettings, name: &Path) -> Option<PathBuf> {
+async fn on_path(settings: &CodexSettings, name: &Path) -> Option<PathBuf> {
     for folder in std::env::split_paths(&settings.path) {
         for extension in EXTENSIONS {
             let mut candidate = folder.join(name);

@@ -11,56 +11,20 @@ use serde::Deserialize;
 use tokio::fs;
 
 use super::files::SYSTEM_CONFIG;
+use crate::CodexSettings;
 
-/// Variables that programs need to run, to find the user's files and to use the network.
-const PASSED: [&str; 40] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "TZ",
-    "TERM",
-    "TMPDIR",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    // Needed if a keyring holds the sign-in.
-    "DBUS_SESSION_BUS_ADDRESS",
-    "CODEX_HOME",
-    "CODEX_SQLITE_HOME",
-    "CODEX_CA_CERTIFICATE",
-    "CODEX_API_KEY",
-    "CODEX_ACCESS_TOKEN",
-    // Windows.
-    "SystemRoot",
-    "SYSTEMROOT",
-    "SystemDrive",
-    "windir",
-    "ComSpec",
-    "COMSPEC",
-    "PATHEXT",
-    "USERPROFILE",
-    "USERNAME",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "ProgramData",
-    "ProgramFiles",
-    "PROCESSOR_ARCHITECTURE",
-    "NUMBER_OF_PROCESSORS",
-    "TEMP",
-    "TMP",
-];
+/// Variables that programs need to run, to find the user's files and to use the network. A keyring with the sign-in
+/// needs `DBUS_SESSION_BUS_ADDRESS`.
+const PASSED: &str = "PATH HOME USER LOGNAME SHELL LANG TZ TERM TMPDIR SSL_CERT_FILE SSL_CERT_DIR HTTP_PROXY \
+    HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy DBUS_SESSION_BUS_ADDRESS \
+    CODEX_HOME CODEX_SQLITE_HOME CODEX_CA_CERTIFICATE CODEX_API_KEY CODEX_ACCESS_TOKEN";
+const PASSED_ON_WINDOWS: &str = "SystemRoot SYSTEMROOT SystemDrive windir ComSpec COMSPEC PATHEXT USERPROFILE USERNAME \
+    APPDATA LOCALAPPDATA ProgramData ProgramFiles PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS \
+    TEMP TMP";
 const PASSED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
 /// Returns the variables for Codex. Codex inherits no others, so our keys stay here.
-pub(super) async fn collect_variables(settings: &crate::CodexSettings) -> BTreeMap<String, String> {
+pub(super) async fn collect_variables(settings: &CodexSettings) -> BTreeMap<String, String> {
     let mut configuration = ProviderConfig::default();
     for file in
         [codex_home(settings).map(|home| home.join("config.toml")), Some(SYSTEM_CONFIG.into())]
@@ -72,7 +36,7 @@ pub(super) async fn collect_variables(settings: &crate::CodexSettings) -> BTreeM
     }
     let named: BTreeSet<String> = configuration.variable_names().into_iter().collect();
     let is_passed = |name: &str| {
-        PASSED.contains(&name)
+        PASSED.split(' ').chain(PASSED_ON_WINDOWS.split(' ')).any(|passed| passed == name)
             || PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
             || named.contains(name)
     };
@@ -81,14 +45,14 @@ pub(super) async fn collect_variables(settings: &crate::CodexSettings) -> BTreeM
 }
 
 /// Returns Codex's own folder, if it can be determined before Codex runs.
-pub(super) fn codex_home(settings: &crate::CodexSettings) -> Option<PathBuf> {
+pub(super) fn codex_home(settings: &CodexSettings) -> Option<PathBuf> {
     let default = || settings.environment.get("HOME").map(|home| Path::new(home).join(".codex"));
     settings.home.clone().or_else(default)
 }
 
 /// Returns the places that no command may read: the user's, the product's and `own`.
 pub(super) fn private_places(
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
     own: impl IntoIterator<Item = PathBuf>,
 ) -> PrivatePlaces {
     let home = settings.environment.get("HOME").map(PathBuf::from);

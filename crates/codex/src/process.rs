@@ -17,6 +17,7 @@ use tokio::{
 use tracing::{debug, warn};
 
 use super::{error::CodexError, server::CodexConnection};
+use crate::CodexSettings;
 
 /// Maximum bytes of a line of standard output. Codex cuts a tool's result at 1 MiB, and JSON may need six bytes
 /// for each one.
@@ -31,7 +32,7 @@ pub(super) struct CodexProcessSpec<'a> {
     /// Inherited environment; `PATH` and a few fixed variables are added.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) path: OsString,
-    pub(super) settings: &'a crate::CodexSettings,
+    pub(super) settings: &'a CodexSettings,
 }
 
 /// `queue` receives the lines to write. `replies` sends to it without keeping the process alive.

@@ -23,7 +23,7 @@ use super::{
     sandbox_rules::{SandboxContext, SandboxRules, is_plain},
     scratch,
 };
-use crate::NetworkAccess;
+use crate::{CodexSettings, NetworkAccess};
 
 /// Permissions of a sandboxed command.
 #[derive(Debug, Clone)]
@@ -150,7 +150,7 @@ exec "$bwrap" "$@"
 
 /// Writes the script and returns a search path on which Codex finds it first. Returns the path of `settings` if
 /// there is nothing to wrap. `codex` lists the files of Codex.
-pub(super) fn install_wrapper(settings: &crate::CodexSettings, codex: &[PathBuf]) -> OsString {
+pub(super) fn install_wrapper(settings: &CodexSettings, codex: &[PathBuf]) -> OsString {
     let folder = settings.data_dir.join(FOLDER);
     let Some(text) = build_script(&settings.path, codex, &folder) else {
         return settings.path.clone();

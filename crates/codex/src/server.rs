@@ -40,6 +40,7 @@ use super::{
     sandbox_rules::{SandboxContext, SandboxRules},
     scratch::{self, ThreadSandbox},
 };
+use crate::CodexSettings;
 
 /// Maximum queued lines. Requests are small and few, so a full queue means that Codex no longer reads.
 const QUEUED_LINES: usize = 256;
@@ -62,7 +63,7 @@ pub(super) struct CodexServer {
     lines: mpsc::Sender<Vec<u8>>,
     shared: Arc<CodexConnection>,
     next_id: AtomicU64,
-    pub(super) settings: crate::CodexSettings,
+    pub(super) settings: CodexSettings,
     pub(super) tasks: Tasks,
     /// Version of Codex, such as `0.169.0`.
     pub(super) version: String,
@@ -92,7 +93,7 @@ impl CodexServer {
     /// `on_end` is called when the process ends later without a request to stop.
     pub(super) async fn start(
         binary: PathBuf,
-        settings: &crate::CodexSettings,
+        settings: &CodexSettings,
         counters: Arc<CodexCounters>,
         tasks: &Tasks,
         on_end: EndCallback,
@@ -289,7 +290,7 @@ impl CodexServer {
 /// Builds the permissions of commands without a thread profile.
 fn build_base_permissions(
     program: Option<&[PathBuf]>,
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
 ) -> BasePermissions {
     let context = SandboxContext {
         program: program.unwrap_or_default().to_owned(),
@@ -305,7 +306,7 @@ fn build_base_permissions(
 /// Returns the search path of the process, which finds our sandbox wrapper first.
 async fn build_search_path(
     program: Option<&[PathBuf]>,
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
     tasks: &Tasks,
 ) -> OsString {
     let codex_files = program.unwrap_or_default().to_owned();

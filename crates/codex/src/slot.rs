@@ -19,6 +19,7 @@ use super::{
     files::{self, CodexConfigStamp},
     server::{CodexCounters, CodexServer},
 };
+use crate::CodexSettings;
 
 /// Lifetime after which the end of a process does not delay the next start.
 const STEADY: Duration = Duration::from_secs(30);
@@ -35,7 +36,7 @@ pub(super) enum ServerRequirement {
 
 /// Slot of the current process. Former processes live until their last turn ends.
 pub(super) struct ServerSlot {
-    settings: crate::CodexSettings,
+    settings: CodexSettings,
     tasks: Tasks,
     counters: Arc<CodexCounters>,
     /// Callback for the end of a process that had started well.
@@ -57,7 +58,7 @@ struct SlotState {
 
 impl ServerSlot {
     pub(super) fn new(
-        settings: crate::CodexSettings,
+        settings: CodexSettings,
         tasks: Tasks,
         counters: Arc<CodexCounters>,
         on_end: Arc<dyn Fn(String) + Send + Sync>,

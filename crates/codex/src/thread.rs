@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::ConversationId;
+use codeinfo_core::{ConversationId, Secret};
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc,
@@ -39,6 +39,7 @@ use super::{
     server::{CodexServer, IdleThread, ThreadEvent},
     settings::ExtraEndpoint,
 };
+use crate::CodexSettings;
 
 /// Part of Codex's message for a thread that another process has open.
 const HELD: &str = "already has an active writer";
@@ -63,7 +64,7 @@ pub struct ThreadOptions {
     pub prompt: String,
     pub search_url: String,
     /// Bearer token of the search endpoint, if it requires one.
-    pub search_key: Option<codeinfo_core::Secret>,
+    pub search_key: Option<Secret>,
     /// Optional MCP endpoints of ours.
     pub extras: Vec<ExtraEndpoint>,
     /// Text that the model reads before the question.
@@ -74,7 +75,7 @@ pub struct ThreadOptions {
 
 pub(super) struct ThreadOpener<'a> {
     pub(super) server: Arc<CodexServer>,
-    pub(super) settings: &'a crate::CodexSettings,
+    pub(super) settings: &'a CodexSettings,
     pub(super) scratch_folders: &'a ScratchFolders,
     pub(super) secret_locator: &'a SecretLocator,
 }
@@ -82,7 +83,7 @@ pub(super) struct ThreadOpener<'a> {
 /// Loaded thread that is ready for a turn.
 pub struct Thread {
     server: Arc<CodexServer>,
-    settings: crate::CodexSettings,
+    settings: CodexSettings,
     id: ConversationId,
     model: String,
     /// Parameters of the opening.
@@ -471,7 +472,7 @@ impl ThreadOpener<'_> {
 /// Read once per process, because a changed configuration replaces the process.
 pub(super) async fn user_config<'a>(
     server: &'a CodexServer,
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
 ) -> Result<&'a UserConfig, CodexError> {
     let asked = json!({ "includeLayers": false, "cwd": settings.workdir });
     let read = || async {
@@ -488,7 +489,7 @@ pub(super) async fn user_config<'a>(
 /// choice to Codex, as a user's own provider has its own models.
 pub(super) async fn choose_model(
     server: &CodexServer,
-    settings: &crate::CodexSettings,
+    settings: &CodexSettings,
     config: &UserConfig,
 ) -> Result<Option<String>, CodexError> {
     if let Some(model) = &settings.model {

@@ -35,12 +35,7 @@ pub enum DecisionFileError {
 
 impl DecisionFileError {
     pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::Io { .. }
-            | Self::Damaged { .. }
-            | Self::OtherVersion { .. }
-            | Self::Full { .. } => ErrorCode::StoreUnavailable,
-        }
+        ErrorCode::StoreUnavailable
     }
 }
 

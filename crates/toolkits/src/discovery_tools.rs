@@ -18,7 +18,7 @@ use super::{
     handle::ToolOffers,
     quote,
 };
-use crate::{connection::CatalogueTool as Listed, spec::ToolkitName};
+use crate::{connection::CatalogueTool, spec::ToolkitName};
 
 /// Maximum and default number of tools of one discovery.
 pub const MAX_LIMIT: usize = 20;
@@ -343,7 +343,7 @@ pub(super) fn build_index_entries(
 ) -> Vec<ToolIndexEntry> {
     let toolkit_entries =
         |(handle, offers): &(ToolkitHandle, Arc<ToolOffers>)| -> Vec<ToolIndexEntry> {
-            let entry = |tool: &Listed| ToolIndexEntry {
+            let entry = |tool: &CatalogueTool| ToolIndexEntry {
                 id: format_tool_id(handle.name(), &tool.name),
                 toolkit: Some(handle.name().clone()),
                 name: tool.name.clone(),

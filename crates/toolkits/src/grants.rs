@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -105,9 +104,7 @@ impl GrantGuard {
     pub fn keep_for_conversation(&self, conversation: ConversationId) {
         self.grants.lock_state().secrets.put(conversation, self.secret.clone());
     }
-}
 
-impl GrantGuard {
     /// Ends the grant and its running calls.
     pub(super) fn revoke_grant(&self) {
         self.grant.ended.cancel();
@@ -122,18 +119,6 @@ impl GrantGuard {
 impl Drop for GrantGuard {
     fn drop(&mut self) {
         self.revoke_grant();
-    }
-}
-
-impl fmt::Debug for GrantGuard {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("GrantGuard").field("grant", &self.grant).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Grant {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Grant").field("members", &self.handles).finish_non_exhaustive()
     }
 }
 

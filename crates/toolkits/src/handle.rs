@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -40,12 +39,6 @@ struct Inner {
     /// Tools derived from the latest catalogue.
     offers: Mutex<Option<Arc<ToolOffers>>>,
     tasks: Tasks,
-}
-
-impl fmt::Debug for ToolkitHandle {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ToolkitHandle").field("name", &self.0.name).finish_non_exhaustive()
-    }
 }
 
 #[derive(Debug)]

@@ -30,7 +30,7 @@ pub struct ToolkitTurnContext<'a> {
 }
 
 /// Toolkits of one turn, usable until this value is dropped.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct TurnToolkits {
     pub extras: Vec<ExtraEndpoint>,
     /// Messages for people about what was left out and why.

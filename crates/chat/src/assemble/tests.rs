@@ -1,6 +1,6 @@
 //! Reported events for short scripts of Codex events.
 
-use codeinfo_codex::{CodexEvent as Heard, CodexTurnEnd};
+use codeinfo_codex::CodexTurnEnd;
 use codeinfo_toolkits::spec::ToolkitName;
 use serde_json::json;
 
@@ -8,11 +8,14 @@ use super::*;
 use crate::{ThreadServer, ToolOwner};
 
 /// Plays events and returns the reported ones, one line each.
-fn play(events: impl IntoIterator<Item = Heard>) -> Vec<String> {
+fn play(events: impl IntoIterator<Item = CodexEvent>) -> Vec<String> {
     play_on(SegmentAssembler::new(ThreadServers::new(), Some(0)), events)
 }
 
-fn play_on(mut assembly: SegmentAssembler, events: impl IntoIterator<Item = Heard>) -> Vec<String> {
+fn play_on(
+    mut assembly: SegmentAssembler,
+    events: impl IntoIterator<Item = CodexEvent>,
+) -> Vec<String> {
     let reported =
         events.into_iter().flat_map(|event| assembly.apply_event(event, AT)).collect::<Vec<_>>();
     let lines = reported.into_iter().map(|event| match event {
@@ -31,24 +34,27 @@ fn play_on(mut assembly: SegmentAssembler, events: impl IntoIterator<Item = Hear
     lines.collect()
 }
 
-fn thinking(item: &str, text: &str) -> Heard {
-    Heard::Thinking { item: item.to_owned(), text: text.to_owned() }
+fn thinking(item: &str, text: &str) -> CodexEvent {
+    CodexEvent::Thinking { item: item.to_owned(), text: text.to_owned() }
 }
 
-fn answer(item: &str, text: &str) -> Heard {
-    Heard::Answer { item: item.to_owned(), text: text.to_owned() }
+fn answer(item: &str, text: &str) -> CodexEvent {
+    CodexEvent::Answer { item: item.to_owned(), text: text.to_owned() }
 }
 
-fn delta(item: &str, part: u64, text: &str) -> Heard {
-    Heard::ThinkingDelta { item: item.to_owned(), part, text: text.to_owned() }
+fn delta(item: &str, part: u64, text: &str) -> CodexEvent {
+    CodexEvent::ThinkingDelta { item: item.to_owned(), part, text: text.to_owned() }
 }
 
-fn answer_delta(item: &str, text: &str) -> Heard {
-    Heard::AnswerDelta { item: item.to_owned(), text: text.to_owned() }
+fn answer_delta(item: &str, text: &str) -> CodexEvent {
+    CodexEvent::AnswerDelta { item: item.to_owned(), text: text.to_owned() }
 }
 
-fn counted(thread_total: u64) -> Heard {
-    Heard::Counted { thread_total, last: TokenUsage { total_tokens: 10, ..TokenUsage::default() } }
+fn counted(thread_total: u64) -> CodexEvent {
+    CodexEvent::Counted {
+        thread_total,
+        last: TokenUsage { total_tokens: 10, ..TokenUsage::default() },
+    }
 }
 
 fn search(call_id: &str, query: &str, outcome: Option<Result<Value, String>>) -> CodexToolCall {
@@ -61,21 +67,21 @@ fn search(call_id: &str, query: &str, outcome: Option<Result<Value, String>>) ->
     }
 }
 
-fn searching(call_id: &str, query: &str) -> Heard {
-    Heard::ToolStarted(search(call_id, query, None))
+fn searching(call_id: &str, query: &str) -> CodexEvent {
+    CodexEvent::ToolStarted(search(call_id, query, None))
 }
 
-fn build_search_result(call_id: &str, query: &str) -> Heard {
+fn build_search_result(call_id: &str, query: &str) -> CodexEvent {
     let file = json!({
         "path": "/r/a.rs", "relPath": "a.rs", "repo": "r",
         "match": 0.5, "chunks": 1, "lines": 3, "ranges": ["1-3"],
     });
     let result = json!({ "content": [], "_meta": { "codeinfo/files": [file] } });
-    Heard::ToolEnded(search(call_id, query, Some(Ok(result))))
+    CodexEvent::ToolEnded(search(call_id, query, Some(Ok(result))))
 }
 
 const AT: Timestamp = Timestamp::EPOCH;
-const END: Heard = Heard::Ended(CodexTurnEnd::Completed);
+const END: CodexEvent = CodexEvent::Ended(CodexTurnEnd::Completed);
 
 #[test]
 fn items_are_told_whole_and_in_order() {
@@ -115,7 +121,7 @@ fn items_are_told_whole_and_in_order() {
 fn equal_thoughts_stay_two_unless_a_retry_repeats_them() {
     assert_eq!(play([thinking("r1", "a"), thinking("r2", "a"), END]), ["thinking a", "thinking a"]);
     assert_eq!(
-        play([thinking("r1", "a"), counted(10), Heard::Retrying, thinking("r2", "a"), END]),
+        play([thinking("r1", "a"), counted(10), CodexEvent::Retrying, thinking("r2", "a"), END]),
         ["thinking a", "thinking a"]
     );
 }
@@ -134,7 +140,7 @@ fn a_retried_response_repeats_nothing_however_often_it_is_retried() {
     let mut events = Vec::from(response(1));
     for n in 2..4 {
         // Codex counts the tokens of the failed response again.
-        events.extend([counted(0), Heard::Retrying]);
+        events.extend([counted(0), CodexEvent::Retrying]);
         events.extend(response(n));
     }
     events.extend([answer("m9", "whole"), counted(10), END]);
@@ -154,13 +160,13 @@ fn a_retried_response_repeats_nothing_however_often_it_is_retried() {
 
 #[test]
 fn a_search_that_fails_has_no_summary() {
-    let failed = Heard::ToolEnded(search("c1", "x", Some(Err(": no store".to_owned()))));
+    let failed = CodexEvent::ToolEnded(search("c1", "x", Some(Err(": no store".to_owned()))));
     assert_eq!(
         play([searching("c1", "x"), failed, END]),
         ["request c1 VectorSearch", "result c1 error: no store"]
     );
     let speechless = search("c1", "x", Some(Ok(json!({ "content": [] }))));
-    let reported = play([searching("c1", "x"), Heard::ToolEnded(speechless), END]);
+    let reported = play([searching("c1", "x"), CodexEvent::ToolEnded(speechless), END]);
     assert_eq!(
         reported.last().unwrap(),
         "result c1 errorthe search does not say which files it found"
@@ -173,7 +179,7 @@ fn files_that_another_tool_of_ours_shows_are_a_summary_and_those_of_a_toolkit_ar
         let meta = files.map(|files| json!({ "codeinfo/files": files }));
         let mut tool = search("c1", "", Some(Ok(json!({ "content": [], "_meta": meta }))));
         (tool.source, tool.name) = (source.to_owned(), name.to_owned());
-        play([Heard::ToolEnded(tool), END]).pop().unwrap()
+        play([CodexEvent::ToolEnded(tool), END]).pop().unwrap()
     };
     let file = json!({
         "path": "/r/a.rs", "relPath": "a.rs", "repo": "r",
@@ -210,7 +216,7 @@ fn a_call_of_a_toolkit_names_it_and_says_when_it_began_and_ended() {
         let mut tool = search("c1", "", None);
         (tool.source, tool.name, tool.parameters) =
             (server.to_owned(), name.to_owned(), parameters);
-        let began = assembly.apply_event(Heard::ToolStarted(tool.clone()), AT);
+        let began = assembly.apply_event(CodexEvent::ToolStarted(tool.clone()), AT);
         let [ChatEvent::ToolRequest { name, source, timestamp, parameters, .. }] = &began[..]
         else {
             panic!("{began:?}")
@@ -219,7 +225,7 @@ fn a_call_of_a_toolkit_names_it_and_says_when_it_began_and_ended() {
         assert_eq!((*timestamp, parameters), (AT, &json!({ "n": 1 })));
         tool.outcome = Some(Ok(json!({ "content": [] })));
         let later = Timestamp::now();
-        let ended = assembly.apply_event(Heard::ToolEnded(tool), later);
+        let ended = assembly.apply_event(CodexEvent::ToolEnded(tool), later);
         let [ChatEvent::ToolResult { name, source, timestamp, stage, .. }] = &ended[..] else {
             panic!("{ended:?}")
         };
@@ -242,14 +248,14 @@ fn unfinished_items_are_kept_at_the_end() {
 #[test]
 fn an_unfinished_item_gives_way_to_its_repetition_and_else_stays_before_it() {
     assert_eq!(
-        play([delta("r1", 0, "I sha"), Heard::Retrying, thinking("r2", "I shall"), END]),
+        play([delta("r1", 0, "I sha"), CodexEvent::Retrying, thinking("r2", "I shall"), END]),
         ["thinking I shall"]
     );
     assert_eq!(
-        play([delta("r1", 0, "I sha"), Heard::Retrying, thinking("r2", "Let me"), END]),
+        play([delta("r1", 0, "I sha"), CodexEvent::Retrying, thinking("r2", "Let me"), END]),
         ["thinking I sha", "thinking Let me"]
     );
-    assert_eq!(play([answer_delta("m1", "It "), Heard::Retrying, END]), ["answer It "]);
+    assert_eq!(play([answer_delta("m1", "It "), CodexEvent::Retrying, END]), ["answer It "]);
 }
 
 #[test]
@@ -270,7 +276,7 @@ fn tokens_are_those_of_this_turn() {
 
 /// Plays events. Returns the sizes and ends of the texts, and the exceeded limit.
 fn bounded(
-    events: impl IntoIterator<Item = Heard>,
+    events: impl IntoIterator<Item = CodexEvent>,
 ) -> (Vec<(usize, String)>, Option<TurnTextLimit>) {
     let mut assembly = SegmentAssembler::new(ThreadServers::new(), Some(0));
     let mut reported = Vec::new();
@@ -334,7 +340,7 @@ fn what_a_finished_item_repeats_of_its_pieces_counts_once() {
     let (said, bound) = bounded(both);
     assert_eq!((said.len(), bound), (3, None));
     // A response that breaks off and is repeated counts once as well.
-    let again = (0..6).flat_map(|_| [answer_delta("m", &text), Heard::Retrying]);
+    let again = (0..6).flat_map(|_| [answer_delta("m", &text), CodexEvent::Retrying]);
     let (said, bound) = bounded(again.chain([answer("m", &text), END]));
     assert_eq!((said.len(), bound), (5, Some(TurnTextLimit::Turn)), "each unfinished one is kept");
 }

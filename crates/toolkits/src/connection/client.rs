@@ -1,9 +1,6 @@
 //! Client of one toolkit, as its callers use it.
 
-use std::{
-    fmt,
-    sync::{Arc, atomic::Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -182,11 +179,5 @@ impl ToolkitClient {
             inner.tasks.spawn(lifecycle::supervise_client(Arc::clone(inner), run));
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for ToolkitClient {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("ToolkitClient").field(&self.0.name).finish()
     }
 }

@@ -303,9 +303,9 @@ mod tests {
 
     fn read(schema: &Value) -> Vec<String> {
         let found = parse_parameters(schema.as_object().unwrap());
-        let line = |one: &ToolParameter| {
-            let mark = if one.required { "" } else { "?" };
-            format!("{}{mark}: {}", one.name, one.kind)
+        let line = |parameter: &ToolParameter| {
+            let mark = if parameter.required { "" } else { "?" };
+            format!("{}{mark}: {}", parameter.name, parameter.kind)
         };
         found.iter().map(line).collect()
     }
@@ -343,12 +343,12 @@ mod tests {
             ]
         );
         let all = parse_parameters(schema.as_object().unwrap());
-        let limit = all.iter().find(|one| one.name == "limit").unwrap();
+        let limit = all.iter().find(|parameter| parameter.name == "limit").unwrap();
         assert_eq!(
             json!(limit),
             json!({"name": "limit", "type": "integer", "description": "most lines", "required": false})
         );
-        let path = all.iter().find(|one| one.name == "path").unwrap();
+        let path = all.iter().find(|parameter| parameter.name == "path").unwrap();
         assert_eq!(json!(path), json!({"name": "path", "type": "string", "required": true}));
     }
 
@@ -417,7 +417,7 @@ mod tests {
             json!({"properties": {"o": {"type": "object", "properties": inner}, "q": many}});
         let found = parse_parameters(schema.as_object().unwrap());
         assert_eq!(found.len(), MAX_PARAMETERS);
-        assert!(found.iter().all(|one| one.name.chars().count() <= MAX_NAME_CHARS));
+        assert!(found.iter().all(|parameter| parameter.name.chars().count() <= MAX_NAME_CHARS));
         let long = json!({"properties": {"a": {"description": "é\u{202e}\n".repeat(30_000)}}});
         let description =
             parse_parameters(long.as_object().unwrap()).remove(0).description.unwrap();

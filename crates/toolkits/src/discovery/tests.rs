@@ -112,15 +112,16 @@ fn parameters_and_titles_are_searched_too() {
 fn a_domain_and_a_limit_bound_what_is_found() {
     let index = catalogue();
     let found = index.search("create issue", Some("gitlab"), 5);
-    let ids: Vec<&str> = found.iter().map(|one| one.entry.id.as_str()).collect();
+    let ids: Vec<&str> = found.iter().map(|ranked| ranked.entry.id.as_str()).collect();
     assert_eq!(ids, ["mcp:gitlab:create_issue"]);
     assert_eq!(index.search("create issue", None, 3).len(), 3);
     assert!(index.search("create issue", Some("none"), 3).is_empty());
-    let scores: Vec<f32> = index.search("issue", None, 9).iter().map(|one| one.score).collect();
+    let scores: Vec<f32> =
+        index.search("issue", None, 9).iter().map(|ranked| ranked.score).collect();
     assert!(scores.is_sorted_by(|a, b| a >= b) && scores.iter().all(|score| score.is_finite()));
     for odd in ["", "¿?", "日本語", "the of and"] {
         let found = index.search(odd, None, 9);
-        assert!(found.len() == 9 && found.iter().all(|one| one.score.is_finite()), "{odd}");
+        assert!(found.len() == 9 && found.iter().all(|ranked| ranked.score.is_finite()), "{odd}");
     }
 }
 
@@ -196,25 +197,28 @@ fn a_tool_is_found_by_its_id_as_it_is_or_as_it_is_shown() {
 fn a_signature_is_one_line_with_the_first_sentence() {
     let log = entry("git:log", "  Shows commits,\n e.g. of a branch. Newest first.");
     let log = takes(takes(log, "path", "string", true), "limit", "integer", false);
-    let of = |entry: &ToolIndexEntry| render_signature(entry);
+    let signature = |entry: &ToolIndexEntry| render_signature(entry);
     assert_eq!(
-        of(&log),
+        signature(&log),
         "mcp:git:log(path: string, limit?: integer)  \"Shows commits, e.g. of a branch.\""
     );
-    assert_eq!(of(&entry("status", "")), "status()");
+    assert_eq!(signature(&entry("status", "")), "status()");
     let mut titled = entry("status", " \n");
     titled.title = Some("State".to_owned());
-    assert_eq!(of(&titled), "status()  \"State\"");
-    assert_eq!(of(&entry("a", "Version 1.2 of it\n\nMore")), "a()  \"Version 1.2 of it\"");
-    assert_eq!(of(&entry("a", "説明です。次")), "a()  \"説明です。\"");
-    let cut = of(&entry("a", &"word ".repeat(20_000)));
+    assert_eq!(signature(&titled), "status()  \"State\"");
+    assert_eq!(signature(&entry("a", "Version 1.2 of it\n\nMore")), "a()  \"Version 1.2 of it\"");
+    assert_eq!(signature(&entry("a", "説明です。次")), "a()  \"説明です。\"");
+    let cut = signature(&entry("a", &"word ".repeat(20_000)));
     assert!(cut.chars().count() < 220 && cut.ends_with("…\""), "{cut}");
     let many = (0..40).fold(entry("a", ""), |entry, n| takes(entry, &format!("p{n}"), "any", true));
-    assert!(of(&many).ends_with("p11: any, …)"), "{}", of(&many));
+    assert!(signature(&many).ends_with("p11: any, …)"), "{}", signature(&many));
     let inner =
         takes(takes(entry("a", ""), "params", "object", true), "params.path", "string", true);
-    assert_eq!(of(&inner), "a(params: object)");
-    assert_eq!(of(&takes(entry("a", ""), "dotted.name", "string", true)), "a(dotted.name: string)");
+    assert_eq!(signature(&inner), "a(params: object)");
+    assert_eq!(
+        signature(&takes(entry("a", ""), "dotted.name", "string", true)),
+        "a(dotted.name: string)"
+    );
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn without_descriptions(schema: &Map<String, Value>) -> Value {
         let bare = match value {
             _ if VALUES.contains(&key.as_str()) => value.clone(),
             Value::Object(named) if NAMES.contains(&key.as_str()) => {
-                let each = named.iter().map(|(name, one)| (name.clone(), bare_value(one)));
+                let each = named.iter().map(|(name, schema)| (name.clone(), bare_value(schema)));
                 Value::Object(each.collect())
             }
             value => bare_value(value),
