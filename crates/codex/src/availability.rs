@@ -138,7 +138,7 @@ impl Codex {
         match self.0.known.latest_result() {
             Some((CodexAvailability::Unavailable(_), age)) if age < period => {}
             Some((CodexAvailability::Unavailable(_), _)) => {
-                self.refresh_in_background(WATCH_TRUSTED_AGE)
+                self.refresh_in_background(WATCH_TRUSTED_AGE);
             }
             Some((CodexAvailability::Available { .. }, _)) | None => drop(self.availability()),
         }

@@ -87,7 +87,7 @@ pub struct Thread {
     id: ConversationId,
     model: String,
     /// Parameters of the opening.
-    thread_settings: ThreadSettings,
+    open_settings: ThreadSettings,
     note: Option<String>,
     sandbox: ThreadSandbox,
     tokens: Option<u64>,
@@ -98,28 +98,28 @@ pub struct Thread {
 
 impl Thread {
     pub(super) async fn open(
-        opener: ThreadOpener<'_>,
+        context: ThreadOpener<'_>,
         options: ThreadOptions,
     ) -> Result<Self, CodexError> {
         match options.thread {
-            None => Self::start_new(opener, options).await,
-            Some(id) => Self::resume(opener, options, id).await,
+            None => Self::start_new(context, options).await,
+            Some(id) => Self::resume(context, options, id).await,
         }
     }
 
     async fn start_new(
-        opener: ThreadOpener<'_>,
+        context: ThreadOpener<'_>,
         mut options: ThreadOptions,
     ) -> Result<Self, CodexError> {
         let note = options.note.take();
-        let inputs = opener.prepare_inputs(options).await?;
-        let sandbox = opener.create_sandbox()?;
-        let ThreadOpener { server, settings, .. } = opener;
-        let thread_settings = codex_config::build_thread_settings(settings, &inputs, &sandbox);
+        let inputs = context.prepare_inputs(options).await?;
+        let sandbox = context.create_sandbox()?;
+        let ThreadOpener { server, settings, .. } = context;
+        let open_settings = codex_config::build_thread_settings(settings, &inputs, &sandbox);
         let extras = inputs.extra_names();
-        let opened: ThreadOpenResult = server.call_method("thread/start", &thread_settings).await?;
+        let opened: ThreadOpenResult = server.call_method("thread/start", &open_settings).await?;
         let id = opened.thread.parse_id()?;
-        if let Err(error) = server.confine_shell(id, &thread_settings, &sandbox, &opened).await {
+        if let Err(error) = server.confine_shell(id, &open_settings, &sandbox, &opened).await {
             server.release_thread(id).await;
             return Err(error);
         }
@@ -129,7 +129,7 @@ impl Thread {
             settings: settings.clone(),
             id,
             model: opened.model,
-            thread_settings,
+            open_settings,
             note,
             sandbox,
             tokens: Some(0),
@@ -139,15 +139,15 @@ impl Thread {
     }
 
     async fn resume(
-        opener: ThreadOpener<'_>,
+        context: ThreadOpener<'_>,
         mut options: ThreadOptions,
         id: ConversationId,
     ) -> Result<Self, CodexError> {
         let note = options.note.take();
         let thread_id = id.to_string();
         let asked = json!({ "threadId": thread_id });
-        let read = opener.server.call_method::<ThreadReadResult>("thread/read", &asked);
-        let (read, inputs) = tokio::join!(read, opener.prepare_inputs(options));
+        let read = context.server.call_method::<ThreadReadResult>("thread/read", &asked);
+        let (read, inputs) = tokio::join!(read, context.prepare_inputs(options));
         let thread = match read {
             Ok(read) => read.thread,
             Err(CodexError::Refused { code: INVALID_REQUEST, message, .. }) => {
@@ -161,25 +161,24 @@ impl Thread {
             return Err(CodexError::UnknownThread);
         }
         let inputs = inputs?;
-        let loaded = opener.server.idle.take_thread(id);
+        let loaded = context.server.idle.take_thread(id);
         let tokens = loaded.as_ref().and_then(|loaded| loaded.tokens);
         // A loaded thread ignores the parameters of a resume.
         let reusable = loaded.filter(|loaded| {
             loaded.settings
-                == codex_config::build_thread_settings(opener.settings, &inputs, &loaded.sandbox)
+                == codex_config::build_thread_settings(context.settings, &inputs, &loaded.sandbox)
         });
         let sandbox = if let Some(reusable) = reusable {
             reusable.sandbox
         } else {
-            opener.server.unload_thread(id).await?;
-            opener.create_sandbox()?
+            context.server.unload_thread(id).await?;
+            context.create_sandbox()?
         };
-        let ThreadOpener { server, settings, .. } = opener;
-        let thread_settings = codex_config::build_thread_settings(settings, &inputs, &sandbox);
+        let ThreadOpener { server, settings, .. } = context;
+        let open_settings = codex_config::build_thread_settings(settings, &inputs, &sandbox);
         let extras = inputs.extra_names();
         let events = server.subscribe(id);
-        let resume =
-            ThreadResumeParams { thread_id, exclude_turns: true, settings: thread_settings };
+        let resume = ThreadResumeParams { thread_id, exclude_turns: true, settings: open_settings };
         let opening = async {
             let opened = load_thread(&server, &resume).await?;
             server.confine_shell(id, &resume.settings, &sandbox, &opened).await?;
@@ -193,14 +192,14 @@ impl Thread {
                 return Err(error);
             }
         };
-        let thread_settings = resume.settings;
-        let model = thread_settings.model.clone().unwrap_or(opened.model);
+        let open_settings = resume.settings;
+        let model = open_settings.model.clone().unwrap_or(opened.model);
         Ok(Self {
             server,
             settings: settings.clone(),
             id,
             model,
-            thread_settings,
+            open_settings,
             note,
             sandbox,
             tokens,
@@ -225,7 +224,7 @@ impl Thread {
 
     /// Returns options for an ephemeral thread with the same model and without the user's own MCP servers.
     pub fn ephemeral_options(&self, instructions: &'static str) -> EphemeralThreadOptions {
-        let servers = self.thread_settings.config.get("mcp_servers").and_then(Value::as_object);
+        let servers = self.open_settings.config.get("mcp_servers").and_then(Value::as_object);
         let is_off = |entry: &Value| entry.get("enabled") == Some(&Value::Bool(false));
         let user_servers = servers.into_iter().flatten().filter(|(_, entry)| is_off(entry));
         EphemeralThreadOptions {
@@ -249,7 +248,7 @@ impl Thread {
         let start = TurnStartParams {
             thread_id: self.id.to_string(),
             input: [json!({ "type": "text", "text": question })],
-            model: self.thread_settings.model.clone(),
+            model: self.open_settings.model.clone(),
             effort: effort.unwrap_or_else(|| self.settings.effort.clone()),
             summary: "auto",
             approval_policy: codex_config::approval_policy(&self.settings),
@@ -282,7 +281,7 @@ impl Thread {
         let thread = self.id;
         let loaded = IdleThread {
             thread,
-            settings: self.thread_settings.clone(),
+            settings: self.open_settings.clone(),
             sandbox: self.sandbox.clone(),
             tokens: self.tokens,
         };

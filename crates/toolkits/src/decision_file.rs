@@ -35,7 +35,12 @@ pub enum DecisionFileError {
 
 impl DecisionFileError {
     pub fn code(&self) -> ErrorCode {
-        ErrorCode::StoreUnavailable
+        match self {
+            Self::Io { .. }
+            | Self::Damaged { .. }
+            | Self::OtherVersion { .. }
+            | Self::Full { .. } => ErrorCode::StoreUnavailable,
+        }
     }
 }
 
