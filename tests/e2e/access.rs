@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeSet, fs, net::SocketAddr, path::Path};
 
+use codeinfo_test_support::wire::{Reply, get, post, request};
 use serde_json::json;
 
-use crate::{
-    accounts::Account,
-    listeners::Listeners,
-    wire::{Reply, get, post, request},
-};
+use crate::{accounts::Account, listeners::Listeners};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 

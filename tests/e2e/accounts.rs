@@ -11,13 +11,10 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use codeinfo_test_support::wire::{self, Reply, get, head, request};
 use serde_json::{Value, json};
 
-use crate::{
-    listeners::Listeners,
-    support::process,
-    wire::{self, Reply, get, head, request},
-};
+use crate::{listeners::Listeners, support::process};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 /// Sends a request from bash and prints what comes back.

@@ -7,6 +7,7 @@ use std::{
     process::Output,
 };
 
+use codeinfo_test_support::wire::{self, get, head, request};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -17,7 +18,6 @@ use crate::{
         model::{Model, Reply, says, searches},
         process::{Environment, Program, fresh, http, run},
     },
-    wire::{self, get, head, request},
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");

@@ -1,5 +1,9 @@
 //! What differs between two trees of a repository.
 
+use codeinfo_test_support::{
+    git::{commit_all, git},
+    wire::{Reply, post, rpc},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -8,8 +12,6 @@ use crate::{
         model::{Item, Model, Reply as Turn, says},
         process::run,
     },
-    trees::{commit_all, git},
-    wire::{Reply, post, rpc},
 };
 
 const QUERY: &str = "how a request is tried again when it fails";

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
+use codeinfo_test_support::wire::rpc;
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,7 +13,6 @@ use crate::{
         model::{Item, Model, Reply, says},
         process::{fresh, run},
     },
-    wire::rpc,
 };
 
 #[tokio::test]

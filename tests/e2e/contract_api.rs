@@ -1,12 +1,10 @@
 //! The wire contract of the main API (port 5010): whole replies of every route.
 #![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
 
+use codeinfo_test_support::wire::{get, post, request};
 use insta::assert_snapshot;
 
-use crate::{
-    listeners::Listeners,
-    wire::{get, post, request},
-};
+use crate::listeners::Listeners;
 
 /// Starts with `demo` indexed.
 async fn with_demo() -> Listeners {

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write, sync::Arc, time::Duration};
 
+use codeinfo_test_support::wire::{Reply, get, post};
 use futures_util::future::select;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use crate::{
         model::{Model, Reply as Said, says, searches, thinks},
         process::http,
     },
-    wire::{Reply, get, post},
 };
 
 /// Shows frames, one a line, without ids and texts that differ from run to run.

@@ -3,12 +3,10 @@
 
 use std::fmt::Write;
 
+use codeinfo_test_support::wire::{self, rpc, rpc_with};
 use insta::assert_snapshot;
 
-use crate::{
-    listeners::Listeners,
-    wire::{self, rpc, rpc_with},
-};
+use crate::listeners::Listeners;
 
 /// Removes what changes with each release.
 fn steady(text: &str) -> String {

@@ -4,6 +4,10 @@
 
 use std::{fmt::Write, time::Duration};
 
+use codeinfo_test_support::{
+    qdrant::StandIn,
+    wire::{self, Reply, get, post, rpc, rpc_with},
+};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::{
@@ -14,11 +18,7 @@ use tokio::{
 
 use crate::{
     listeners::Listeners,
-    support::{
-        model::{Item, Model, Reply as Said, says, searches, thinks},
-        qdrant::StandIn,
-    },
-    wire::{self, Reply, get, post, rpc, rpc_with},
+    support::model::{Item, Model, Reply as Said, says, searches, thinks},
 };
 
 const JSON_ONLY: [(&str, &str); 1] = [("accept", "application/json")];

@@ -1,11 +1,11 @@
 //! The bound of a result of `codebase_question`, and what of it a call may ask for.
 
+use codeinfo_test_support::wire::{Reply, rpc_with};
 use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
     support::model::{Model, Reply as Said, says, searches, thinks},
-    wire::{Reply, rpc_with},
 };
 
 const BOUND: usize = 16_000;

@@ -1,13 +1,11 @@
 //! The wire contract of `POST /mcp` on the main listener: raw search for agents.
 #![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
 
+use codeinfo_test_support::wire::{get, request, rpc};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::{
-    listeners::Listeners,
-    wire::{get, request, rpc},
-};
+use crate::listeners::Listeners;
 
 /// Starts with `demo` indexed.
 async fn with_demo() -> Listeners {

@@ -1,12 +1,12 @@
 //! The wire contract of tokens and of stored configurations: who may do what, and whole replies.
 
+use codeinfo_test_support::wire::{Reply, request};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
     support::process::{Program, fresh},
-    wire::{Reply, request},
 };
 
 /// A server, and its owner's key.

@@ -6,14 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_test_support::{
+    embeddings::{Embeddings, Reply},
+    qdrant::{StandIn, tls},
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use crate::support::{
-    embeddings::{Embeddings, Reply},
-    process::{Environment, Program, begin, fresh, run},
-    qdrant::{StandIn, tls},
-};
+use crate::support::process::{Environment, Program, begin, fresh, run};
 
 fn environment(url: &str) -> Environment {
     let pairs = [

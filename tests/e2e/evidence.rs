@@ -2,13 +2,13 @@
 
 use std::{fs, os::unix::fs::symlink, process::Command};
 
+use codeinfo_test_support::wire::{Reply, post, request, rpc, rpc_with};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
     support::model::{Item, Model, Reply as Turn, says},
-    wire::{Reply, post, request, rpc, rpc_with},
 };
 
 /// The most bytes of a reply that Codex does not cut.

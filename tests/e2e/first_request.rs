@@ -2,15 +2,13 @@
 
 use std::{fs, path::PathBuf};
 
+use codeinfo_test_support::git::git;
 use serde_json::{Value, json};
 
-use crate::{
-    support::{
-        codex,
-        model::{Model, Reply, says},
-        process::{Program, fresh},
-    },
-    trees::git,
+use crate::support::{
+    codex,
+    model::{Model, Reply, says},
+    process::{Program, fresh},
 };
 
 /// Maximum bytes that the model service is sent before anything was searched.

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use codeinfo_core::{Hit, ScoreParts};
 use codeinfo_search::{ResultFreshness, SearchResults, render_excerpt};
+use codeinfo_test_support::wire::{post, rpc};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
@@ -14,7 +15,6 @@ use crate::{
         model::{Model, Reply, says, thinks},
         process::{Environment, fresh, run},
     },
-    wire::{post, rpc},
 };
 
 /// Whatever some program takes for the end of a line.

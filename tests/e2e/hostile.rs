@@ -2,16 +2,14 @@
 
 use std::{fmt::Write, net::SocketAddr};
 
+use codeinfo_test_support::wire::{self, head, post, request, rpc, send};
 use insta::assert_snapshot;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
-use crate::{
-    listeners::Listeners,
-    wire::{self, head, post, request, rpc, send},
-};
+use crate::listeners::Listeners;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 const PING: &str = r#"{"jsonrpc":"2.0","id":"alive","method":"ping"}"#;

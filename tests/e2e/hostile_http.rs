@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use codeinfo_test_support::wire::{head, post, request, rpc, send};
 use futures_util::future::join_all;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -10,11 +11,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{
-    hostile::throw,
-    listeners::Listeners,
-    wire::{head, post, request, rpc, send},
-};
+use crate::{hostile::throw, listeners::Listeners};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 

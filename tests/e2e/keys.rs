@@ -2,11 +2,11 @@
 
 use std::{fs, process::Output};
 
+use codeinfo_test_support::embeddings::Embeddings;
 use serde_json::json;
 
 use crate::support::{
     codex,
-    embeddings::Embeddings,
     model::{Model, Reply, says},
     process::{Environment, Program, fresh, run},
 };

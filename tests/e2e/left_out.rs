@@ -1,13 +1,11 @@
 //! What rules leave out is counted and named, wherever somebody asks.
 
 use codeinfo_ingest::explain_folder;
+use codeinfo_test_support::wire::{get, post};
 use codeinfo_worktree::private_places::PrivatePlaces;
 use serde_json::{Value, json};
 
-use crate::{
-    listeners::Listeners,
-    wire::{get, post},
-};
+use crate::listeners::Listeners;
 
 /// Writes a repository in which each rule about paths and contents leaves something out.
 async fn shop() -> Listeners {

@@ -7,16 +7,14 @@ use codeinfo::{
     config::{self, Config},
 };
 use codeinfo_store::OnMismatch;
+use codeinfo_test_support::wire::{Reply, post, request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{
-    support::{
-        codex,
-        model::Model,
-        process::{fresh, http},
-    },
-    wire::{Reply, post, request},
+use crate::support::{
+    codex,
+    model::Model,
+    process::{fresh, http},
 };
 
 const PARSE: &str = "\

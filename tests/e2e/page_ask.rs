@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use codeinfo_test_support::wire::get;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -13,7 +14,6 @@ use crate::{
         model::{Model, Reply as Said, says, searches, thinks},
         process::fresh,
     },
-    wire::get,
 };
 
 /// Types a question into the box of the page, and sends it.

@@ -2,6 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
+use codeinfo_test_support::wire::get;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -14,7 +15,6 @@ use crate::{
         model::{Model, Reply as Said, says},
         process::fresh,
     },
-    wire::get,
 };
 
 fn answers(texts: &[&str]) -> Vec<Said> {

@@ -7,16 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_test_support::wire::{Reply, get, request};
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{
-    listeners::Listeners,
-    page_browser::note,
-    support::process::http,
-    wire::{Reply, get, request},
-};
+use crate::{listeners::Listeners, page_browser::note, support::process::http};
 
 const HEADERS: [&str; 11] = [
     "cache-control",

@@ -2,11 +2,15 @@
 
 use std::{fs, sync::Arc};
 
+use codeinfo_test_support::{
+    git::{commit_all, git},
+    ingest::Repo,
+    wire::post,
+};
 use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::{
-    ingest_bench::Repo,
     listeners::Listeners,
     page_ask::{ask, ended},
     page_browser::{looks_right, looks_right_after, open},
@@ -14,8 +18,6 @@ use crate::{
         browser::{Browser, Page},
         model::{Model, Reply as Said, says, searches},
     },
-    trees::{commit_all, git},
-    wire::post,
 };
 
 /// What can be done with the file that is open.

@@ -3,6 +3,7 @@
 use std::fs;
 
 use codeinfo_core::task::Tasks;
+use codeinfo_test_support::wire::get;
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
         browser::{Browser, Page},
         model::{Model, Reply as Said, says},
     },
-    wire::get,
 };
 
 /// Gives the page the key of the owner, once it asks for a token.

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use codeinfo_test_support::toolkit::stdio;
 use serde_json::json;
 use url::Url;
 
@@ -13,7 +14,7 @@ use crate::{
         browser::Page,
         model::{Model, Reply as Said, says, searches, thinks},
         process::fresh,
-        toolkit::{published, stdio},
+        toolkit::published,
     },
     toolkit_turns::{calls, document},
 };

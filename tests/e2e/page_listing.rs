@@ -1,8 +1,9 @@
 //! `POST /search`: what a search finds, for people.
 
+use codeinfo_test_support::wire::post;
 use serde_json::{Value, json};
 
-use crate::{listeners::Listeners, wire::post};
+use crate::listeners::Listeners;
 
 async fn search(server: &Listeners, body: Value) -> Value {
     let reply = post(server.main, "/search", &body.to_string()).await;

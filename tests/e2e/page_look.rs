@@ -6,12 +6,10 @@ mod status;
 
 use std::fs;
 
+use codeinfo_test_support::wire::{Reply, get, request};
 use serde_json::Value;
 
-use crate::{
-    listeners::Listeners,
-    wire::{Reply, get, request},
-};
+use crate::listeners::Listeners;
 
 /// Every route that is for the page alone.
 const ROUTES: [&str; 5] =

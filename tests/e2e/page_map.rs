@@ -1,11 +1,11 @@
 //! `GET /map`: folders and files as pictures show them.
 
+use codeinfo_test_support::wire::{get, post};
 use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
     support::model::{Model, Reply as Said, says, searches},
-    wire::{get, post},
 };
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Questions that are on their way to the server while one looks at something else, in a real browser.
 
+use codeinfo_test_support::wire::get;
+
 use crate::{
     listeners::Listeners,
     page_ask::{ask, ended},
@@ -8,7 +10,6 @@ use crate::{
         browser::Page,
         model::{Model, Reply as Said, says},
     },
-    wire::get,
 };
 
 /// Holds back what is asked until `send()`, and counts it and the clocks that run.

@@ -2,6 +2,10 @@
 
 use std::{fmt::Write, fs, path::Path, time::Duration};
 
+use codeinfo_test_support::{
+    embeddings::{Embeddings, Reply},
+    wire::get,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -10,10 +14,8 @@ use crate::{
     page_browser::{looks_right, open},
     support::{
         browser::{Browser, Page},
-        embeddings::{Embeddings, Reply},
         process::{Program, fresh},
     },
-    wire::get,
 };
 
 /// Writes so many files that indexing them is seen.
@@ -156,7 +158,8 @@ async fn a_run_is_watched_from_a_page_that_comes_later_and_cancelled_there() {
     let path = folder.path().join("large");
     write_many(&path);
     let body = json!({ "path": path, "name": "large" }).to_string();
-    let started = crate::wire::post(server.main, "/ingest/start", &body).await.json();
+    let started =
+        codeinfo_test_support::wire::post(server.main, "/ingest/start", &body).await.json();
     let (_browser, page) = open(&server).await;
     page.goto(&format!("http://{}/#/repositories", server.main)).await;
     progress(&page).await;

@@ -2,14 +2,16 @@
 
 use std::fmt::Write;
 
+use codeinfo_test_support::{
+    git::{commit_all, worktree},
+    ingest::Repo,
+};
 use serde_json::{Value, json};
 
 use crate::{
-    ingest_bench::Repo,
     listeners::Listeners,
     page_browser::{looks_right, note, open},
     support::browser::Page,
-    trees::{commit_all, worktree},
 };
 
 async fn server() -> Listeners {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use codeinfo_test_support::wire::{Reply, get, request};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,7 +12,6 @@ use crate::{
         browser::Browser,
         process::{Program, fresh, http, run},
     },
-    wire::{Reply, get, request},
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");

@@ -2,9 +2,10 @@
 
 use std::{fs, os::unix::fs::symlink};
 
+use codeinfo_test_support::wire::get;
 use serde_json::{Value, json};
 
-use crate::{listeners::Listeners, wire::get};
+use crate::listeners::Listeners;
 
 async fn source(server: &Listeners, query: &str) -> Value {
     get(server.main, &format!("/source?{query}")).await.json()

@@ -2,20 +2,18 @@
 
 use std::{fs, process::Command};
 
+use codeinfo_test_support::{
+    toolkit::{script, stdio},
+    wire::request,
+};
 use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
     page_browser::{looks_right, open},
     page_guard::give_key,
-    support::{
-        browser::Page,
-        model::Model,
-        process::fresh,
-        toolkit::{published, script, stdio},
-    },
+    support::{browser::Page, model::Model, process::fresh, toolkit::published},
     toolkit_turns::document,
-    wire::request,
 };
 
 #[tokio::test]

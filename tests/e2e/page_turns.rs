@@ -2,6 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
+use codeinfo_test_support::wire::{Reply, get, post, request};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::timeout};
@@ -13,7 +14,6 @@ use crate::{
         model::{Model, Reply as Said, says, searches, thinks},
         process::{Environment, Program, fresh, http},
     },
-    wire::{Reply, get, post, request},
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");

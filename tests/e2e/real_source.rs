@@ -1,26 +1,15 @@
 //! Indexing the source of a real, published crate: whole, again, changed, and killed on the way.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::process::{Environment, Program, crate_source, fresh};
+use codeinfo_test_support::sources::{copy, crate_source};
+
+use crate::support::process::{Environment, Program, fresh};
 
 fn without_codex() -> Environment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
-}
-
-/// Copies a folder, so that a test may change it.
-pub(crate) fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 async fn search_paths(server: &Program, query: &str) -> Vec<String> {

@@ -8,6 +8,10 @@ use std::{
 };
 
 use codeinfo_core::LastRun;
+use codeinfo_test_support::{
+    embeddings::Embeddings,
+    qdrant::{Problem, Rule, StandIn, fixture::Fixture, process::Process},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -16,14 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    ingest_qdrant::{self, Process},
-    support::{
-        embeddings::Embeddings,
-        process::{Environment, Program, command, fresh, run},
-        qdrant::{Problem, Rule, StandIn, fixture::Fixture},
-    },
-};
+use crate::support::process::{Environment, Program, command, fresh, qdrant_environment, run};
 
 /// Set to kill before each call, not before some.
 const KILLS: &str = "REEMBED_KILLS";
@@ -176,7 +173,7 @@ fn with_service(there: &Embeddings) -> Environment {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_change_of_model_on_a_server_goes_on() {
     let (stand_in, there) = (StandIn::start(), Embeddings::well().await);
-    let builtin = ingest_qdrant::environment(&Fixture::for_stand_in(&stand_in));
+    let builtin = qdrant_environment(&Fixture::for_stand_in(&stand_in));
     let service = [builtin.clone(), with_service(&there)].concat();
     kill_at_each_call(&stand_in, &[builtin, service]).await;
 }
@@ -186,9 +183,9 @@ async fn a_killed_change_of_shared_paths_goes_on() {
     let stand_in = StandIn::start();
     let mut fixture = Fixture::for_stand_in(&stand_in);
     fixture.settings.shared_paths = false;
-    let apart = ingest_qdrant::environment(&fixture);
+    let apart = qdrant_environment(&fixture);
     fixture.settings.shared_paths = true;
-    let shared = ingest_qdrant::environment(&fixture);
+    let shared = qdrant_environment(&fixture);
     kill_at_each_call(&stand_in, &[apart, shared]).await;
 }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use codeinfo_core::task::Tasks;
+use codeinfo_test_support::wire::request;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{net::TcpStream, time::timeout};
@@ -21,7 +22,6 @@ use crate::{
         model::{Model, Reply as Said, says},
         process::http,
     },
-    wire::request,
 };
 
 /// How long anything of a revoked token may go on.

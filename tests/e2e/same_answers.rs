@@ -12,19 +12,16 @@ use codeinfo_core::{PathMap, task::Tasks};
 use codeinfo_embed::BuiltinEmbedder;
 use codeinfo_ingest::RunState;
 use codeinfo_search::{Search, SearchError, SearchQuery};
+use codeinfo_test_support::{
+    git::{commit_all, git},
+    qdrant::{StandIn, fixture::Fixture, process::Process},
+    sources::{copy, crate_source},
+};
 use futures_util::{StreamExt, join, stream};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{
-    ingest_qdrant::{Process, environment},
-    real_source::copy,
-    support::{
-        process::{Environment, Program, crate_source, fresh},
-        qdrant::{StandIn, fixture::Fixture},
-    },
-    trees::{commit_all, git},
-};
+use crate::support::process::{Environment, Program, fresh, qdrant_environment};
 
 /// Real repositories of different size and style.
 const CRATES: [&str; 3] = ["ignore", "tokio-stream", "hyper"];
@@ -174,8 +171,10 @@ async fn a_server_answers_like_the_embedded_store_in_every_scope() {
     fixture.settings.shared_paths = false;
     let (data, other) = (fresh(), fresh());
     let paths: [&Path; 0] = [];
-    let engines =
-        [embedded(&data).await, Program::serve(other.path(), &paths, &environment(&fixture)).await];
+    let engines = [
+        embedded(&data).await,
+        Program::serve(other.path(), &paths, &qdrant_environment(&fixture)).await,
+    ];
     for engine in &engines {
         sources.index(engine).await;
     }
@@ -206,7 +205,7 @@ async fn a_search_of_a_server_takes_two_round_trips() {
     let stand_in = StandIn::with_doors(3);
     let fixture = Fixture::for_stand_in(&stand_in);
     let (data, paths): (_, [&Path; 0]) = (fresh(), []);
-    let server = Program::serve(data.path(), &paths, &environment(&fixture)).await;
+    let server = Program::serve(data.path(), &paths, &qdrant_environment(&fixture)).await;
     sources.index(&server).await;
     stand_in.count_rounds();
     for (name, scope) in scopes() {

@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use codeinfo_test_support::{
+    git::{commit_all, git},
+    wire::{get, post, rpc},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,8 +15,6 @@ use crate::{
         process::{command, run},
         relay::Relay,
     },
-    trees::{commit_all, git},
-    wire::{get, post, rpc},
 };
 
 const OLD: &str = "/// Opens the valve slowly.\nfn open_valve() {\n    turn(1);\n}\n";

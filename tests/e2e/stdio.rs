@@ -10,6 +10,7 @@ use std::{
 };
 
 use codeinfo_store::{LockHolder, find_lock_holder};
+use codeinfo_test_support::embeddings::{self, Embeddings};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
@@ -25,7 +26,6 @@ use crate::{
     end_to_end::{World, result},
     support::{
         codex,
-        embeddings::{self, Embeddings},
         model::{Reply, says, thinks},
         process::{Environment, Program, fresh, run, signal},
         relay::Relay,

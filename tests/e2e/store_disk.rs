@@ -4,11 +4,13 @@
 use std::{
     fs::{self, File},
     io::{self, Write},
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use tokio::process::Command;
+use nix::{sys::stat::Mode, unistd::mkfifo};
+use tokio::{process::Command, time::timeout};
 
 use crate::support::process::{Environment, Program, begin, fresh, run, run_on_small_disk};
 
@@ -264,4 +266,33 @@ async fn two_servers_that_start_together_leave_one() {
     assert!(!ended.unwrap().success());
     let running = servers.iter_mut().filter_map(|server| server.try_wait().unwrap());
     assert_eq!(running.count(), 1);
+}
+
+/// How long a command may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn a_lock_that_is_no_file_is_refused_with_its_name() {
+    let kinds: [(&str, fn(&Path)); 4] = [
+        ("pipe", |path| mkfifo(path, Mode::S_IRWXU).unwrap()),
+        ("folder", |path| fs::create_dir(path).unwrap()),
+        ("endless", |path| symlink("/dev/zero", path).unwrap()),
+        ("large", |path| File::create(path).unwrap().set_len(64 << 30).unwrap()),
+    ];
+    for name in ["lock", "lock.alive"] {
+        for (kind, create) in kinds {
+            let data = fresh();
+            let path = data.path().join(name);
+            create(&path);
+            let environment = without_codex();
+            let running = run(data.path(), &environment, &["repos"]);
+            let output = timeout(TIMEOUT, running).await.expect("the command hangs");
+            // A large file can be locked like any other.
+            assert_eq!(output.status.success(), kind == "large", "{kind} {name}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            let is_named = said.contains(path.to_str().unwrap())
+                && said.contains("is not a regular file; move it away");
+            assert!(output.status.success() || is_named, "{said}");
+        }
+    }
 }

@@ -11,13 +11,15 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
+use codeinfo_test_support::{
+    embedded::aside,
+    git::{commit_all, git},
+    random::next,
+    sources::crate_source,
+};
 use serde_json::{Value, json};
 
-use crate::{
-    store_damage::{aside, next},
-    support::process::{Environment, Program, crate_source, fresh},
-    trees::{commit_all, git},
-};
+use crate::support::process::{Environment, Program, fresh};
 
 /// How many times the server is killed; 50 when this was last run for all.
 const KILLS: &str = "STORE_KILLS";

@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_test_support::embedded::{aside, files};
 use serde_json::Value;
 use tokio::{process::Command, time::timeout};
 
-use crate::{
-    store_damage::{aside, files},
-    support::process::{Environment, Program, command, fresh, run, run_unprivileged, run_within},
+use crate::support::process::{
+    Environment, Program, command, fresh, run, run_unprivileged, run_within,
 };
 
 /// How long one command may take.

@@ -1,12 +1,12 @@
 //! Files that `ReadLines` and `FindUses` showed: named for programs beside the text, and segments of the turn.
 
+use codeinfo_test_support::wire::{rpc, rpc_with};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
     support::model::{Item, Model, Reply, says},
-    wire::{rpc, rpc_with},
 };
 
 /// Maximum number of files that the uses of a name are summarized in.

@@ -2,6 +2,9 @@
 
 use std::{process::Stdio, time::Instant};
 
+use codeinfo_test_support::toolkit::{
+    Toolkits, arguments, http, name, quick, script, scripted, text,
+};
 use codeinfo_toolkits::{
     connection::{ConnectionTiming, ToolkitError, ToolkitState},
     spec::ToolkitTransport,
@@ -15,10 +18,7 @@ use tokio::{
     time::Duration,
 };
 
-use crate::support::{
-    harness, install,
-    toolkit::{Toolkits, arguments, http, name, published, quick, script, scripted, text},
-};
+use crate::support::{harness, install, toolkit::published};
 
 #[tokio::test]
 async fn tools_of_a_published_server_are_listed_and_called() {

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use codeinfo_test_support::toolkit::{files, is_there, script, scripted, stdio, until};
 use codeinfo_toolkits::spec::{ToolkitSandbox, ToolkitSpec};
 use serde_json::{Value, json};
 use tokio::time::Duration;
@@ -11,9 +12,7 @@ use crate::{
     support::{
         model::{Reply, says},
         process::{self, http, run},
-        toolkit::{script, scripted, stdio, until},
     },
-    toolkit_lives::is_there,
     toolkit_turns::{document, git},
 };
 
@@ -114,7 +113,7 @@ async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
     assert!(ok && said == "removed mine (version 3)\n", "{said}");
     let (ok, _, said) = command(&["mcp", "remove", "mine"]).await;
     assert!(!ok && said.contains("no toolkit `mine` is stored"), "{said}");
-    for stored in crate::support::toolkit::files(&data.join("vault")) {
+    for stored in files(&data.join("vault")) {
         assert!(!String::from_utf8_lossy(&fs::read(stored).unwrap()).contains("s3cret"));
     }
 

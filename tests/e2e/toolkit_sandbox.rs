@@ -5,6 +5,10 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duratio
 use codeinfo_codex::{Codex, NetworkAccess, OtherVariables};
 use codeinfo_core::{Secret, task::Tasks};
 use codeinfo_store::Store;
+use codeinfo_test_support::{
+    private_places::{BESIDE, PLACES, write_home},
+    toolkit::{Toolkits, arguments, name, scripted, text, until},
+};
 use codeinfo_toolkits::{
     connection::{ToolkitClient, ToolkitState},
     launch::SandboxLauncher,
@@ -13,12 +17,9 @@ use codeinfo_toolkits::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{
-    private_places::{BESIDE, PLACES, write_home},
-    support::{
-        harness,
-        toolkit::{Toolkits, arguments, name, published, published_python, scripted, text, until},
-    },
+use crate::support::{
+    harness,
+    toolkit::{published, published_python},
 };
 
 /// A folder with an indexed repository, `repo`, a folder to work in, `work`, and the user's own folder,
@@ -157,7 +158,7 @@ async fn a_toolkit_starts_from_where_programs_are_installed_and_not_from_a_priva
     let place = Place::new().await;
     let home = place.at("user").canonicalize().unwrap();
     write_home(&home);
-    let script = crate::support::toolkit::script("server.py");
+    let script = codeinfo_test_support::toolkit::script("server.py");
     for folder in [".cargo/bin", ".local/bin", ".local/share/kit", ".npm/_npx/1", ".claude/plugins"]
     {
         let program = home.join(folder).join("kit");
@@ -371,7 +372,7 @@ async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured(
     let elsewhere = place.toolkits.pool.get_or_create_client(Some("ada"), &name("kit"), &spec);
     assert!(elsewhere.load_catalogue().await.is_err());
     let script = place.at("repo/server.py");
-    fs::copy(crate::support::toolkit::script("server.py"), &script).unwrap();
+    fs::copy(codeinfo_test_support::toolkit::script("server.py"), &script).unwrap();
     let ToolkitTransport::Stdio { args, .. } = &mut spec.transport else { unreachable!() };
     args[0] = script.canonicalize().unwrap().display().to_string();
     let mut homes = Vec::new();

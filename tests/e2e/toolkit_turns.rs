@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, process::Command, time::Instant};
 
+use codeinfo_test_support::{toolkit::scripted, websocket::Client};
 use codeinfo_toolkits::spec::ToolkitSpec;
 use serde_json::{Map, Value, json};
 use tokio::time::{Duration, sleep};
@@ -11,8 +12,7 @@ use crate::{
     support::{
         model::{Item, Model, Reply, says},
         process::{Program, http, run},
-        toolkit::{published, scripted},
-        websocket::Client,
+        toolkit::published,
     },
 };
 
@@ -89,7 +89,7 @@ async fn an_answer_uses_the_toolkits_that_are_there_and_names_the_one_that_is_mi
     .await;
     let files = published("server-filesystem", &[world.folder.path().to_str().unwrap()]);
     let everything = published("server-everything", &[]);
-    let missing = crate::support::toolkit::stdio("no-such-program", Vec::new());
+    let missing = codeinfo_test_support::toolkit::stdio("no-such-program", Vec::new());
     let toolkits = [("files", &files), ("everything", &everything), ("tickets", &missing)];
     let server = world.serve_toolkits(&toolkits, &[("TOOLKITS_DIRECT_MAX", "100")]).await;
     let before = server.rpc("tools/list", json!({})).await;
@@ -355,7 +355,7 @@ async fn the_file_of_a_repository_starts_nothing_before_it_is_allowed() {
     let marker = world.folder.path().join("started");
     let touch = |marker: &Path| {
         let script = format!("touch {}; exit 1", marker.display());
-        crate::support::toolkit::stdio("sh", vec!["-c".to_owned(), script])
+        codeinfo_test_support::toolkit::stdio("sh", vec!["-c".to_owned(), script])
     };
     git(&repository, &["init", "--quiet"]);
     fs::create_dir(repository.join(".codeinfo")).unwrap();
@@ -411,7 +411,7 @@ async fn a_request_carries_toolkits_for_itself_alone_and_needs_a_token() {
     let server = world.serve_toolkits(&[], &[]).await;
     // What a token carries reads what is indexed, and no other script.
     let script = world.folder.path().join("boiler/server.py");
-    fs::copy(crate::support::toolkit::script("server.py"), &script).unwrap();
+    fs::copy(codeinfo_test_support::toolkit::script("server.py"), &script).unwrap();
     let script = script.canonicalize().unwrap();
     let spec = json!({ "command": "python3", "args": [script], "env": { "KEY": "s3cret" } });
     let mine = json!({ "mine": { "transport": { "kind": "stdio", "spec": spec } } });
@@ -535,7 +535,7 @@ async fn a_socket_shows_the_calls_of_toolkits_and_what_is_missing() {
         Reply::Items(vec![says("Yes.")]),
     ])
     .await;
-    let missing = crate::support::toolkit::stdio("no-such-program", Vec::new());
+    let missing = codeinfo_test_support::toolkit::stdio("no-such-program", Vec::new());
     let toolkits = [("kit", &scripted(&[])), ("gone", &missing)];
     let server = world.serve_toolkits(&toolkits, &[]).await;
     let mut client =

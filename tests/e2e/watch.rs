@@ -2,14 +2,12 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use codeinfo_test_support::embeddings::{Embeddings, Reply};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::support::{
-    embeddings::{Embeddings, Reply},
-    process::{Program, fresh, signal},
-};
+use crate::support::process::{Program, fresh, signal};
 
 /// Far more than any change needs, so that a busy machine does not fail a test.
 const TIMEOUT: Duration = Duration::from_mins(1);

@@ -2,6 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
+use codeinfo_test_support::{
+    websocket::Client,
+    wire::{get, post, request},
+};
 use futures_util::StreamExt;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -10,11 +14,7 @@ use tokio_tungstenite::tungstenite::{Message, protocol::frame::coding::CloseCode
 
 use crate::{
     listeners::Listeners,
-    support::{
-        model::{Model, Reply as Said, says, searches, thinks},
-        websocket::Client,
-    },
-    wire::{get, post, request},
+    support::model::{Model, Reply as Said, says, searches, thinks},
 };
 
 /// What a handshake needs beside the usual headers.

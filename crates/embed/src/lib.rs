@@ -82,7 +82,7 @@ impl From<String> for EmbeddingDocument {
     }
 }
 
-/// Source of dense vectors of unit length. Every embedder passes `tests/e2e/embed_suite.rs`.
+/// Source of dense vectors of unit length. Every embedder passes `crates/embed/tests/it/suite.rs`.
 pub trait Embedder: Send + Sync {
     /// Returns the model. Needs no request to a service.
     fn model(&self) -> &EmbeddingModel;

@@ -14,7 +14,7 @@ use crate::{ChunkVectors, Lease, NewChunk, StorageSize, StoreError, StoredChunk}
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Stores roots, files and chunks, and finds the nearest chunks. Each engine passes
-/// `tests/e2e/store_suite.rs`.
+/// `crates/store/tests/it/suite.rs`.
 ///
 /// Changes are applied in the order in which they were requested; one whose future is dropped may be
 /// applied all the same. A root is on disk once its write resolves, with everything written before it; chunks

@@ -6,10 +6,11 @@ use std::{
     path::Path,
 };
 
+use codeinfo_test_support::wire::get;
 use serde_json::{Value, json};
 
 use super::{is_refused, read};
-use crate::{listeners::Listeners, wire::get};
+use crate::listeners::Listeners;
 
 fn made(folder: &Path, names: &[&str]) {
     for name in names {
@@ -105,7 +106,9 @@ async fn a_folder_that_is_indexed_says_so_and_paths_are_those_that_clients_see()
     let pairs = [("INGEST_DIR", inside.as_str()), ("HOST_INGEST_DIR", "/home/me/src")];
     let server = Listeners::start_with(&pairs).await;
     let body = json!({ "path": "/home/me/src/app", "name": "the app" });
-    let run = crate::wire::post(server.main, "/ingest/start", &body.to_string()).await.json();
+    let run = codeinfo_test_support::wire::post(server.main, "/ingest/start", &body.to_string())
+        .await
+        .json();
     server.ended(run["runId"].as_str().unwrap()).await;
     let tops = read(&server, "/folders").await;
     assert_eq!(tops["folders"][0]["path"], "/home/me/src");

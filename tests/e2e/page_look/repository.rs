@@ -2,13 +2,13 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use codeinfo_test_support::wire::{get, post};
 use serde_json::{Value, json};
 
 use super::{is_refused, read};
 use crate::{
     listeners::Listeners,
     support::process::{Environment, Program, fresh},
-    wire::{get, post},
 };
 
 const TIMEOUT: Duration = Duration::from_mins(1);

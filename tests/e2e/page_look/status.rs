@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
+use codeinfo_test_support::{
+    embeddings::{Embeddings, Reply},
+    websocket::Client,
+    wire::{get, post, rpc},
+};
 use serde_json::{Value, json};
 
 use super::read;
 use crate::{
     listeners::Listeners,
     support::{
-        embeddings::{Embeddings, Reply},
         model::{Model, Reply as Said},
         process::{Environment, Program, fresh},
-        websocket::Client,
     },
-    wire::{get, post, rpc},
 };
 
 async fn settings(server: &Listeners) -> Vec<Value> {

@@ -3,12 +3,10 @@
 use std::fs;
 
 use codeinfo_codex::OtherVariables;
+use codeinfo_test_support::private_places::{BESIDE, PLACES, WORD, write_home};
 
 use super::{first, next, obedient};
-use crate::{
-    private_places::{BESIDE, PLACES, WORD, write_home},
-    support::harness::{Harness, root},
-};
+use crate::support::harness::{Harness, root};
 
 #[tokio::test]
 async fn the_shell_reads_no_private_place_of_a_home_folder_that_is_indexed() {

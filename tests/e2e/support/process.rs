@@ -306,16 +306,21 @@ pub(crate) fn fresh() -> tempfile::TempDir {
     tempfile::tempdir_in(scratch()).unwrap()
 }
 
-/// The source of a published crate, at the version that `Cargo.lock` pins, fetched by Cargo.
-pub(crate) async fn crate_source(name: &str) -> PathBuf {
-    let listed = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--locked"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .await
-        .unwrap();
-    let metadata: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
-    let package = packages.iter().find(|package| package["name"] == name).unwrap();
-    Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned()
+/// Settings of a program whose store is in `fixture`.
+pub(crate) fn qdrant_environment(
+    fixture: &codeinfo_test_support::qdrant::fixture::Fixture,
+) -> Environment {
+    let settings = &fixture.settings;
+    let mut environment = vec![
+        ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),
+        ("QDRANT_URL".to_owned(), settings.urls.join(",")),
+        ("QDRANT_COLLECTION".to_owned(), settings.collection.clone()),
+        ("QDRANT_SHARDS".to_owned(), "1".to_owned()),
+        ("QDRANT_SHARED_PATHS".to_owned(), settings.shared_paths.to_string()),
+        ("QDRANT_RETRY_SECS".to_owned(), "2".to_owned()),
+    ];
+    if let Some(key) = &settings.api_key {
+        environment.push(("QDRANT_API_KEY".to_owned(), key.expose().to_owned()));
+    }
+    environment
 }

@@ -1,0 +1,486 @@
+//! Connections: what happens when clients leave, dawdle, crowd in, or the server stops.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use codeinfo_core::{task::Tasks, telemetry::LabelledTimer};
+use codeinfo_http::{
+    AccessRights, AllowedNames, AuthContext, AuthRequest, HttpSettings, Listener, Request,
+    RequestHandler, Response, ServerActivity, reply, sse,
+};
+use codeinfo_test_support::wire::{self, head};
+use futures_util::{Stream, StreamExt, stream};
+use hyper::StatusCode;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+};
+
+/// Long enough that only a hanging test meets it.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// More than any buffer between here and a client holds.
+const LARGE: usize = 512 * 65_536;
+
+/// Reports when work begins and when it is dropped.
+#[derive(Clone)]
+struct Work {
+    news: mpsc::UnboundedSender<&'static str>,
+    release: tokio_util::sync::CancellationToken,
+}
+
+struct Dropped(mpsc::UnboundedSender<&'static str>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _ = self.0.send("dropped");
+    }
+}
+
+impl RequestHandler for Work {
+    async fn handle_request(&self, request: &mut Request) -> Response {
+        let path = request.path().to_owned();
+        assert_ne!(path, "/panic", "a bug");
+        if request.method() == hyper::Method::POST
+            && let Err(fault) = request.read_json_body().await
+        {
+            return fault.into();
+        }
+        if path == "/fast" {
+            return reply::json_response(StatusCode::OK, &json!("done"));
+        }
+        if path == "/large" {
+            return reply::json_text(200, "x".repeat(LARGE));
+        }
+        let dropped = Dropped(self.news.clone());
+        self.news.send("begun").unwrap();
+        if path == "/flood" {
+            return sse::stream_messages(flood(dropped), TIMEOUT);
+        }
+        let release = self.release.clone();
+        let work = async move {
+            release.cancelled().await;
+            drop(dropped);
+            "\"done\"".to_owned()
+        };
+        match path.as_str() {
+            "/events" => {
+                sse::stream_messages(stream::once(work).boxed(), Duration::from_millis(20))
+            }
+            "/late" => codeinfo_http::delayed_json(work, Duration::from_millis(20)).await,
+            _ => reply::json_text(200, work.await),
+        }
+    }
+}
+
+/// More than any buffer between here and a client holds; says so should all of it be taken.
+fn flood(dropped: Dropped) -> impl Stream<Item = String> + Send + 'static {
+    stream::unfold((0, dropped), |(taken, dropped)| async move {
+        if taken == 512 {
+            dropped.0.send("drained").unwrap();
+            return None;
+        }
+        Some(("x".repeat(65_536), (taken + 1, dropped)))
+    })
+}
+
+struct Server {
+    address: SocketAddr,
+    news: mpsc::UnboundedReceiver<&'static str>,
+    release: tokio_util::sync::CancellationToken,
+    tasks: Tasks,
+}
+
+impl Server {
+    async fn start(change: impl FnOnce(&mut HttpSettings)) -> Self {
+        let mut http = HttpSettings {
+            max_body_bytes: 1024,
+            max_connections: 64,
+            max_batch: 4,
+            max_result_bytes: 16_000,
+            lists_away: false,
+            first_byte_timeout: TIMEOUT,
+            read_timeout: TIMEOUT,
+            write_timeout: TIMEOUT,
+            keep_alive: TIMEOUT,
+        };
+        change(&mut http);
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let (requests, gate) = (
+            LabelledTimer::default(),
+            Arc::new(|_: AuthRequest<'_>| Ok(AuthContext::anonymous(AccessRights::Ask))),
+        );
+        let listener =
+            Listener { socket, name: "test", requests, gate, activity: ServerActivity::default() };
+        let tasks = Tasks::default();
+        let (sender, news) = mpsc::unbounded_channel();
+        let release = tokio_util::sync::CancellationToken::new();
+        let work = Work { news: sender, release: release.clone() };
+        codeinfo_http::serve(listener, work, &http, &AllowedNames::default(), tasks.clone())
+            .unwrap();
+        Self { address, news, release, tasks }
+    }
+
+    async fn hears(&mut self, expected: &str) {
+        let news = tokio::time::timeout(TIMEOUT, self.news.recv()).await.unwrap();
+        assert_eq!(news, Some(expected));
+    }
+
+    async fn connect(&self, request: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
+    }
+}
+
+fn keep_alive(method: &str, path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[tokio::test]
+async fn work_is_dropped_when_its_client_leaves() {
+    for path in ["/plain", "/events", "/late"] {
+        let mut server = Server::start(|_| {}).await;
+        let mut client = server.connect(&keep_alive("POST", "/fast", "{}")).await;
+        let mut answered = vec![0; 64];
+        client.read_exact(&mut answered).await.unwrap();
+        client.write_all(keep_alive("POST", path, "{}").as_bytes()).await.unwrap();
+        server.hears("begun").await;
+        drop(client);
+        server.hears("dropped").await;
+    }
+}
+
+#[tokio::test]
+async fn long_replies_show_signs_of_life() {
+    for (path, sign) in [("/events", ": keep-alive\n\n"), ("/late", " ")] {
+        let server = Server::start(|_| {}).await;
+        let mut client = server.connect(&head("GET", path, &[], 0)).await;
+        let mut bytes = Vec::new();
+        let silent = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
+            body.unwrap_or_default().matches(sign).count() < 3
+        };
+        while silent(&bytes) {
+            assert_ne!(client.read_buf(&mut bytes).await.unwrap(), 0);
+        }
+        server.release.cancel();
+        client.read_to_end(&mut bytes).await.unwrap();
+        let reply = wire::parsed(&bytes);
+        assert_eq!(reply.status, 200);
+        let rest = reply.body.replace(sign, "");
+        assert_eq!(rest.trim(), if path == "/events" { "data: \"done\"" } else { "\"done\"" });
+    }
+}
+
+#[tokio::test]
+async fn stopping_finishes_what_is_under_way_and_closes_the_rest() {
+    let mut server = Server::start(|_| {}).await;
+    let mut idle = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let mut silent = server.connect("").await;
+    let mut busy = server.connect(&keep_alive("GET", "/plain", "")).await;
+    server.hears("begun").await;
+    let observed = async {
+        let mut bytes = Vec::new();
+        idle.read_to_end(&mut bytes).await.unwrap();
+        assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+        assert_eq!(silent.read(&mut [0; 8]).await.unwrap(), 0);
+        server.release.cancel();
+        bytes.clear();
+        busy.read_to_end(&mut bytes).await.unwrap();
+        assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+    };
+    let (all_ended, ()) = tokio::join!(server.tasks.stop(TIMEOUT), observed);
+    assert!(all_ended);
+    assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+#[tokio::test]
+async fn connections_over_the_bound_wait_for_their_turn() {
+    let mut server = Server::start(|http| http.max_connections = 1).await;
+    let mut first = server.connect(&head("GET", "/plain", &[], 0)).await;
+    server.hears("begun").await;
+    let mut second = server.connect(&head("GET", "/plain", &[], 0)).await;
+    let early = tokio::time::timeout(Duration::from_millis(200), server.news.recv()).await;
+    assert!(early.is_err(), "the second is not begun before the first is done");
+    server.release.cancel();
+    for client in [&mut first, &mut second] {
+        let mut bytes = Vec::new();
+        client.read_to_end(&mut bytes).await.unwrap();
+        assert_eq!(wire::parsed(&bytes).status, 200);
+    }
+    server.hears("dropped").await;
+    server.hears("begun").await;
+}
+
+#[tokio::test]
+async fn a_slow_head_or_body_is_given_up() {
+    let server = Server::start(|http| http.read_timeout = Duration::from_millis(100)).await;
+    let mut silent = server.connect("").await;
+    let mut slow = server.connect("GET /fast HTTP/1.1\r\nhost: loc").await;
+    let mut bytes = Vec::new();
+    silent.read_to_end(&mut bytes).await.unwrap();
+    slow.read_to_end(&mut bytes).await.unwrap();
+    let json = [("content-type", "application/json")];
+    let mut trickling = server.connect(&(head("POST", "/fast", &json, 10) + "{")).await;
+    bytes.clear();
+    trickling.read_to_end(&mut bytes).await.unwrap();
+    insta::assert_snapshot!(wire::parsed(&bytes).render_reply(), @r#"
+    408 content-type: application/json
+    {
+      "error": "REQUEST_TIMEOUT",
+      "message": "the body did not arrive in time"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_new_connection_says_something_soon() {
+    let soon = Duration::from_secs(1);
+    let server = Server::start(|http| http.first_byte_timeout = soon).await;
+    let mut silent = server.connect("").await;
+    let mut slow = server.connect("GET /fast").await;
+    assert_eq!(silent.read(&mut [0]).await.unwrap(), 0, "closed");
+    slow.write_all(b" HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let mut bytes = [0; 64];
+    slow.read_exact(&mut bytes).await.unwrap();
+    tokio::time::sleep(soon * 2).await;
+    slow.write_all(head("GET", "/fast", &[], 0).as_bytes()).await.unwrap();
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    slow.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text.matches("200 OK").count(), 2, "only the first byte is in a hurry: {text}");
+}
+
+/// Reads one reply of `/fast` from a connection that stays open.
+async fn answered(client: &mut TcpStream) {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\"done\"") {
+        let read = tokio::time::timeout(TIMEOUT, client.read_buf(&mut bytes)).await;
+        assert_ne!(read.expect("answered").unwrap(), 0, "{bytes:?}");
+    }
+}
+
+/// Has a server so many slots, of which none is freed by the end of a time.
+fn crowded(slots: usize) -> impl FnOnce(&mut HttpSettings) {
+    move |http| {
+        http.max_connections = slots;
+        (http.first_byte_timeout, http.read_timeout) = (TIMEOUT * 100, TIMEOUT * 100);
+    }
+}
+
+/// Reads until the server closes; returns whether it did so without a word.
+async fn closed(client: &mut TcpStream) -> bool {
+    // With bytes left unread, the end of a connection is a reset.
+    let read = tokio::time::timeout(TIMEOUT, client.read(&mut [0])).await;
+    read.expect("closed").unwrap_or_default() == 0
+}
+
+#[tokio::test]
+async fn the_longest_idle_connection_gives_way_to_a_new_client() {
+    let mut server = Server::start(crowded(5)).await;
+    let mut kept = server.connect(&keep_alive("GET", "/fast", "")).await;
+    answered(&mut kept).await;
+    let mut busy = server.connect(&keep_alive("GET", "/plain", "")).await;
+    server.hears("begun").await;
+    let mut half = server.connect("GET /fast HTTP/1.1\r\nhost: loc").await;
+    let mut silent = server.connect("").await;
+    let mut body = server.connect(&keep_alive("POST", "/fast", "{}").replace("{}", "{")).await;
+    // Asked again, the first is no longer the one that has been idle longest.
+    kept.write_all(keep_alive("GET", "/fast", "").as_bytes()).await.unwrap();
+    answered(&mut kept).await;
+    let mut new = Vec::new();
+    for idle in [&mut half, &mut silent, &mut body, &mut kept] {
+        let mut client = server.connect(&keep_alive("GET", "/fast", "")).await;
+        answered(&mut client).await;
+        assert!(closed(idle).await, "{} clients were served before", new.len());
+        new.push(client);
+    }
+    server.release.cancel();
+    answered(&mut busy).await;
+}
+
+#[tokio::test]
+async fn a_connection_gives_way_when_its_request_is_done_and_not_before() {
+    let mut server = Server::start(crowded(1)).await;
+    let mut first = server.connect(&keep_alive("GET", "/plain", "")).await;
+    server.hears("begun").await;
+    let mut second = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let early = tokio::time::timeout(Duration::from_millis(200), second.read(&mut [0])).await;
+    assert!(early.is_err(), "the second is not served before the first is done");
+    server.release.cancel();
+    answered(&mut first).await;
+    assert!(closed(&mut first).await);
+    answered(&mut second).await;
+}
+
+#[tokio::test]
+async fn a_connection_gives_way_when_its_reply_is_sent_and_not_when_it_is_written() {
+    let server = Server::start(crowded(1)).await;
+    let mut slow = server.connect(&keep_alive("GET", "/large", "")).await;
+    // Its reply has begun.
+    let mut bytes = vec![0];
+    slow.read_exact(&mut bytes).await.unwrap();
+    let mut second = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let early = tokio::time::timeout(Duration::from_millis(200), second.read(&mut [0])).await;
+    assert!(early.is_err(), "the second is not served before the first has its reply");
+    slow.read_to_end(&mut bytes).await.unwrap();
+    assert!(LARGE < bytes.len(), "cut at {} bytes", bytes.len());
+    answered(&mut second).await;
+}
+
+#[tokio::test]
+async fn a_reply_that_nobody_takes_is_given_up() {
+    let mut server = Server::start(|http| http.write_timeout = Duration::from_millis(100)).await;
+    let idle = server.connect(&keep_alive("GET", "/flood", "")).await;
+    server.hears("begun").await;
+    server.hears("dropped").await;
+    drop(idle);
+}
+
+#[tokio::test]
+async fn a_reply_of_any_length_reaches_a_client_that_takes_it() {
+    let mut server = Server::start(|http| http.write_timeout = Duration::from_secs(1)).await;
+    let mut client = server.connect(&head("GET", "/flood", &[], 0)).await;
+    let taken = tokio::io::copy(&mut client, &mut tokio::io::sink()).await.unwrap();
+    assert!(512 * 65_536 < taken, "{taken}");
+    server.hears("begun").await;
+    server.hears("drained").await;
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_after_its_reply() {
+    let server = Server::start(|http| http.read_timeout = Duration::from_millis(100)).await;
+    let mut client = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let mut bytes = Vec::new();
+    client.read_to_end(&mut bytes).await.unwrap();
+    assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+}
+
+#[tokio::test]
+async fn requests_sent_ahead_are_answered_in_order() {
+    let server = Server::start(|_| {}).await;
+    let ahead = keep_alive("POST", "/fast", "{}") + &head("GET", "/panic", &[], 0);
+    let mut client = server.connect(&ahead).await;
+    let mut text = String::new();
+    client.read_to_string(&mut text).await.unwrap();
+    let statuses = text.split("HTTP/1.1 ").skip(1).map(|reply| reply.split(' ').next());
+    assert_eq!(statuses.collect::<Vec<_>>(), [Some("200"), Some("500")]);
+}
+
+#[tokio::test]
+async fn a_request_whose_length_is_not_clear_spoils_none_before_it() {
+    let server = Server::start(|_| {}).await;
+    let unclear = "POST /fast HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n\
+                   transfer-encoding: chunked\r\n\r\n0\r\n\r\n";
+    let ahead = keep_alive("POST", "/fast", "{}") + &keep_alive("GET", "/fast", "") + unclear;
+    let mut client = server.connect(&ahead).await;
+    let mut text = String::new();
+    client.read_to_string(&mut text).await.unwrap();
+    let statuses = text.split("HTTP/1.1 ").skip(1).map(|reply| reply.split(' ').next());
+    assert_eq!(statuses.collect::<Vec<_>>(), [Some("200"), Some("200"), Some("400")]);
+}
+
+/// What waits to be read hides the end of the client; the next sign of life finds it.
+#[tokio::test]
+async fn work_ends_too_when_the_client_left_behind_a_further_request() {
+    for path in ["/events", "/late"] {
+        let mut server = Server::start(|_| {}).await;
+        let client = server.connect(&(keep_alive("POST", path, "{}") + "GET /fast")).await;
+        server.hears("begun").await;
+        drop(client);
+        server.hears("dropped").await;
+    }
+}
+
+#[tokio::test]
+async fn a_bug_in_a_handler_is_answered_and_stays_alone() {
+    let server = Server::start(|_| {}).await;
+    let reply = wire::get(server.address, "/panic").await;
+    insta::assert_snapshot!(reply.render_reply(), @r#"
+    500 content-type: application/json
+    {
+      "error": "INTERNAL",
+      "message": "an internal error happened; the log of the server says more"
+    }
+    "#);
+    assert_eq!(wire::get(server.address, "/fast").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_request_id_is_taken_over_or_made() {
+    let server = Server::start(|_| {}).await;
+    let with = async |id: &str| {
+        let reply =
+            wire::request(server.address, "GET", "/fast", &[("x-request-id", id)], "").await;
+        reply.header("x-request-id").unwrap().to_owned()
+    };
+    assert_eq!(with("client-1").await, "client-1");
+    assert_eq!(with("a b").await.len(), 36);
+    let made = wire::get(server.address, "/fast").await;
+    assert_ne!(with("").await, made.header("x-request-id").unwrap());
+}
+
+#[tokio::test]
+async fn a_body_at_the_bound_is_read_and_one_over_it_is_refused() {
+    let server = Server::start(|_| {}).await;
+    let fits = wire::post(server.address, "/fast", &"x".repeat(1024)).await;
+    assert_eq!(fits.status, 200);
+    let over = wire::post(server.address, "/fast", &"x".repeat(1025)).await;
+    insta::assert_snapshot!(over.render_reply(), @r#"
+    413 content-type: application/json
+    {
+      "error": "BODY_TOO_LARGE",
+      "message": "the body has more than 1024 bytes"
+    }
+    "#);
+    let chunks = format!("{:x}\r\n{}\r\n0\r\n\r\n", 1025, "x".repeat(1025));
+    let chunked = "POST /fast HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+                   content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    let streamed = wire::send(server.address, (chunked.to_owned() + &chunks).as_bytes()).await;
+    assert_eq!(streamed.status, 413);
+}
+
+#[tokio::test]
+async fn a_refusal_does_not_wait_for_the_body() {
+    let server = Server::start(|http| http.read_timeout = Duration::from_hours(1)).await;
+    for (path, length, status, closes) in
+        [("/fast", 99_999_999, 413, true), ("/fast", 1025, 413, true), ("/fast", 5, 415, false)]
+    {
+        let kind = if status == 413 { "application/json" } else { "text/plain" };
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n\
+             content-length: {length}\r\n\r\n"
+        );
+        let mut client = server.connect(&head).await;
+        let mut bytes = Vec::new();
+        let read = client.read_to_end(&mut bytes);
+        tokio::time::timeout(TIMEOUT, read).await.expect("closed").unwrap();
+        let reply = wire::parsed(&bytes);
+        assert_eq!(reply.status, status);
+        assert_eq!(reply.header("connection"), closes.then_some("close"), "{length}");
+        assert!(reply.json()["error"].is_string(), "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_goes_on_after_a_refusal_whose_body_is_short() {
+    let server = Server::start(|_| {}).await;
+    let refused = keep_alive("POST", "/fast", "{}").replace("application/json", "text/plain");
+    let mut client = server.connect(&refused).await;
+    let mut text = String::new();
+    while !text.contains('}') {
+        let mut piece = [0; 1024];
+        let read = client.read(&mut piece).await.unwrap();
+        assert_ne!(read, 0, "{text}");
+        text.push_str(&String::from_utf8_lossy(&piece[..read]));
+    }
+    assert!(text.starts_with("HTTP/1.1 415"), "{text}");
+    client.write_all(keep_alive("POST", "/fast", "{}").as_bytes()).await.unwrap();
+    answered(&mut client).await;
+}

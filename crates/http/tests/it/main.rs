@@ -1,0 +1,5 @@
+//! Listeners and WebSockets over real sockets, with clients that misbehave.
+#![cfg(test)]
+
+mod connections;
+mod websocket;

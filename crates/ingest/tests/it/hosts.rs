@@ -1,0 +1,276 @@
+//! Hosts that share a store: each has roots of its own, and what their repositories have in common is kept once.
+
+use std::{collections::BTreeSet, fs, sync::Arc};
+
+use codeinfo_core::{LastRun, PathMap, Root, RootFilter, RootId, task::Tasks};
+use codeinfo_embed::BuiltinEmbedder;
+use codeinfo_ingest::RunState;
+use codeinfo_search::{
+    ResultFreshness, Search, SearchQuery,
+    evidence::{Evidence, IndexedFileState as LinesState, RequestedLines},
+    render_excerpt,
+};
+use codeinfo_store::{OnMismatch, StoreError};
+use codeinfo_test_support::{
+    git::{commit_all, git},
+    ingest::{Repo, held},
+    qdrant::{fixture::Fixture, process::Process},
+    store::{MODEL, Place},
+};
+use tempfile::TempDir;
+
+const PUMP: &str = "/// Fills the tank.\nfn fill() {\n    open_valve();\n}\n";
+
+/// A server for hosts that have other files at a path.
+fn apart() -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.settings.shared_paths = false;
+    fixture
+}
+
+fn repository(base: &TempDir, name: &str) -> Repo {
+    let repository = Repo(base.path().canonicalize().unwrap().join(name));
+    repository.write("pump.rs", PUMP);
+    repository.write("drain.rs", "fn drain() {}\n");
+    commit_all(&repository.0, "Begin");
+    repository
+}
+
+/// Clones what is committed, from the address of a remote that is nowhere if one is given.
+fn clone(of: &Repo, name: &str, remote: Option<&str>) -> Repo {
+    let folder = of.0.with_file_name(name);
+    git(&of.0, &["clone", "--quiet", ".", folder.to_str().unwrap()]);
+    match remote {
+        Some(remote) => git(&folder, &["remote", "set-url", "origin", remote]),
+        None => git(&folder, &["remote", "remove", "origin"]),
+    };
+    Repo(folder)
+}
+
+async fn own(process: &Process) -> Root {
+    let roots = process.store.roots().await.unwrap();
+    roots.into_iter().find(|root| root.host.is_none()).unwrap()
+}
+
+async fn count(process: &Process) -> u64 {
+    process.store.count(None).await.unwrap()
+}
+
+async fn paths_of(process: &Process, root: &Root) -> BTreeSet<String> {
+    held(&process.store, root.id).await.into_iter().map(|(path, ..)| path).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_with_other_files_at_a_path_do_not_overwrite_each_others() {
+    let fixture = apart();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let base = tempfile::tempdir().unwrap();
+    let folder = base.path().canonicalize().unwrap().join("app");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("pump.rs"), PUMP).unwrap();
+    assert_eq!(a.ingest(&folder).await.root, "app");
+    fs::remove_file(folder.join("pump.rs")).unwrap();
+    fs::write(folder.join("mill.rs"), "fn grind() {}\n").unwrap();
+    assert_eq!(b.ingest(&folder).await.root, "app-host-b");
+
+    let (of_a, of_b) = (own(&a).await, own(&b).await);
+    assert_ne!(of_a.id, of_b.id);
+    assert_eq!(paths_of(&b, &of_a).await, BTreeSet::from(["pump.rs".to_owned()]));
+    assert_eq!(paths_of(&a, &of_b).await, BTreeSet::from(["mill.rs".to_owned()]));
+    let hosts = |roots: Vec<Root>| -> Vec<Option<String>> {
+        roots.into_iter().map(|root| root.host.map(|host| host.name)).collect()
+    };
+    let host = |name: &str| Some(name.to_owned());
+    assert_eq!(hosts(a.store.roots().await.unwrap()), [None, host("host-b")]);
+    assert_eq!(hosts(b.store.roots().await.unwrap()), [host("host-a"), None]);
+    // The path means the folder of this host.
+    assert_eq!(b.ingest(&folder).await.state, RunState::Skipped);
+    let refused = b.ingest.reembed_root("app").await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "`app` is on host-a; run this there, or `codeinfo remove app` to forget it"
+    );
+    let removed = b.ingest.remove_root(folder.to_str().unwrap()).await.unwrap();
+    assert_eq!((removed.name.as_str(), count(&a).await), ("app-host-b", 1));
+    // What is of a host that is gone can be removed by others.
+    b.ingest.remove_root("app").await.unwrap();
+    assert_eq!((a.store.roots().await.unwrap().len(), count(&a).await), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
+    let fixture = apart();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let base = tempfile::tempdir().unwrap();
+    let app = repository(&base, "app");
+    a.ingest(&app.0).await;
+    // What is at that path here is something else.
+    app.write("pump.rs", "fn other() {}\n");
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
+    let search = Search::new(b.store.clone(), embedder, PathMap::default());
+    let query = SearchQuery::new("fill the tank", None, Some(5)).unwrap();
+    let found = search.find_chunks(&query).await.unwrap();
+    let best = &found.hits[0];
+    assert_eq!((best.rel_path.as_str(), best.host.as_deref()), ("pump.rs", Some("host-a")));
+    let freshness = search.check_freshness(&found).await.unwrap();
+    let text = render_excerpt(&found, "tank", &freshness, &BTreeSet::new(), 4000).text;
+    let header = format!("{}:1-4 `fill` (on host-a)\n", app.at("pump.rs").display());
+    assert!(text.contains(&header), "{text}");
+    assert_ne!(freshness, ResultFreshness::default());
+
+    let evidence = Evidence::new(b.store.clone(), PathMap::default());
+    for path in [app.at("pump.rs").to_str().unwrap(), "app/pump.rs"] {
+        let read = evidence
+            .read_lines(path, RequestedLines::default(), RootFilter::Everything)
+            .await
+            .unwrap();
+        assert_eq!(read.state, LinesState::OnOtherHost("host-a".to_owned()));
+        assert_eq!(read.lines[2], (3, "    open_valve();".to_owned()));
+    }
+    let evidence = Evidence::new(a.store.clone(), PathMap::default());
+    let read = evidence
+        .read_lines("app/pump.rs", RequestedLines::default(), RootFilter::Everything)
+        .await
+        .unwrap();
+    assert_eq!(read.lines[0].1, "fn other() {}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clones_of_a_repository_on_several_hosts_are_kept_once() {
+    let base = tempfile::tempdir().unwrap();
+    let main = repository(&base, "main");
+    let remote = Some("git@github.com:tanks/pumps.git");
+    let shallow = main.0.with_file_name("shallow");
+    let from = format!("file://{}", main.0.display());
+    main.write("drain.rs", "fn drain() {}\n\nfn leak() {}\n");
+    commit_all(&main.0, "Leak");
+    git(&main.0, &["clone", "--quiet", "--depth=1", &from, shallow.to_str().unwrap()]);
+    git(&shallow, &["remote", "set-url", "origin", "https://me:key@github.com/Tanks/pumps"]);
+    for (one, other) in [
+        // The same first commit.
+        (clone(&main, "a", None), clone(&main, "b", Some("https://git.example/fork"))),
+        // The same remote, of which one has no first commit.
+        (clone(&main, "c", remote), Repo(shallow.clone())),
+        (Repo(shallow.clone()), clone(&main, "d", remote)),
+    ] {
+        let fixture = apart();
+        let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+        let first = a.ingest(&one.0).await;
+        assert_eq!((first.counts.embedded, first.counts.chunks), (2, 2));
+        let second = b.ingest(&other.0).await;
+        assert_eq!((second.counts.embedded, second.counts.chunks), (0, 2));
+        assert_eq!(count(&a).await, 2);
+        let (of_a, of_b) = (own(&a).await, own(&b).await);
+        assert_eq!(of_a.repository, of_b.repository);
+        assert!(!format!("{of_b:?}").contains("key"), "{of_b:?}");
+        // Each has what it has.
+        other.write("pump.rs", "fn other() {}\n");
+        assert_eq!(b.ingest(&other.0).await.counts.embedded, 1);
+        assert_eq!(held(&a.store, of_a.id).await, held(&b.store, of_a.id).await);
+        let text = |held: BTreeSet<(String, u32, String)>| {
+            held.into_iter().find(|(path, ..)| path == "pump.rs").unwrap().2
+        };
+        assert!(text(held(&a.store, of_a.id).await).contains("open_valve"));
+        assert!(text(held(&a.store, of_b.id).await).contains("other"));
+        git(&other.0, &["checkout", "--quiet", "pump.rs"]);
+        a.ingest.remove_root(&of_a.name).await.unwrap();
+        assert_eq!(b.ingest(&other.0).await.counts.embedded, 0);
+        b.ingest.remove_root(&of_b.name).await.unwrap();
+        assert_eq!(count(&a).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn worktrees_share_on_one_host_and_other_repositories_nowhere() {
+    let fixture = apart();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let base = tempfile::tempdir().unwrap();
+    let main = repository(&base, "main");
+    git(&main.0, &["worktree", "add", "--quiet", "--orphan", "-b", "pages", "../pages"]);
+    let pages = Repo(main.0.with_file_name("pages"));
+    pages.write("pump.rs", PUMP);
+    commit_all(&pages.0, "Begin otherwise");
+    a.ingest(&main.0).await;
+    // Its history begins elsewhere, and yet it is of the same folder of git.
+    assert_eq!(a.ingest(&pages.0).await.counts.embedded, 0);
+    let other = repository(&base, "other");
+    // Made in the same second, it had the same commit.
+    git(&other.0, &["commit", "--quiet", "--amend", "--message", "Begin another one"]);
+    assert_eq!(b.ingest(&other.0).await.counts.embedded, 2);
+    assert_eq!(count(&a).await, 4);
+    // Without a commit, a repository is nobody else's.
+    let empty = Repo(main.0.with_file_name("empty"));
+    empty.write("pump.rs", PUMP);
+    git(&empty.0, &["init", "--quiet"]);
+    assert_eq!(b.ingest(&empty.0).await.counts.embedded, 1);
+    let roots = b.store.roots().await.unwrap();
+    let of_empty = roots.iter().find(|root| root.name == "empty").unwrap();
+    let origin = of_empty.origin.clone().unwrap();
+    assert_eq!((origin.remote, origin.first_commit), (None, None));
+    assert_eq!(
+        of_empty.repository,
+        Some(RootId::from_host_path(b.store.host().as_ref(), &empty.0))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_of_two_hosts_over_one_repository_come_one_after_the_other() {
+    let fixture = apart();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let base = tempfile::tempdir().unwrap();
+    let main = repository(&base, "main");
+    let other = clone(&main, "other", None);
+    let (first, second) = tokio::join!(a.ingest(&main.0), b.ingest(&other.0));
+    for status in [&first, &second] {
+        assert_eq!(status.state, RunState::Completed, "{status:?}");
+    }
+    assert_eq!((first.counts.embedded + second.counts.embedded, count(&a).await), (2, 2));
+}
+
+#[tokio::test]
+async fn an_index_of_shared_paths_is_refused_until_it_is_made_again() {
+    let mut fixture = Fixture::new();
+    let shared = fixture.open_as(MODEL, OnMismatch::Refuse).await.unwrap();
+    shared.put_root(Root::from_folder("/somewhere/app".into())).await.unwrap();
+    let refused = async |fixture: &Fixture| {
+        let opened = fixture.open_as(MODEL, OnMismatch::Refuse).await;
+        match opened.err() {
+            Some(error @ StoreError::PathsMismatch { .. }) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    fixture.settings.shared_paths = false;
+    let said = refused(&fixture).await;
+    assert!(said.contains("set `QDRANT_SHARED_PATHS=true` if that is so"), "{said}");
+    assert!(said.contains("`--reembed`"), "{said}");
+    let apart = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    // Whose that is nobody knows.
+    let [root] = &apart.roots().await.unwrap()[..] else { panic!() };
+    assert!(root.host.as_ref().unwrap().is_unknown());
+    apart.put_root(root.clone()).await.unwrap();
+    assert_eq!(apart.roots().await.unwrap(), std::slice::from_ref(root));
+    fixture.settings.shared_paths = true;
+    let said = refused(&fixture).await;
+    assert!(said.contains("leave out `QDRANT_SHARED_PATHS`"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_completes_and_watches_what_it_has_itself() {
+    let fixture = apart();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let base = tempfile::tempdir().unwrap();
+    let main = repository(&base, "main");
+    a.ingest(&main.0).await;
+    let interrupted = Root { last_run: LastRun::Interrupted, ..own(&a).await };
+    a.store.put_root(interrupted).await.unwrap();
+    b.ingest.repair_damaged_roots().await.unwrap();
+    assert_eq!(b.store.roots().await.unwrap()[0].last_run, LastRun::Interrupted);
+    a.ingest.repair_damaged_roots().await.unwrap();
+    assert_eq!(own(&a).await.last_run, LastRun::Completed);
+    // What is the same repository answers for what is not indexed here, unless nothing shows that it is.
+    assert_eq!(b.ingest.find_client_tree(&main.0).await, None);
+    git(&main.0, &["remote", "add", "origin", "https://git.example/pumps"]);
+    a.ingest(&main.0).await;
+    let standing = b.ingest.find_client_tree(&main.0).await.unwrap();
+    assert_eq!((standing.tree.name.as_str(), standing.worktree), ("main", Some(main.0.clone())));
+}

@@ -1,0 +1,287 @@
+//! Ingest into a store that a Qdrant server keeps: connections and leases are lost in the middle of a run,
+//! and several processes work side by side.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use codeinfo_core::LastRun;
+use codeinfo_ingest::{IngestRequest, RunState};
+use codeinfo_test_support::qdrant::{Problem, Rule, StandIn, fixture::Fixture, process::Process};
+use tempfile::TempDir;
+
+/// Far more than any wait here takes.
+const LIMIT: Duration = Duration::from_mins(3);
+
+/// A repository with so many files that a run writes several times.
+fn repository(version: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write_all(folder.path(), version);
+    folder
+}
+
+fn write_all(folder: &Path, version: &str) {
+    for file in 0..120 {
+        let functions = (0..8).map(|n| {
+            let body = format!("    let pump = \"{version} {file} {n}\";\n").repeat(20);
+            format!("/// Fills tank {n}.\nfn fill_{file}_{n}() {{\n{body}}}\n\n")
+        });
+        let text: String = functions.collect();
+        fs::write(folder.join(format!("tank_{file:03}.rs")), text).unwrap();
+    }
+}
+
+fn fixture(stand_in: &StandIn) -> Fixture {
+    let mut fixture = Fixture::for_stand_in(stand_in);
+    fixture.settings.retry = Duration::from_secs(5);
+    fixture
+}
+
+fn cut_after(writes: usize) -> Rule {
+    Rule { call: "upsert", of: "_chunks_", after: writes, times: 1, problem: Problem::Cut }
+}
+
+/// Waits until the stand-in has shut its doors.
+async fn until_cut(stand_in: &StandIn) {
+    while stand_in.is_open(0) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_when_the_connection_comes_back() {
+    let stand_in = StandIn::start();
+    let fixture = fixture(&stand_in);
+    let process = Process::new(&fixture, "a").await;
+    let repository = repository("one");
+    stand_in.rule(cut_after(3));
+    let back = async {
+        until_cut(&stand_in).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        stand_in.open(0);
+    };
+    let (status, ()) = tokio::join!(process.ingest(repository.path()), back);
+    assert_eq!((status.state, status.last_error), (RunState::Completed, None));
+    let chunks = process.chunks().await;
+    assert_eq!(chunks.len() as u64, status.counts.chunks);
+    // What was written twice is there once: another store that lost nothing holds the same.
+    let other = Fixture::for_stand_in(&stand_in);
+    let undisturbed = Process::new(&other, "b").await;
+    undisturbed.ingest(repository.path()).await;
+    assert_eq!(undisturbed.chunks().await, chunks);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_waits_for_its_store_says_so() {
+    let stand_in = StandIn::start();
+    let fixture = fixture(&stand_in);
+    let process = Process::new(&fixture, "a").await;
+    let repository = repository("one");
+    stand_in.rule(cut_after(3));
+    let request = IngestRequest { path: repository.path().to_owned(), ..IngestRequest::default() };
+    let run = process.ingest.start_run(request).await.unwrap();
+    let told = loop {
+        let status = process.ingest.run_status(run).unwrap();
+        assert!(!status.state.is_final(), "{status:?}");
+        match status.message {
+            Some(message) => break message,
+            None => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    };
+    let waiting = "trying again: cannot use the index: Qdrant at `http://127.0.0.1:";
+    assert!(told.starts_with(waiting) && told.contains("cannot be reached"), "{told}");
+    stand_in.open(0);
+    let mut status = process.ingest.watch_run(run).unwrap();
+    let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().clone();
+    assert_eq!((ended.state, ended.message), (RunState::Completed, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_store_is_gone_fails_clearly_and_begins_again_when_it_is_back() {
+    let stand_in = StandIn::start();
+    let mut fixture = fixture(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
+    let process = Process::new(&fixture, "a").await;
+    let repository = repository("one");
+    let first = process.ingest(repository.path()).await;
+    assert_eq!(first.state, RunState::Completed, "{first:?}");
+    let before = process.chunks().await;
+
+    write_all(repository.path(), "two");
+    stand_in.rule(cut_after(4));
+    let failed = process.ingest(repository.path()).await;
+    assert_eq!(failed.state, RunState::Error);
+    let error = failed.last_error.unwrap();
+    assert!(error.starts_with("cannot write the index: Qdrant at `http://127.0.0.1:"), "{error}");
+    assert!(error.contains("cannot be reached"), "{error}");
+    assert!(error.ends_with("the run begins again when the index can be used"), "{error}");
+
+    stand_in.open(0);
+    process.until_last_run(LastRun::is_completed).await;
+    assert_ne!(process.chunks().await, before);
+    let other = Fixture::for_stand_in(&stand_in);
+    let undisturbed = Process::new(&other, "b").await;
+    undisturbed.ingest(repository.path()).await;
+    assert_eq!(process.chunks().await, undisturbed.chunks().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_run_that_wrote_nothing_begins_again_too() {
+    let stand_in = StandIn::start();
+    let mut fixture = fixture(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
+    let process = Process::new(&fixture, "a").await;
+    let repository = repository("one");
+    // After what is read to accept the run.
+    let problem = Problem::Refuse(tonic::Code::Unavailable);
+    stand_in.rule(Rule { call: "scroll", of: "_roots_", after: 1, times: usize::MAX, problem });
+    let failed = process.ingest(repository.path()).await;
+    assert_eq!(failed.state, RunState::Error, "{failed:?}");
+    stand_in.forgive();
+    process.until_last_run(LastRun::is_completed).await;
+    assert_eq!(process.roots().await[0].counts.files, 120);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_run_fails_by_decides_whether_it_begins_again() {
+    let stand_in = StandIn::start();
+    let mut fixture = fixture(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
+    let process = Process::new(&fixture, "a").await;
+    let repository = repository("one");
+    let fail_with = |code| {
+        let problem = Problem::Refuse(code);
+        stand_in.rule(Rule {
+            call: "upsert",
+            of: "_chunks_",
+            after: 1,
+            times: usize::MAX,
+            problem,
+        });
+    };
+    // The next process continues it, and this one tries again.
+    fail_with(tonic::Code::Unavailable);
+    process.ingest(repository.path()).await;
+    let resumes = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: true, .. });
+    process.until_last_run(resumes).await;
+    let tried = stand_in.calls("upsert", "_chunks_");
+    while stand_in.calls("upsert", "_chunks_") == tried {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // One that the server refuses would be refused again.
+    stand_in.forgive();
+    fail_with(tonic::Code::InvalidArgument);
+    let is_final = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: false, .. });
+    process.until_last_run(is_final).await;
+    let tried = stand_in.calls("upsert", "_chunks_");
+    Process::new(&fixture, "a").await.ingest.repair_damaged_roots().await.unwrap();
+    assert_eq!(stand_in.calls("upsert", "_chunks_"), tried);
+    assert!(is_final(&process.roots().await[0].last_run));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
+    let stand_in = StandIn::with_doors(2);
+    let mut fixture = fixture(&stand_in);
+    let [a_url, b_url] = <[String; 2]>::try_from(stand_in.urls()).unwrap();
+    fixture.settings.urls = vec![a_url];
+    fixture.settings.lease = Duration::from_secs(6);
+    // Longer than the lease, so that it is the lease that ends the run.
+    fixture.settings.retry = Duration::from_secs(20);
+    let a = Process::new(&fixture, "a").await;
+    let repository = repository("one");
+    stand_in.rule(cut_after(2));
+    let failed = a.ingest(repository.path()).await;
+    assert_eq!(failed.state, RunState::Error);
+    let error = failed.last_error.unwrap();
+    assert!(error.starts_with("the lease of the repository was lost"), "{error}");
+    // For the other process only: this one would begin again.
+    stand_in.open(1);
+    fixture.settings.urls = vec![b_url];
+    fixture.settings.lease = Duration::from_mins(1);
+    // Started again on the same data folder, so that it need not wait for its own former lease.
+    let b = Process::new(&fixture, "a").await;
+    let writes = stand_in.calls("upsert", "_files_");
+    let status = b.ingest(repository.path()).await;
+    assert_eq!((status.state, &status.last_error), (RunState::Completed, &None));
+    assert!(writes < stand_in.calls("upsert", "_files_"));
+    let chunks = b.chunks().await;
+    assert_eq!(chunks.len() as u64, status.counts.chunks);
+    // The first one knows what the second one wrote, and begins again to find nothing to do.
+    stand_in.open(0);
+    let skipping = async {
+        while a.ingest.list_roots().await.unwrap()[0].state != RunState::Skipped {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, skipping).await.unwrap();
+    assert_eq!((a.roots().await, a.chunks().await), (b.roots().await, chunks));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_asked_for_a_root_at_once_do_it_once() {
+    let fixture = Fixture::new();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let repository = repository("one");
+    let (first, second) = tokio::join!(a.ingest(repository.path()), b.ingest(repository.path()));
+    let mut states = [first.state, second.state];
+    states.sort_by_key(|state| *state != RunState::Completed);
+    assert_eq!(states, [RunState::Completed, RunState::Skipped], "{first:?} {second:?}");
+    let embedded = first.counts.embedded + second.counts.embedded;
+    assert_eq!(embedded, a.chunks().await.len() as u64);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
+    let stand_in = StandIn::start();
+    let mut fixture = fixture(&stand_in);
+    fixture.settings.lease = Duration::from_secs(2);
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let repository = repository("one");
+    let slow = Problem::Delay(Duration::from_millis(400));
+    stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times: 48, problem: slow });
+    let later = async {
+        while stand_in.calls("upsert", "_chunks_") == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let refused = b.ingest(repository.path()).await;
+        let shown = b.ingest.list_roots().await.unwrap();
+        (refused, shown, b.ingest.remove_root(repository.path().to_str().unwrap()).await)
+    };
+    let (done, (refused, shown, removed)) = tokio::join!(a.ingest(repository.path()), later);
+    assert_eq!((done.state, refused.state), (RunState::Completed, RunState::Error));
+    let told = "the repository is being changed by process a; try again when that has ended";
+    assert_eq!(refused.last_error.unwrap(), told);
+    assert_eq!(
+        (shown[0].state, &shown[0].root.last_run),
+        (RunState::Embedding, &LastRun::Completed)
+    );
+    assert_eq!(removed.err().unwrap().to_string(), told);
+    // What one process was answered is not what the other one sees.
+    let shown = a.ingest.list_roots().await.unwrap();
+    assert!(shown.iter().all(|status| status.root.last_run.is_completed()), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_process_removed_keeps_neither_name_nor_state() {
+    let fixture = Fixture::new();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let folders = tempfile::tempdir().unwrap();
+    let folder = |name: &str| -> PathBuf {
+        let folder = folders.path().join(name).join("pumps");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("pump.rs"), format!("fn pump_{name}() {{}}\n")).unwrap();
+        folder
+    };
+    let (one, two) = (folder("one"), folder("two"));
+    assert_eq!(a.ingest(&one).await.root, "pumps");
+    let seen: Vec<String> = b.roots().await.into_iter().map(|root| root.name).collect();
+    assert_eq!(seen, ["pumps"]);
+    b.ingest.remove_root("pumps").await.unwrap();
+    assert_eq!(a.ingest.list_roots().await.unwrap(), []);
+    // The name is free again, also where it was given first.
+    assert_eq!(a.ingest(&two).await.root, "pumps");
+    assert_eq!(b.ingest(&one).await.root, "pumps-2");
+}

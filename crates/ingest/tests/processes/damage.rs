@@ -1,0 +1,189 @@
+//! Damage of the embedded store: every file of small stores is halved, flipped, deleted, emptied or
+//! lengthened, and afterwards the same is found as before.
+
+use std::{
+    env,
+    fs::{self, File},
+    io::{self, Write as _},
+    os::unix::fs::FileExt,
+    panic::AssertUnwindSafe,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use codeinfo_core::{LastRun, task::Tasks};
+use codeinfo_embed::BuiltinEmbedder;
+use codeinfo_test_support::{
+    embedded::{aside, files},
+    random::next,
+    searchable::{Harness, Seen, build, copy},
+};
+use futures_util::{FutureExt, StreamExt, stream};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+/// Set to have every file damaged in every way, which takes some minutes.
+pub(crate) const ALL: &str = "STORE_DAMAGE_ALL";
+/// Set to damage as in an earlier run.
+const SEED: &str = "STORE_DAMAGE_SEED";
+/// How long one repair may take; what fails is tried again after a minute.
+const TIMEOUT: Duration = Duration::from_secs(50);
+/// How many files of a store are damaged unless all are.
+const SOME: usize = 20;
+/// How many stores are damaged side by side.
+const SIDE_BY_SIDE: usize = 2;
+#[derive(Debug, Clone, Copy)]
+enum Damage {
+    Halve,
+    Flip,
+    Delete,
+    Empty,
+    Append,
+}
+
+const DAMAGES: [Damage; 5] =
+    [Damage::Halve, Damage::Flip, Damage::Delete, Damage::Empty, Damage::Append];
+
+impl Damage {
+    fn strike(self, path: &Path) {
+        if let Self::Delete = self {
+            return fs::remove_file(path).unwrap();
+        }
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let length = file.metadata().unwrap().len();
+        match self {
+            Self::Halve => file.set_len(length / 2).unwrap(),
+            Self::Empty => file.set_len(0).unwrap(),
+            Self::Append => file.write_all_at(&[0x5a; 100], length).unwrap(),
+            Self::Flip => {
+                for at in [0, length / 2, length.saturating_sub(8)] {
+                    let mut bytes = [0; 8];
+                    let read = file.read_at(&mut bytes, at).unwrap();
+                    for byte in &mut bytes {
+                        *byte ^= 0xa5;
+                    }
+                    file.write_all_at(&bytes[..read], at).unwrap();
+                }
+            }
+            Self::Delete => {}
+        }
+    }
+}
+
+pub(crate) fn seed() -> u64 {
+    let given = env::var_os(SEED).map(|seed| seed.to_str().unwrap().parse().unwrap());
+    given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs())
+}
+
+/// Damages a file of a copy and has it repaired. Returns how long the longest start took.
+async fn survives(
+    (file, damage): (&Path, &Damage),
+    (data, before): (&Path, &Seen),
+    (embedder, seal_chunks): (&Arc<BuiltinEmbedder>, usize),
+) -> Duration {
+    let work = TempDir::new().unwrap();
+    let copied = work.path().join("data");
+    copy(data, &copied).await;
+    damage.strike(&copied.join(file.strip_prefix(data).unwrap()));
+    // What is repaired stays so.
+    let starts = if env::var_os(ALL).is_some() { 2 } else { 1 };
+    let mut longest = Duration::ZERO;
+    for time in 0..starts {
+        let started = Instant::now();
+        let harness = Harness::open(&copied, embedder, seal_chunks).await;
+        longest = longest.max(started.elapsed());
+        let what = format!("{damage:?} {}, start {time}", file.display());
+        timeout(TIMEOUT, harness.ingest.repair_damaged_roots()).await.expect(&what).unwrap();
+        assert_eq!(harness.store.damage(), None, "{what}");
+        assert_eq!(harness.look().await, *before, "{what}");
+        harness.close().await;
+    }
+    assert!(aside(&copied).len() <= 1, "{damage:?} {}: {:?}", file.display(), aside(&copied));
+    longest
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
+    let mut state = seed();
+    let started_with = state;
+    let (mut count, mut failed, mut longest) = (0, Vec::new(), Duration::ZERO);
+    for seal_chunks in [4096, 32] {
+        let folder = TempDir::new().unwrap();
+        let before = build(folder.path(), &embedder, seal_chunks).await;
+        let data = folder.path().join("data");
+        let mut all = Vec::new();
+        files(&data.join("store"), &mut all);
+        let has = |extension: &str| {
+            all.iter().filter(|path| path.extension().is_some_and(|it| it == extension)).count()
+        };
+        assert!(1 < has("segment") && 0 < has("deleted"), "{all:?}");
+        all.push(data.join("roots.json"));
+        let some = |file: &PathBuf| {
+            let chosen = [DAMAGES[usize::try_from(next(&mut state) % 5).unwrap()]];
+            let damages = if env::var_os(ALL).is_some() { &DAMAGES[..] } else { &chosen };
+            damages.iter().map(|damage| (file.clone(), *damage)).collect::<Vec<_>>()
+        };
+        let mut cases: Vec<_> = all.iter().flat_map(some).collect();
+        if env::var_os(ALL).is_none() {
+            cases.sort_by_cached_key(|_| next(&mut state));
+            cases.truncate(SOME);
+        }
+        count += cases.len();
+        let run = |(file, damage): (PathBuf, Damage)| {
+            let (embedder, data, before) = (&embedder, &data, &before);
+            async move {
+                let case = survives((&file, &damage), (data, before), (embedder, seal_chunks));
+                let ended = AssertUnwindSafe(case).catch_unwind().await;
+                ended.map_err(|_| format!("{damage:?} {}", file.display()))
+            }
+        };
+        let mut ended = stream::iter(cases).map(run).buffer_unordered(SIDE_BY_SIDE);
+        let mut done = 0;
+        while let Some(ended) = ended.next().await {
+            done += 1;
+            if done % 50 == 0 {
+                writeln!(io::stdout(), "{done} of {count}, {failed:?}").unwrap();
+            }
+            match ended {
+                Ok(took) => longest = longest.max(took),
+                Err(case) => failed.push(case),
+            }
+        }
+    }
+    let peak = peak_bytes();
+    writeln!(
+        io::stdout(),
+        "{count} cases, the longest start {longest:?}, {} MiB of memory",
+        peak >> 20
+    )
+    .unwrap();
+    assert!(failed.is_empty(), "{failed:#?} of {count}; {SEED}={started_with}");
+    // Otherwise other tests of this process take memory, too.
+    assert!(env::var_os(ALL).is_none() || peak < 3 << 30, "{peak} bytes of memory");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn completing_a_run_of_one_repository_leaves_the_others() {
+    let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
+    let folder = TempDir::new().unwrap();
+    let before = build(folder.path(), &embedder, 4096).await;
+    let harness = Harness::open(&folder.path().join("data"), &embedder, 4096).await;
+    for name in ["valves", "pumps"] {
+        let roots = harness.store.roots().await.unwrap();
+        let mut root = roots.into_iter().find(|root| root.name == name).unwrap();
+        root.last_run = LastRun::Interrupted;
+        harness.store.put_root(root).await.unwrap();
+        harness.ingest(&folder.path().join("repos").join(name), name).await;
+        assert_eq!(harness.look().await, before, "{name}");
+    }
+    harness.close().await;
+}
+
+/// The most memory that this process had at once.
+fn peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}

@@ -1,0 +1,5 @@
+//! Search and evidence with a real store and the built-in model.
+#![cfg(test)]
+
+mod search;
+mod use_counts;

@@ -1,0 +1,265 @@
+//! The counts of uses are those of a whole scan: of real source, by the rules of `rg -w -F --count-matches`.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use codeinfo_core::{PathMap, Root, RootFilter};
+use codeinfo_search::evidence::{
+    Evidence, EvidenceError, MAX_SHOWN, NamePattern, NameUses, OccurrenceKind, Outline,
+    RequestedLines,
+};
+use codeinfo_test_support::{
+    ingest::{Bench, Repo, request},
+    sources::{copy, crate_source},
+};
+use regex::Regex;
+
+fn evidence(bench: &Bench) -> Evidence {
+    Evidence::new(bench.store.clone(), PathMap::default())
+}
+
+/// The text of each indexed file as it is on disk.
+async fn texts(bench: &Bench, folder: &Path) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    for path in bench.files().await {
+        if let Ok(text) = fs::read_to_string(folder.join(&path)) {
+            texts.insert(path, text);
+        }
+    }
+    texts
+}
+
+/// What ripgrep makes of `-w -F`.
+fn word(name: &str) -> Regex {
+    Regex::new(&format!(r"\b{{start-half}}(?:{})\b{{end-half}}", regex::escape(name))).unwrap()
+}
+
+/// Counts a word in all files, and the files that have it.
+fn scanned(name: &str, texts: &BTreeMap<String, String>) -> (usize, usize) {
+    let word = word(name);
+    let counts = texts.values().map(|text| word.find_iter(text).count());
+    counts.filter(|count| *count > 0).fold((0, 0), |(all, files), count| (all + count, files + 1))
+}
+
+/// Names of a text, from all over it and of all kinds.
+fn names(texts: &BTreeMap<String, String>, most: usize) -> Vec<String> {
+    let kinds =
+        [r"\w+", r"\w+(?:::|\.|->)\w+", r"[$@]\w+", r"\w+-\w+", r"_\w*", r"\w+\(", r"[^\w\s]{2}"];
+    let mut names = Vec::new();
+    for kind in kinds {
+        let kind = Regex::new(kind).unwrap();
+        let mut found: Vec<&str> = texts
+            .values()
+            .flat_map(|text| kind.find_iter(text).map(|found| found.as_str()))
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        let step = (found.len() / most).max(1);
+        names.extend(found.into_iter().step_by(step).take(most).map(str::to_owned));
+    }
+    names
+}
+
+fn sum(uses: &NameUses) -> usize {
+    uses.groups.iter().map(|group| group.count).sum()
+}
+
+async fn compare(bench: &Bench, folder: &Path, most: usize) -> usize {
+    let (texts, evidence) = (texts(bench, folder).await, evidence(bench));
+    let names = names(&texts, most);
+    for name in &names {
+        let uses = evidence.find_uses(name, RootFilter::Everything).await.unwrap();
+        assert_eq!((uses.count, uses.files), scanned(&uses.name, &texts), "{name:?}");
+        // A name that is nowhere as it is written may be counted by its last part.
+        assert!(uses.name == *name || scanned(name, &texts).0 == 0, "{name:?}");
+        assert_eq!((sum(&uses), uses.unread), (uses.count, 0), "{name:?}");
+        let shown = uses.groups.iter().flat_map(|group| &group.files);
+        let lines: usize = shown.map(|file| file.lines.len()).sum();
+        assert_eq!(lines > 0, uses.count > 0, "{name:?}");
+        assert!(lines <= MAX_SHOWN, "{name:?}: {lines}");
+    }
+    names.len()
+}
+
+#[tokio::test]
+async fn counts_are_those_of_a_whole_scan_of_real_crates() {
+    let bench = Bench::new().await;
+    let source = crate_source("ignore").await;
+    bench.run(request(&source)).await;
+    let compared = compare(&bench, &source.canonicalize().unwrap(), 40).await;
+    assert!(compared > 200, "{compared}");
+}
+
+#[tokio::test]
+async fn counts_are_those_of_a_whole_scan_of_every_language() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("languages", &[]);
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../chunk/tests/fixtures"), &repo.at("src"));
+    repo.write("cut.txt", &format!("{} needle needles\n", "word needle, ".repeat(900)));
+    repo.write(
+        "words.md",
+        "größe Größe größe² naïve 日本語 日本 語 a_ a_ _ __ café e\u{301}t\u{e9}\n",
+    );
+    bench.ingest(&repo).await;
+    let compared = compare(&bench, &repo.0, 20).await;
+    assert!(compared > 100, "{compared}");
+    let texts = texts(&bench, &repo.0).await;
+    for name in
+        ["needle", "größe", "日本語", "a_", "_", "__", "naïve", "na", "e\u{301}t\u{e9}", "€"]
+    {
+        let uses = evidence(&bench).find_uses(name, RootFilter::Everything).await.unwrap();
+        assert_eq!((uses.count, uses.files), scanned(name, &texts), "{name:?}");
+    }
+    // Where words are not parted by spaces, a name may be a part of a longer one.
+    let uses = evidence(&bench).find_uses("日本", RootFilter::Everything).await.unwrap();
+    assert_eq!((uses.count, uses.files), (2, 1));
+}
+
+#[tokio::test]
+async fn matches_of_patterns_are_those_of_a_whole_scan_of_real_crates() {
+    let bench = Bench::new().await;
+    let source = crate_source("ignore").await;
+    bench.run(request(&source)).await;
+    let (texts, evidence) =
+        (texts(&bench, &source.canonicalize().unwrap()).await, evidence(&bench));
+    let star = |name: &str| NamePattern::from_name(name).unwrap().unwrap();
+    let regex = |pattern: &str| NamePattern::parse_regex(pattern).unwrap();
+    for (pattern, scanned) in [
+        (star("is_*"), r"\b{start-half}is_\w*"),
+        (star("*Builder"), r"\w*Builder\b{end-half}"),
+        (star("*ignore*"), r"\w*ignore\w*"),
+        (regex(r"fn \w+_\w+\("), r"fn \w+_\w+\("),
+        (regex("^use .*;$"), "(?m)^use .*;$"),
+        (regex(r"(?i)\bpath\w?\b"), r"(?i)\bpath\w?\b"),
+    ] {
+        let scan = Regex::new(scanned).unwrap();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for found in texts.values().flat_map(|text| scan.find_iter(text)) {
+            *counts.entry(found.as_str()).or_default() += 1;
+        }
+        let matches = evidence.find_matches(pattern, RootFilter::Everything).await.unwrap();
+        assert_eq!((matches.unread, matches.uncounted, matches.is_cut), (0, 0, false));
+        assert_eq!(matches.count, counts.values().sum::<usize>(), "{scanned}");
+        assert_eq!(matches.distinct, counts.len(), "{scanned}");
+        assert!(matches.count > 10, "{scanned}: {}", matches.count);
+        for name in &matches.names {
+            assert_eq!(counts.get(name.name.as_str()), Some(&name.count), "{scanned}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_that_matches_everywhere_is_bounded() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[]);
+    let numbers: Vec<String> = (0..30_000).map(|number| format!("n{number}\n")).collect();
+    let numbers = numbers.concat();
+    repo.write("numbers.txt", &numbers);
+    repo.write("line.txt", &"word. ".repeat(400_000));
+    bench.ingest(&repo).await;
+    let everything = NamePattern::parse_regex(r"\w+").unwrap();
+    let matches = evidence(&bench).find_matches(everything, RootFilter::Everything).await.unwrap();
+    assert_eq!((matches.distinct, matches.names.len()), (20_000, 500));
+    assert!(matches.uncounted >= 10_000, "{}", matches.uncounted);
+}
+
+/// More chunks have the name than one read returns.
+#[tokio::test]
+async fn a_name_in_more_chunks_than_one_read_returns_is_counted_whole() {
+    let bench = Bench::new().await;
+    let repo = many(&bench);
+    bench.ingest(&repo).await;
+    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    assert_eq!((uses.count, uses.files, uses.unread), (11_001, 111, 0));
+    assert_eq!(uses.groups.len(), 1);
+    let rare = evidence(&bench).find_uses("okapi.zebra_7", RootFilter::Everything).await.unwrap();
+    assert_eq!((rare.count, rare.groups[0].group), (110, OccurrenceKind::Documents));
+}
+
+fn many(bench: &Bench) -> Repo {
+    let repo = bench.repo("many", &[]);
+    // Lines of text make chunks of sixty.
+    let chunk = |n: usize| format!("okapi.zebra_{n}\n{}", "a\n".repeat(59));
+    let text: String = (0..100).map(chunk).collect();
+    for file in 0..110 {
+        repo.write(&format!("notes/a{file}.txt"), &text);
+    }
+    // Of all chunks the one that a search would find last.
+    let words: Vec<String> = (0..150).map(|n| format!("word{n}")).collect();
+    repo.write("notes/last.txt", &format!("okapi {}\n", words.join(" ")));
+    repo
+}
+
+#[tokio::test]
+async fn files_that_say_more_of_a_name_come_first() {
+    let bench = Bench::new().await;
+    let text = "fn okapi() {}\n";
+    let files = ["deps/a/a.rs", "examples/b.rs", "src/c.rs", "tests/d.rs"];
+    bench.ingest(&bench.repo("demo", &files.map(|path| (path, text)))).await;
+    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    let shown =
+        uses.groups[0].files.iter().map(|file| file.file.path.split("/demo/").last().unwrap());
+    let order = ["src/c.rs", "examples/b.rs", "tests/d.rs", "deps/a/a.rs"];
+    assert_eq!(shown.collect::<Vec<_>>(), order);
+}
+
+#[tokio::test]
+async fn two_versions_of_a_file_are_counted_once() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+    bench.ingest(&repo).await;
+    repo.write("a.rs", "fn okapi() { okapi() }\n");
+    bench.ingest(&repo).await;
+    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    assert_eq!((uses.count, uses.files), (3, 2));
+    fs::remove_file(repo.at("b.rs")).unwrap();
+    bench.ingest(&repo).await;
+    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    assert_eq!((uses.count, uses.files), (2, 1));
+}
+
+#[tokio::test]
+async fn what_is_known_to_be_a_secret_is_not_shown() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+    bench.ingest(&repo).await;
+    let root = Root { private_files: Some(vec!["b.rs".to_owned()]), ..bench.root().await };
+    bench.store.put_root(root).await.unwrap();
+    let evidence = evidence(&bench);
+    assert_eq!(evidence.find_uses("okapi", RootFilter::Everything).await.unwrap().count, 1);
+    assert_eq!(
+        evidence.find_uses("{", RootFilter::Everything).await.unwrap().count,
+        1,
+        "of all files"
+    );
+    let Outline::Folder(folder) =
+        evidence.load_outline("demo", RootFilter::Everything).await.unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!((folder.files, folder.members.len()), (1, 1));
+    for path in ["b.rs", "demo/b.rs", repo.at("b.rs").to_str().unwrap()] {
+        let read =
+            evidence.read_lines(path, RequestedLines::default(), RootFilter::Everything).await;
+        assert!(matches!(read, Err(EvidenceError::NotFound { .. })), "{path}: {read:?}");
+        let outlined = evidence.load_outline(path, RootFilter::Everything).await;
+        assert!(matches!(outlined, Err(EvidenceError::NotFound { .. })), "{path}: {outlined:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_whole_is_said_to_be_missing_from_the_counts() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+    bench.ingest(&repo).await;
+    let root = bench.root().await.id;
+    let known = bench.store.files_at(root, vec!["b.rs".to_owned()]).await.unwrap();
+    let chunks = known[0].chunk_ids(root, 0..1).collect();
+    bench.store.remove_chunks(chunks).await.unwrap();
+    let uses = evidence(&bench).find_uses("{", RootFilter::Everything).await.unwrap();
+    assert_eq!((uses.count, uses.files, uses.unread), (1, 1, 1));
+    for path in ["b.rs", "a.rs"] {
+        let outlined = evidence(&bench).load_outline(path, RootFilter::Everything).await;
+        let is_busy = matches!(outlined, Err(EvidenceError::InProgress(_)));
+        assert_eq!(is_busy, path == "b.rs", "{outlined:?}");
+    }
+}

@@ -1,0 +1,73 @@
+//! What every vector store has when it is opened again, by the same model or by another.
+
+use codeinfo_core::error::ErrorCode;
+use codeinfo_store::{ChunkQuery, OnMismatch};
+use codeinfo_test_support::store::{
+    MODEL, Place, a_file, a_root, all, chunk, id, numbers, numbers_of, put, root, vector,
+};
+
+pub(crate) async fn reopening_keeps_everything(place: impl Place) {
+    let (mut one, file) = (a_root("one"), a_file(root("one"), 1, "v1"));
+    one.counts.chunks = 0;
+    let store = place.open().await;
+    store.put_root(one.clone()).await.unwrap();
+    store.put_files(vec![file.clone(), a_file(root("one"), 2, "v1")]).await.unwrap();
+    store.remove_files(root("one"), vec!["src/0002.rs".to_owned()]).await.unwrap();
+    put(&store, (1..=200).map(|n| chunk(n, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)]))).await;
+    store.remove_chunks(vec![id(7)]).await.unwrap();
+    put(&store, [chunk(5, "b", "y", [0.0, 1.0, 0.0, 0.0], &[(9, 1.0)])]).await;
+    let before = all(&store).await;
+    assert_eq!(before.len(), 199);
+    drop(store);
+    for _ in 0..2 {
+        let store = place.open().await;
+        assert_eq!(all(&store).await, before);
+        assert_eq!(store.count(Some(root("a"))).await.unwrap(), 198);
+        assert_eq!(store.roots().await.unwrap(), std::slice::from_ref(&one));
+        assert_eq!(store.files(one.id).await.unwrap(), std::slice::from_ref(&file));
+        let found = store
+            .search(ChunkQuery::nearest(vec![0.0, 1.0, 0.0, 0.0], Some(root("b")), 5))
+            .await
+            .unwrap();
+        assert_eq!(numbers_of(&found), [5]);
+        // A change after reopening must not look older than what it changes.
+        put(&store, [chunk(6, "c", "z", [0.0, 0.0, 1.0, 0.0], &[])]).await;
+        store.remove_root(root("c")).await.unwrap();
+        put(&store, [chunk(6, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)])]).await;
+    }
+}
+
+pub(crate) async fn another_model_is_refused_and_both_are_named(place: impl Place) {
+    let store = place.open().await;
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop(store);
+    let error = place.open_as("other@2", OnMismatch::Refuse).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::EmbedModelMismatch);
+    assert_eq!(
+        error.to_string(),
+        "the store holds vectors of `test@1`, but the embedder is `other@2`; start with \
+         `--reembed` to embed every repository again, or use the former model"
+    );
+    assert_eq!(numbers(&all(&place.open().await).await), [1]);
+}
+
+pub(crate) async fn discarding_a_model_keeps_the_roots_only(place: impl Place) {
+    let store = place.open().await;
+    let one = a_root("one");
+    store.put_root(one.clone()).await.unwrap();
+    store.put_files(vec![a_file(one.id, 1, "v1")]).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop(store);
+    for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
+        let store = place.open_as("other@2", on_mismatch).await.unwrap();
+        assert_eq!(all(&store).await, []);
+        assert_eq!(store.files(one.id).await.unwrap(), []);
+        assert_eq!(store.roots().await.unwrap(), [one.clone().without_index()]);
+    }
+    // And back again: what the first model embedded is gone.
+    let error = place.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
+    assert_eq!(error.code(), ErrorCode::EmbedModelMismatch);
+    let store = place.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    assert_eq!(all(&store).await, []);
+    assert_eq!(store.roots().await.unwrap(), [one.without_index()]);
+}

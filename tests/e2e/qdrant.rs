@@ -1,0 +1,242 @@
+//! Servers whose store is kept by a Qdrant server.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use codeinfo_test_support::{
+    git::commit_all,
+    ingest::Repo,
+    qdrant::{StandIn, VERSION, fixture::Fixture, process::Process, tls},
+};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::process::{Environment, Program, fresh, qdrant_environment, run};
+
+const PUMP: &str = "/// Fills the tank.\nfn fill() {\n    open_valve();\n}\n";
+
+/// A repository with so many files that a run writes several times.
+fn large_repository(version: &str) -> TempDir {
+    let folder = fresh();
+    write_all(folder.path(), version);
+    folder
+}
+
+fn write_all(folder: &Path, version: &str) {
+    for file in 0..120 {
+        let functions = (0..8).map(|n| {
+            let body = format!("    let pump = \"{version} {file} {n}\";\n").repeat(20);
+            format!("/// Fills tank {n}.\nfn fill_{file}_{n}() {{\n{body}}}\n\n")
+        });
+        let text: String = functions.collect();
+        fs::write(folder.join(format!("tank_{file:03}.rs")), text).unwrap();
+    }
+}
+
+fn repository(base: &TempDir, name: &str) -> Repo {
+    let repository = Repo(base.path().canonicalize().unwrap().join(name));
+    repository.write("pump.rs", PUMP);
+    repository.write("drain.rs", "fn drain() {}\n");
+    commit_all(&repository.0, "Begin");
+    repository
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_servers_on_one_store_see_each_others_repositories() {
+    let fixture = Fixture::new();
+    let environment = qdrant_environment(&fixture);
+    let (data, repository) = ([fresh(), fresh()], large_repository("one"));
+    let paths: [&Path; 0] = [];
+    let start = |data: &TempDir| {
+        let (data, environment) = (data.path().to_owned(), environment.clone());
+        async move { Program::serve(&data, &paths, &environment).await }
+    };
+    let programs = join_all(data.iter().map(start)).await;
+    let [a, b] = &programs[..] else { panic!() };
+    // Asked at once, one of them does it; the other one waits for it and finds nothing to do.
+    let path = repository.path();
+    let ended = tokio::join!(a.ingest(path), b.ingest(path));
+    let embedded = |status: &Value| status["counts"]["embedded"].as_u64().unwrap();
+    let states = [&ended.0["state"], &ended.1["state"]];
+    assert!(
+        states.contains(&&json!("completed")) && states.contains(&&json!("skipped")),
+        "{ended:?}"
+    );
+    assert_eq!(embedded(&ended.0).min(embedded(&ended.1)), 0);
+    for program in [a, b] {
+        let health = program.read("/health").await;
+        let store = &health["store"];
+        assert_eq!((&store["backend"], &store["ok"]), (&json!("qdrant"), &json!(true)));
+        assert_eq!(store["chunks"].as_u64().unwrap(), embedded(&ended.0) + embedded(&ended.1));
+        let roots = program.read("/ingest/roots").await;
+        assert_eq!(roots["roots"][0]["path"], json!(path.canonicalize().unwrap()), "{roots}");
+        let query = json!({ "query": "fill_7_3" });
+        let found = program.api("/tools/vector-search", &query).await;
+        assert_eq!(found["results"][0]["relPath"], "tank_007.rs", "{found}");
+    }
+    // One command works beside them, on a folder of its own.
+    let own = fresh();
+    let said = run(own.path(), &environment, &["search", "fill_7_3"]).await;
+    assert!(String::from_utf8_lossy(&said.stdout).contains("tank_007.rs"), "{said:?}");
+    let id = a.read("/ingest/roots").await["roots"][0]["id"].as_str().unwrap().to_owned();
+    b.api(&format!("/ingest/remove/{id}"), &json!({})).await;
+    assert_eq!(a.read("/ingest/roots").await["roots"], json!([]));
+    for program in programs {
+        assert!(program.terminate().await.success());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_encrypted_and_the_certificate_is_checked() {
+    let stand_in = StandIn::encrypted();
+    stand_in.require("right");
+    let data = fresh();
+    let mut environment: Environment = vec![
+        ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),
+        ("QDRANT_URL".to_owned(), stand_in.urls().concat()),
+        ("QDRANT_API_KEY".to_owned(), "right".to_owned()),
+    ];
+    let doctor = async |environment: &Environment| {
+        let said = run(data.path(), environment, &["doctor"]).await.stdout;
+        String::from_utf8(said).unwrap()
+    };
+    let untrusted = doctor(&environment).await;
+    let store = untrusted.lines().find(|line| line.starts_with("FAIL  store: ")).unwrap();
+    let distrusted =
+        "cannot be reached (its certificate is not trusted: UnknownIssuer; see `SSL_CERT_FILE`)";
+    assert!(store.contains(distrusted), "{store}");
+    assert!(!untrusted.contains("nothing is indexed"), "nobody knows: {untrusted}");
+    environment.push(("SSL_CERT_FILE".to_owned(), tls("ca.pem").to_str().unwrap().to_owned()));
+    let trusted = doctor(&environment).await;
+    assert!(trusted.contains(&format!("ok    store: qdrant {VERSION}, 0 chunks\n")), "{trusted}");
+    assert!(trusted.contains("nothing is indexed yet"), "{trusted}");
+    environment[2].1 = "wrong".to_owned();
+    let refused = doctor(&environment).await;
+    let store = refused.lines().find(|line| line.starts_with("FAIL  store: Qdrant at ")).unwrap();
+    assert!(store.contains("set `QDRANT_API_KEY`"), "{store}");
+    assert!(refused.contains("ok    embedder: "), "{refused}");
+    let unencrypted = StandIn::start();
+    environment[1].1 = unencrypted.urls().concat().replace("http://", "https://");
+    let plain = doctor(&environment).await;
+    assert!(
+        plain.contains("cannot be reached (it speaks no TLS, which `https://` asks for)"),
+        "{plain}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_starts_without_its_store_and_finds_it_later() {
+    let stand_in = StandIn::start();
+    let fixture = Fixture::for_stand_in(&stand_in);
+    let environment = qdrant_environment(&fixture);
+    stand_in.shut(0);
+    let (data, repository) = (fresh(), fresh());
+    fs::write(repository.path().join("pump.rs"), "fn pump() {}\n").unwrap();
+    let program = Program::serve(data.path(), &[], &environment).await;
+    let index = program.said.iter().find(|line| line.starts_with("Index")).unwrap();
+    assert!(index.contains("away: ") && index.contains("cannot be reached"), "{index}");
+    let health = program.read("/health").await;
+    assert_eq!((&health["status"], &health["store"]["ok"]), (&json!("degraded"), &json!(false)));
+    let reason = health["store"]["reason"].as_str().unwrap();
+    assert!(reason.contains("`QDRANT_URL` names its gRPC port"), "{reason}");
+    let started = Instant::now();
+    let start = program.api("/ingest/start", &json!({ "path": repository.path() })).await;
+    let search = program.api("/tools/vector-search", &json!({ "query": "pump" })).await;
+    assert_eq!(start["error"], "STORE_UNAVAILABLE", "{start}");
+    assert_eq!(search["error"], "STORE_UNAVAILABLE", "{search}");
+    let message = search["message"].as_str().unwrap();
+    assert!(message.starts_with("cannot search: Qdrant at `http://"), "{message}");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(said.contains("FAIL  store: cannot use the index: Qdrant at `http://"), "{said}");
+
+    stand_in.open(0);
+    assert_eq!(program.ingest(repository.path()).await["state"], "completed");
+    let health = program.read("/health").await;
+    assert_eq!(health["store"]["version"], VERSION);
+    assert_eq!(health["store"]["chunks"], 1);
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    let expected = format!("ok    store: qdrant {VERSION}, 1 chunk");
+    assert!(said.contains(&expected), "{said}");
+    assert!(program.terminate().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
+    let stand_in = StandIn::with_doors(2);
+    let fixture = Fixture::for_stand_in(&stand_in);
+    let mut environment = qdrant_environment(&fixture);
+    environment.push(("QDRANT_REPLICATION".to_owned(), "2".to_owned()));
+    let data = fresh();
+    let paths: [&Path; 0] = [];
+    let program = Program::serve(data.path(), &paths, &environment).await;
+    let doctor = async || {
+        let said = run(data.path(), &environment, &["doctor"]).await.stdout;
+        String::from_utf8(said).unwrap()
+    };
+    let said = doctor().await;
+    let well = format!("ok    store: qdrant {VERSION}, 0 chunks, 2 of 2 copies\n");
+    assert!(said.contains(&well) && !said.contains("note  store"), "{said}");
+    let chunks = stand_in.collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
+    stand_in.set_copies("_chunks_", 1);
+    let store = program.read("/health").await["store"].take();
+    let listed = json!({ "collection": chunks, "copies": 1, "wanted": 2 });
+    assert_eq!((&store["ok"], &store["copies"][0]), (&json!(true), &listed));
+    let warning = store["warning"].as_str().unwrap();
+    let expected =
+        format!("too few copies for `QDRANT_REPLICATION=2` (`{chunks}` has 1), so that ");
+    assert!(warning.starts_with(&expected), "{warning}");
+    let said = doctor().await;
+    assert!(said.contains("0 chunks, 1 of 2 copies\n"), "{said}");
+    assert!(said.contains(&format!("note  store: {warning}\n")), "{said}");
+    assert!(warning.ends_with("`codeinfo docs qdrant` says how"), "{warning}");
+    stand_in.set_copies("_chunks_", 2);
+    stand_in.shut(1);
+    let lost = format!("Qdrant at `{}` cannot be reached (", stand_in.urls()[1]);
+    let said = doctor().await;
+    assert!(said.contains(&format!("note  store: {lost}")), "{said}");
+    assert!(said.contains("; other nodes serve\n"), "{said}");
+    assert!(program.terminate().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn beginning_again_takes_over_what_is_here_and_names_the_rest() {
+    let mut fixture = Fixture::new();
+    let base = fresh();
+    let main = repository(&base, "main");
+    let gone = repository(&base, "gone");
+    let shared = Process::new(&fixture, "a").await;
+    for repository in [&main, &gone] {
+        shared.ingest(&repository.0).await;
+    }
+    fs::remove_dir_all(&gone.0).unwrap();
+    fixture.settings.shared_paths = false;
+    let (data, environment) = (fresh(), qdrant_environment(&fixture));
+    let refused = run(data.path(), &environment, &["repos"]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("QDRANT_SHARED_PATHS=true"), "{said}");
+    let program = Program::serve_reembedding(data.path(), &environment).await;
+    let repos = program.read("/tools/ingested-repos").await;
+    let listed: Vec<_> = repos["repos"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        (&listed[0]["name"], &listed[0]["host"]),
+        (&json!("gone"), &json!("an unknown host"))
+    );
+    assert_eq!((&listed[1]["name"], listed[1].get("host")), (&json!("main"), None));
+    assert_eq!(listed[1]["counts"]["chunks"], 2);
+    let found = program.api("/tools/vector-search", &json!({ "query": "fill" })).await;
+    assert_eq!(found["results"][0]["path"], json!(main.at("pump.rs")), "{found}");
+    program.api("/ingest/remove/gone", &json!({})).await;
+    assert!(program.terminate().await.success());
+    // The next start needs no more.
+    let listed = run(data.path(), &environment, &["repos"]).await;
+    let said = String::from_utf8(listed.stdout).unwrap();
+    assert!(said.starts_with("main  ") && said.lines().count() == 1, "{said}");
+}

@@ -1,0 +1,193 @@
+//! No files import one another in a circle. A module may name what the modules above it hold: they are
+//! its surroundings, not another part.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use crate::source_rules::{each_name, sources};
+
+/// Files by their module path, such as `["store", "qdrant"]`.
+type Files = BTreeMap<Vec<String>, (PathBuf, String)>;
+/// Which files each file takes names from.
+type Edges = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
+
+#[test]
+fn no_files_import_one_another_in_a_circle() {
+    let files: Files =
+        sources().map(|(path, text)| (module(&path), (path, shipped(&text).to_owned()))).collect();
+    let circles = circles(edges(&files));
+    assert!(circles.is_empty(), "move what they share to a file below them: {circles:#?}");
+}
+
+/// What a file is without its tests.
+fn shipped(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default()
+}
+
+/// Returns the path of a module below the name of its crate: `src/store/qdrant.rs` is
+/// `["src", "store", "qdrant"]`, and `crates/lang/src/lib.rs` is `["lang"]`.
+fn module(path: &Path) -> Vec<String> {
+    let path = path.with_extension("");
+    let parts = path.iter().map(|part| part.to_str().unwrap().to_owned());
+    let mut parts: Vec<String> = parts.filter(|part| part != "lib" && part != "crates").collect();
+    if parts.len() > 1 && parts[1] == "src" {
+        parts.remove(1);
+    }
+    parts
+}
+
+fn edges(files: &Files) -> Edges {
+    let mut edges = Edges::new();
+    for (of, (path, text)) in files {
+        let (uses, rest) = statements(text);
+        let mut named: Vec<Vec<String>> = Vec::new();
+        for (is_public, tree) in uses {
+            // What is only passed on to others is not used.
+            if !is_public {
+                named.extend(each_name(&tree).iter().map(|path| split(path)));
+            }
+        }
+        // A module may also name those below it without a `use`.
+        let children =
+            files.keys().filter(|child| child.split_last().is_some_and(|(_, up)| up == of));
+        for child in children {
+            let name = child.last().unwrap();
+            let is_part = |c: char| c.is_alphanumeric() || "_:.".contains(c);
+            let prefix = format!("{name}::");
+            let mut calls = rest.match_indices(&prefix);
+            let calls = calls.any(|(at, _)| !rest.split_at(at).0.ends_with(is_part));
+            if calls {
+                named.push(vec!["self".to_owned(), name.clone()]);
+            }
+        }
+        let targets = named.iter().filter_map(|name| target(files, of, name, 0));
+        let targets = targets.filter(|target| !of.starts_with(&module(target)));
+        edges.entry(path.clone()).or_default().extend(targets);
+    }
+    edges
+}
+
+/// Splits a source text into its `use` statements, each with whether it is public, and all else.
+fn statements(text: &str) -> (Vec<(bool, String)>, String) {
+    let (mut uses, mut rest) = (Vec::new(), String::new());
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let code = line.trim_start();
+        let (visibility, declared) = code.split_once("use ").unwrap_or(("-", ""));
+        let is_use = matches!(visibility.trim(), "" | "pub" | "pub(super)" | "pub(crate)");
+        if code.starts_with("//") {
+            continue;
+        }
+        if !is_use {
+            rest.push_str(line);
+            rest.push('\n');
+            continue;
+        }
+        let mut tree = declared.to_owned();
+        while !tree.ends_with(';') {
+            let Some(next) = lines.next() else { break };
+            tree.push_str(next.trim());
+        }
+        uses.push((!visibility.is_empty(), tree.trim_end_matches(';').to_owned()));
+    }
+    (uses, rest)
+}
+
+fn split(path: &str) -> Vec<String> {
+    path.split("::").map(str::to_owned).collect()
+}
+
+/// Returns the file that a name, as `of` writes it, is defined in, if it is one of ours.
+fn target(files: &Files, of: &[String], name: &[String], depth: usize) -> Option<PathBuf> {
+    let mut at = of.to_vec();
+    let mut rest = name;
+    let is_ours = match name.first()?.as_str() {
+        "crate" => {
+            at.truncate(1);
+            true
+        }
+        "self" | "super" => true,
+        child => {
+            rest = name;
+            let mut below = of.to_vec();
+            below.push(child.to_owned());
+            if !files.contains_key(&below) {
+                return None;
+            }
+            false
+        }
+    };
+    if is_ours && matches!(name[0].as_str(), "crate" | "self") {
+        rest = &name[1..];
+    }
+    for (place, part) in rest.iter().enumerate() {
+        if part == "super" {
+            at.pop();
+            continue;
+        }
+        at.push(part.clone());
+        if files.contains_key(&at) {
+            continue;
+        }
+        at.pop();
+        let (_, text) = files.get(&at)?;
+        // What a module passes on is defined elsewhere.
+        let passed_on = statements(text).0.into_iter().flat_map(|(_, tree)| each_name(&tree));
+        let source = passed_on.map(|path| split(&path)).find(|path| path.last() == Some(part));
+        return match source.filter(|_| depth < 4) {
+            Some(mut source) => {
+                source.extend(rest[place + 1..].iter().cloned());
+                target(files, &at, &source, depth + 1).or_else(|| Some(files[&at].0.clone()))
+            }
+            None => Some(files[&at].0.clone()),
+        };
+    }
+    files.get(&at).map(|(path, _)| path.clone())
+}
+
+/// Returns the files that are in a circle, each with what it takes from others of the same one.
+fn circles(mut edges: Edges) -> Edges {
+    let all = edges.clone();
+    edges.retain(|file, targets| {
+        targets.retain(|target| reaches(&all, target, file));
+        !targets.is_empty()
+    });
+    edges
+}
+
+fn reaches(edges: &Edges, from: &Path, to: &Path) -> bool {
+    let mut seen = BTreeSet::from([from]);
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        if at == to {
+            return true;
+        }
+        let targets = edges.get(at).into_iter().flatten().map(PathBuf::as_path);
+        open.extend(targets.filter(|target| seen.insert(target)));
+    }
+    false
+}
+
+#[test]
+fn a_circle_is_found_and_what_only_leads_to_it_is_not() {
+    let file = |name: &str, text: &str| {
+        let path = PathBuf::from(format!("src/{name}.rs"));
+        (module(&path), (path, text.to_owned()))
+    };
+    let files: Files = [
+        file("lib", "mod a;\nmod b;\n"),
+        file("a", "mod low;\nmod side;\npub struct Held;\nfn f() { low::g() }\n"),
+        file("a/low", "use super::{Held, super::c};\n"),
+        file("a/side", "use super::super::{d, c};\n"),
+        file("b", "mod own;\npub use own::Passed;\nfn h() {}\n"),
+        file("b/own", "use crate::{\n    c::{self, Thing},\n    b::h,\n};\n"),
+        file("c", "use super::a::low::Low;\n"),
+        file("d", "use crate::b::Passed;\n"),
+    ]
+    .into();
+    let found: Vec<String> =
+        circles(edges(&files)).keys().map(|path| path.display().to_string()).collect();
+    assert_eq!(found, ["src/a/low.rs", "src/c.rs"]);
+}

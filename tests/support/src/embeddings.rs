@@ -1,0 +1,334 @@
+//! An embedding service on loopback, which can be made to misbehave: `/v1/embeddings` over HTTP.
+
+use std::{
+    collections::hash_map::DefaultHasher,
+    hash::{Hash, Hasher},
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use codeinfo_core::task::Tasks;
+use codeinfo_embed::EmbeddingSettings;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    sync::watch,
+    time::timeout,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    },
+};
+
+use crate::qdrant::tls;
+
+/// How long a test waits for something that must happen.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// Length of the vectors, unless asked otherwise.
+pub const DIMENSIONS: usize = 64;
+
+/// What the service does with one request.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// Answers as it should.
+    Vectors,
+    /// Answers as it should, later.
+    Late(Duration),
+    /// Vectors of this length.
+    Dimensions(usize),
+    /// The last vector first, each with its index.
+    Shuffled,
+    /// Vectors in base64.
+    Base64,
+    /// One vector less than inputs.
+    OneLess,
+    /// Vectors of zeros.
+    Zeros,
+    /// An answer of this status and text.
+    Text(u16, String),
+    /// An answer of this status with a header.
+    Header(u16, &'static str, String),
+    /// The connection is closed without an answer.
+    Cut,
+    /// Nothing, until the client goes away.
+    Silent,
+}
+
+type Script = Box<dyn FnMut(&Value) -> Reply + Send>;
+
+/// A listening service. Nobody listens any more when it is dropped.
+pub struct Embeddings {
+    /// For `EMBEDDING_URL`.
+    pub url: String,
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+    tasks: Tasks,
+}
+
+struct Shared {
+    script: Mutex<Script>,
+    requests: Mutex<Vec<Value>>,
+    keys: Mutex<Vec<Option<String>>>,
+    asked: watch::Sender<usize>,
+    under_way: AtomicUsize,
+    most_under_way: AtomicUsize,
+}
+
+/// The settings of a program that uses a service, by its base URL, with a shorter wait between tries.
+pub fn default_settings(url: &str) -> EmbeddingSettings {
+    EmbeddingSettings {
+        url: format!("{url}/embeddings"),
+        is_local: true,
+        model: "stand-in".to_owned(),
+        key: None,
+        dimensions: None,
+        query_prefix: String::new(),
+        document_prefix: String::new(),
+        batch: 32,
+        batch_tokens: 100_000,
+        max_tokens: 2048,
+        concurrency: 4,
+        timeout: Duration::from_mins(2),
+        backoff: Duration::from_millis(5),
+    }
+}
+
+impl Embeddings {
+    /// Answers each request as it should.
+    pub async fn well() -> Self {
+        Self::answer(|_| Reply::Vectors).await
+    }
+
+    /// Answers each request by what `script` makes of its body.
+    pub async fn answer(script: impl FnMut(&Value) -> Reply + Send + 'static) -> Self {
+        Self::at("127.0.0.1:0".parse().unwrap(), script).await
+    }
+
+    /// Answers as it should, over connections encrypted for `localhost`, to who trusts
+    /// `tests/fixtures/tls/ca.pem`.
+    pub async fn encrypted() -> Self {
+        codeinfo_core::install_crypto_provider();
+        let certificate = CertificateDer::from_pem_file(tls("server.pem")).unwrap();
+        let key = PrivateKeyDer::from_pem_file(tls("server.key")).unwrap();
+        let settings = ServerConfig::builder().with_no_client_auth();
+        let settings = settings.with_single_cert(vec![certificate], key).unwrap();
+        let encryption = Some(TlsAcceptor::from(Arc::new(settings)));
+        Self::start_with("127.0.0.1:0".parse().unwrap(), encryption, |_| Reply::Vectors).await
+    }
+
+    /// Answers at an address, such as that of an earlier one.
+    pub async fn at(
+        address: SocketAddr,
+        script: impl FnMut(&Value) -> Reply + Send + 'static,
+    ) -> Self {
+        Self::start_with(address, None, script).await
+    }
+
+    async fn start_with(
+        address: SocketAddr,
+        encryption: Option<TlsAcceptor>,
+        script: impl FnMut(&Value) -> Reply + Send + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let url = match encryption {
+            None => format!("http://{address}/v1"),
+            Some(_) => format!("https://localhost:{}/v1", address.port()),
+        };
+        let shared = Arc::new(Shared {
+            script: Mutex::new(Box::new(script)),
+            requests: Mutex::default(),
+            keys: Mutex::default(),
+            asked: watch::Sender::new(0),
+            under_way: AtomicUsize::new(0),
+            most_under_way: AtomicUsize::new(0),
+        });
+        let tasks = Tasks::default();
+        tasks.spawn(accept(listener, encryption, Arc::clone(&shared), tasks.clone()));
+        Self { url, address, shared, tasks }
+    }
+
+    /// From now on answers by another script.
+    pub fn now(&self, script: impl FnMut(&Value) -> Reply + Send + 'static) {
+        *self.shared.script.lock().unwrap() = Box::new(script);
+    }
+
+    /// Returns the bodies of all requests so far.
+    pub fn requests(&self) -> Vec<Value> {
+        self.shared.requests.lock().unwrap().clone()
+    }
+
+    /// Returns all inputs so far.
+    pub fn inputs(&self) -> Vec<String> {
+        self.requests().iter().flat_map(inputs).collect()
+    }
+
+    /// Returns how many inputs each request so far had.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.requests().iter().map(|request| inputs(request).len()).collect()
+    }
+
+    /// Returns the `Authorization` header of each request so far.
+    pub fn keys(&self) -> Vec<Option<String>> {
+        self.shared.keys.lock().unwrap().clone()
+    }
+
+    /// Returns how many requests were under way at most at a time.
+    pub fn most_under_way(&self) -> usize {
+        self.shared.most_under_way.load(Ordering::SeqCst)
+    }
+
+    /// Waits until `count` requests came.
+    pub async fn wait_for_requests(&self, count: usize) {
+        let mut asked = self.shared.asked.subscribe();
+        timeout(TIMEOUT, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
+    }
+
+    /// Goes away, and waits until nobody listens.
+    pub async fn leave(self) -> SocketAddr {
+        assert!(self.tasks.stop(TIMEOUT).await);
+        self.address
+    }
+}
+
+impl Drop for Embeddings {
+    fn drop(&mut self) {
+        self.tasks.stop_token().cancel();
+    }
+}
+
+/// The inputs of a request.
+pub fn inputs(request: &Value) -> Vec<String> {
+    let list = request["input"].as_array().unwrap();
+    list.iter().map(|input| input.as_str().unwrap().to_owned()).collect()
+}
+
+/// A vector that has more in common with that of another text the more words they share.
+pub fn vector(text: &str, dimensions: usize) -> Vec<f32> {
+    let mut vector = vec![0.01; dimensions];
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let mut hasher = DefaultHasher::new();
+        word.to_lowercase().hash(&mut hasher);
+        let place = usize::try_from(hasher.finish() % dimensions as u64).unwrap();
+        vector[place] += 3.0;
+    }
+    vector
+}
+
+async fn accept(
+    listener: TcpListener,
+    encryption: Option<TlsAcceptor>,
+    shared: Arc<Shared>,
+    tasks: Tasks,
+) {
+    while let Some(Ok((stream, _))) =
+        tasks.stop_token().run_until_cancelled(listener.accept()).await
+    {
+        let (encryption, shared, owner) = (encryption.clone(), Arc::clone(&shared), tasks.clone());
+        let serving = async move {
+            let Some(encryption) = encryption else { return serve(stream, &shared).await };
+            // Who does not trust the certificate goes away.
+            if let Ok(stream) = encryption.accept(stream).await {
+                serve(stream, &shared).await;
+            }
+        };
+        tasks.spawn(async move { owner.stop_token().run_until_cancelled(serving).await });
+    }
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, shared: &Arc<Shared>) {
+    let service = service_fn(|request| respond(request, Arc::clone(shared)));
+    // A connection that is cut is part of the scripts.
+    drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
+}
+
+/// Counts a request as long as it is under way.
+struct UnderWay<'a>(&'a Shared);
+
+impl<'a> UnderWay<'a> {
+    fn begin(shared: &'a Shared) -> Self {
+        let now = shared.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+        shared.most_under_way.fetch_max(now, Ordering::SeqCst);
+        Self(shared)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    shared: Arc<Shared>,
+) -> io::Result<Response<Full<Bytes>>> {
+    let _under_way = UnderWay::begin(&shared);
+    let key = request.headers().get("authorization");
+    let key = key.map(|key| key.to_str().unwrap().to_owned());
+    let is_known = request.uri().path() == "/v1/embeddings" && request.method() == "POST";
+    let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
+    if !is_known {
+        return Ok(text(404, "page not found"));
+    }
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let reply = (shared.script.lock().unwrap())(&body);
+    shared.requests.lock().unwrap().push(body.clone());
+    shared.keys.lock().unwrap().push(key);
+    shared.asked.send_modify(|asked| *asked += 1);
+    let mut length =
+        body["dimensions"].as_u64().map_or(DIMENSIONS, |set| usize::try_from(set).unwrap());
+    match &reply {
+        Reply::Text(status, body) => return Ok(text(*status, body)),
+        Reply::Header(status, name, value) => {
+            let reply = Response::builder().status(*status).header(*name, value);
+            return Ok(reply.body(Full::default()).unwrap());
+        }
+        Reply::Cut => return Err(io::Error::other("cut")),
+        Reply::Silent => std::future::pending().await,
+        Reply::Late(wait) => tokio::time::sleep(*wait).await,
+        Reply::Dimensions(other) => length = *other,
+        Reply::Vectors | Reply::Shuffled | Reply::Base64 | Reply::OneLess | Reply::Zeros => {}
+    }
+    let item = |(index, input): (usize, &String)| {
+        let vector = match reply {
+            Reply::Zeros => vec![0.0; length],
+            _ => vector(input, length),
+        };
+        let embedding = match reply {
+            Reply::Base64 => {
+                let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+                json!(BASE64_STANDARD.encode(bytes))
+            }
+            _ => json!(vector),
+        };
+        json!({ "object": "embedding", "index": index, "embedding": embedding })
+    };
+    let mut data: Vec<Value> = inputs(&body).iter().enumerate().map(item).collect();
+    match reply {
+        Reply::Shuffled => data.reverse(),
+        Reply::OneLess => drop(data.pop()),
+        _ => {}
+    }
+    let usage = json!({ "prompt_tokens": 1, "total_tokens": 1 });
+    let list = json!({ "object": "list", "data": data, "model": body["model"], "usage": usage });
+    Ok(text(200, &list.to_string()))
+}
+
+fn text(status: u16, body: &str) -> Response<Full<Bytes>> {
+    Response::builder().status(status).body(Full::from(body.to_owned())).unwrap()
+}

@@ -1,0 +1,48 @@
+//! Repositories of git with the settings of no user.
+
+use std::{path::Path, process::Command};
+
+use crate::ingest::Repo;
+
+/// Runs git in a folder, without the settings of who runs the test.
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
+    let run = Command::new("git")
+        .args(["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"])
+        .args([
+            "-c",
+            "init.defaultBranch=main",
+            "-c",
+            "core.autocrlf=false",
+            "-c",
+            "protocol.file.allow=always",
+        ])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        // Set where a hook runs the tests.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
+        .current_dir(folder)
+        .output();
+    let run = run.expect("git is needed: install it, with `apt-get install git` on Debian");
+    assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// Makes a repository of a folder, with one commit.
+pub fn commit_all(folder: &Path, message: &str) {
+    if folder.join(".git").symlink_metadata().is_err() {
+        git(folder, &["init", "--quiet"]);
+    }
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "--allow-empty", "--message", message]);
+}
+
+/// Adds a worktree beside a repository.
+pub fn worktree(of: &Repo, name: &str, arguments: &[&str]) -> Repo {
+    let folder = of.0.with_file_name(name);
+    let path = folder.to_str().unwrap();
+    git(&of.0, &[&["worktree", "add", "--quiet"], arguments, &[path]].concat());
+    Repo(folder.canonicalize().unwrap())
+}

@@ -1,0 +1,297 @@
+//! A stand-in for a Qdrant server: the calls that our store makes, over gRPC and with the messages that
+//! `qdrant-client` ships, on the embedded engine. It can be made to refuse, delay, lose and cut calls,
+//! and to be away.
+
+pub mod fixture;
+pub mod process;
+mod rounds;
+mod service;
+mod shards;
+mod words;
+
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use qdrant_client::qdrant::{
+    collections_server::CollectionsServer, points_server::PointsServer, qdrant_server::QdrantServer,
+};
+use tokio::{net::TcpListener, runtime::Runtime};
+use tonic::{
+    Code, Status,
+    transport::{Identity, Server, ServerTlsConfig, server::TcpIncoming},
+};
+
+use rounds::Rounds;
+use service::Service;
+use shards::Shards;
+
+/// The version it says it has.
+pub const VERSION: &str = "1.19.0";
+
+/// A running stand-in. Dropping it ends it.
+pub struct StandIn {
+    inner: Arc<Inner>,
+}
+
+/// What the doors share: the data, the rules, what was asked.
+struct Inner {
+    shards: Shards,
+    doors: Vec<Door>,
+    rules: Mutex<Vec<Rule>>,
+    has_gone_wrong: AtomicBool,
+    rounds: Rounds,
+    calls: Mutex<HashMap<String, usize>>,
+    key: Mutex<Option<String>>,
+    /// A certificate and its key, where connections are encrypted.
+    identity: Option<Identity>,
+}
+
+/// One address; a node of a cluster whose nodes all have the same data.
+struct Door {
+    address: SocketAddr,
+    /// `None` while it is shut.
+    open: Mutex<Option<Runtime>>,
+    /// Whether it fails every call, as a node does that has lost its peers.
+    is_cut_off: AtomicBool,
+}
+
+/// What is to go wrong.
+pub struct Rule {
+    /// The call, such as `upsert`; blank for each.
+    pub call: &'static str,
+    /// A part of the collection's name.
+    pub of: &'static str,
+    /// So many calls go well first.
+    pub after: usize,
+    /// So many calls go wrong.
+    pub times: usize,
+    pub problem: Problem,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Problem {
+    /// The server says so and does nothing.
+    Refuse(Code),
+    /// The server is slow.
+    Delay(Duration),
+    /// It is done, and the answer is lost with the connection.
+    Lose,
+    /// All connections end before it is done, and the doors are shut.
+    Cut,
+}
+
+impl StandIn {
+    /// Starts one with an open door.
+    pub fn start() -> Self {
+        Self::with_doors(1)
+    }
+
+    /// Starts one that has several addresses.
+    pub fn with_doors(doors: usize) -> Self {
+        Self::start_with(doors, None)
+    }
+
+    /// Starts one for encrypted connections, known as `localhost` to who trusts
+    /// `tests/fixtures/tls/ca.pem`. These certificates were made for tests, the authority's key is gone.
+    pub fn encrypted() -> Self {
+        let read = |name| std::fs::read(tls(name)).unwrap();
+        Self::start_with(1, Some(Identity::from_pem(read("server.pem"), read("server.key"))))
+    }
+
+    fn start_with(doors: usize, identity: Option<Identity>) -> Self {
+        let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let door = |_| Door {
+            address: free(),
+            open: Mutex::new(None),
+            is_cut_off: AtomicBool::new(false),
+        };
+        let inner = Arc::new(Inner {
+            shards: Shards::on_nodes(u32::try_from(doors).unwrap()),
+            doors: (0..doors).map(door).collect(),
+            rules: Mutex::default(),
+            has_gone_wrong: AtomicBool::new(false),
+            rounds: Rounds::default(),
+            calls: Mutex::default(),
+            key: Mutex::default(),
+            identity,
+        });
+        let stand_in = Self { inner };
+        (0..doors).for_each(|door| stand_in.open(door));
+        stand_in
+    }
+
+    /// The addresses, as `QDRANT_URL` takes them.
+    pub fn urls(&self) -> Vec<String> {
+        let url = |door: &Door| match self.inner.identity {
+            None => format!("http://{}", door.address),
+            Some(_) => format!("https://localhost:{}", door.address.port()),
+        };
+        self.inner.doors.iter().map(url).collect()
+    }
+
+    /// Makes something go wrong.
+    pub fn rule(&self, rule: Rule) {
+        self.inner.rules.lock().unwrap().push(rule);
+    }
+
+    /// Lets everything go well again.
+    pub fn forgive(&self) {
+        self.inner.rules.lock().unwrap().clear();
+        self.inner.has_gone_wrong.store(false, Ordering::SeqCst);
+    }
+
+    /// Whether anything went wrong since [`Self::forgive`].
+    pub fn has_gone_wrong(&self) -> bool {
+        self.inner.has_gone_wrong.load(Ordering::SeqCst)
+    }
+
+    /// From now on only calls with this key are served.
+    pub fn require(&self, key: &str) {
+        *self.inner.key.lock().unwrap() = Some(key.to_owned());
+    }
+
+    /// How often a call was made of collections with `of` in their name.
+    pub fn calls(&self, call: &str, of: &str) -> usize {
+        let calls = self.inner.calls.lock().unwrap();
+        let matching = calls.iter().filter(|(name, _)| {
+            let (made, collection) = name.split_once(' ').unwrap();
+            made == call && collection.contains(of)
+        });
+        matching.map(|(_, count)| count).sum()
+    }
+
+    /// From now on counts round trips: what is asked before an answer comes is one. Returns how many there were
+    /// since this was last called.
+    pub fn count_rounds(&self) -> usize {
+        self.inner.rounds.count()
+    }
+
+    /// Names of the collections there are.
+    pub fn collections(&self) -> Vec<String> {
+        self.inner.shards.names()
+    }
+
+    /// Says that collections with `of` in their names have this number of whole copies of their last shard.
+    pub fn set_copies(&self, of: &str, whole: u32) {
+        self.inner.shards.set_copies(of, whole);
+    }
+
+    /// Deletes a collection, as somebody else may.
+    pub fn delete(&self, collection: &str) {
+        assert!(self.inner.shards.delete_collection(collection));
+    }
+
+    /// Ends all connections of a door and takes no more.
+    pub fn shut(&self, door: usize) {
+        self.inner.shut(door);
+    }
+
+    /// From now on one door answers each call with `INTERNAL`; the others serve.
+    pub fn cut_off(&self, door: usize) {
+        self.inner.doors[door].is_cut_off.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a door is open.
+    pub fn is_open(&self, door: usize) -> bool {
+        self.inner.doors[door].open.lock().unwrap().is_some()
+    }
+
+    /// Takes connections again, at the same address.
+    pub fn open(&self, door: usize) {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let address = self.inner.doors[door].address;
+        // The former runtime may take a moment to let go of the address.
+        let bind = async {
+            for _ in 0..500 {
+                match TcpListener::bind(address).await {
+                    Ok(bound) => return bound,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+            panic!("{address} stays in use");
+        };
+        // Another thread, because this one may drive a runtime.
+        let bound = thread::scope(|scope| scope.spawn(|| runtime.block_on(bind)).join().unwrap());
+        let service = || Service { inner: Arc::clone(&self.inner), door };
+        let mut builder = Server::builder();
+        if let Some(identity) = &self.inner.identity {
+            let tls = ServerTlsConfig::new().identity(identity.clone());
+            builder = builder.tls_config(tls).unwrap();
+        }
+        let server = builder
+            .add_service(PointsServer::new(service()).max_decoding_message_size(64 << 20))
+            .add_service(CollectionsServer::new(service()))
+            .add_service(QdrantServer::new(service()));
+        // As the real one does; else each answer waits 40 ms for the client's acknowledgement.
+        let incoming = TcpIncoming::from(bound).with_nodelay(Some(true));
+        let serving = server.serve_with_incoming(incoming);
+        runtime.spawn(serving);
+        *self.inner.doors[door].open.lock().unwrap() = Some(runtime);
+    }
+}
+
+/// Returns the path of a file that an encrypted stand-in needs.
+pub fn tls(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/tls").join(name)
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        (0..self.inner.doors.len()).for_each(|door| self.inner.shut(door));
+    }
+}
+
+impl Inner {
+    fn shut(&self, door: usize) {
+        if let Some(runtime) = self.doors[door].open.lock().unwrap().take() {
+            runtime.shutdown_background();
+        }
+    }
+
+    /// Says what a node that has lost its peers says.
+    fn check(&self, door: usize) -> Result<(), Status> {
+        if self.doors[door].is_cut_off.load(Ordering::SeqCst) {
+            return Err(Status::internal("1 of 1 read operations failed"));
+        }
+        Ok(())
+    }
+
+    /// Counts a call and returns what is to go wrong with it.
+    fn problem(&self, call: &str, collection: &str) -> Option<Problem> {
+        *self.calls.lock().unwrap().entry(format!("{call} {collection}")).or_default() += 1;
+        let mut rules = self.rules.lock().unwrap();
+        let matches = |rule: &&mut Rule| {
+            (rule.call.is_empty() || rule.call == call)
+                && collection.contains(rule.of)
+                && 0 < rule.times
+        };
+        let rule = rules.iter_mut().find(matches)?;
+        if rule.after > 0 {
+            rule.after -= 1;
+            return None;
+        }
+        rule.times -= 1;
+        self.has_gone_wrong.store(true, Ordering::SeqCst);
+        Some(rule.problem)
+    }
+
+    /// Ends every connection, from a thread of its own: the caller's is about to end too.
+    async fn cut(self: &Arc<Self>) -> Status {
+        let inner = Arc::clone(self);
+        thread::spawn(move || (0..inner.doors.len()).for_each(|door| inner.shut(door)));
+        std::future::pending().await
+    }
+}

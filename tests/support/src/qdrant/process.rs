@@ -1,0 +1,68 @@
+//! One of several processes that share a Qdrant server.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use codeinfo_core::{LastRun, Root, task::Tasks};
+use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_ingest::{Ingest, IngestRequest, RunStatus};
+use codeinfo_store::{Store, StoreMode};
+use uuid::Uuid;
+
+use super::fixture::Fixture;
+use crate::ingest::Faults;
+
+/// Far more than any wait here takes.
+const LIMIT: Duration = Duration::from_mins(3);
+
+/// One process of several: a store and an ingest of its own.
+pub struct Process {
+    pub store: Store,
+    pub ingest: Ingest,
+}
+
+impl Process {
+    pub async fn new(fixture: &Fixture, owner: &str) -> Self {
+        Self::with(fixture, owner, &Arc::default()).await
+    }
+
+    /// Returns one whose writes these faults happen to.
+    pub async fn with(fixture: &Fixture, owner: &str, faults: &Arc<Faults>) -> Self {
+        let tasks = Tasks::default();
+        let embedder = BuiltinEmbedder::load(tasks.clone()).unwrap();
+        let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
+        let engine = fixture.open_engine(&id, dimensions, owner, &tasks).await.unwrap();
+        let engine = faults.before(Arc::new(engine), None);
+        let store = Store::with_engine(engine, StoreMode::Shared, tasks.clone());
+        let limits =
+            codeinfo_ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest::LIMITS };
+        let ingest = Ingest::new(store.clone(), Arc::new(embedder), limits, tasks);
+        Self { store, ingest }
+    }
+
+    pub async fn ingest(&self, path: &Path) -> RunStatus {
+        let request = IngestRequest { path: path.to_owned(), ..IngestRequest::default() };
+        let run = self.ingest.start_run(request).await.unwrap();
+        let mut status = self.ingest.watch_run(run).unwrap();
+        status.wait_for(|status| status.state.is_final()).await.unwrap().clone()
+    }
+
+    /// Ids of all chunks, which say which path and version they are of.
+    pub async fn chunks(&self) -> Vec<Uuid> {
+        let all = self.store.chunks(None, None, 10_000);
+        all.await.unwrap().into_iter().map(|chunk| chunk.id).collect()
+    }
+
+    pub async fn roots(&self) -> Vec<Root> {
+        self.store.roots().await.unwrap()
+    }
+
+    /// Waits until the only repository says so of its last run.
+    pub async fn until_last_run(&self, is_reached: impl Fn(&LastRun) -> bool) {
+        let reaching = async {
+            while !self.roots().await.first().is_some_and(|root| is_reached(&root.last_run)) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(LIMIT, reaching).await.unwrap();
+    }
+}
