@@ -225,7 +225,7 @@ impl RootWatcher {
 /// Watches new folders and requests a run if there is something to do.
 async fn reconcile_root(
     shared: &IngestState,
-    watcher: &FsWatcher,
+    fs_watcher: &FsWatcher,
     watched: &mut WatchedRoot,
     changes: &ChangeSet,
 ) -> Result<(), IngestError> {
@@ -234,7 +234,7 @@ async fn reconcile_root(
         ChangeSet::Paths(paths) => Some(Arc::new(PathScope::new(paths.clone()))),
     };
     // The watches come before the check, so that later changes are reported.
-    let limit = watcher.watch_root(&shared.deps, watched, scope.as_ref()).await?;
+    let limit = fs_watcher.watch_root(&shared.deps, watched, scope.as_ref()).await?;
     if let Some(limit) = limit {
         if watched.compare_at.is_none() {
             warn!(root.name = %watched.root.name, every_seconds = COMPARE.as_secs(), "{limit}");

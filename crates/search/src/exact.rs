@@ -77,7 +77,7 @@ impl Search {
         wanted.retain(|id| !known.contains(id));
         wanted.truncate(MAX_FILE_CHUNKS);
         let chunks = self.store.chunks_by_id(wanted).await?.into_iter();
-        let candidate = |StoredChunk { id, record, .. }: StoredChunk| {
+        let candidate = |StoredChunk { id, record }: StoredChunk| {
             let mut holders = roots_by_chunk.remove(&id).unwrap_or_default().into_iter();
             let root = holders.next().unwrap_or(record.root);
             SearchCandidate::unscored(id, ChunkRecord { root, ..record }, holders.collect())

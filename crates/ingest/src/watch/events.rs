@@ -17,7 +17,7 @@ use notify::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::watched_root::{self, WatchedRoot};
+use super::watched_root::{WatchedRoot, list_watched_folders};
 use crate::{
     discover::WalkContext,
     error::IngestError,
@@ -95,14 +95,14 @@ impl FsWatcher {
     pub(super) async fn watch_root(
         &self,
         deps: &RunDependencies,
-        watched: &mut WatchedRoot,
+        watched_root: &mut WatchedRoot,
         scope: Option<&Arc<PathScope>>,
     ) -> Result<Option<String>, IngestError> {
-        if watched.root.revision.is_some() {
+        if watched_root.root.revision.is_some() {
             // Only the commit itself can change.
             return Ok(None);
         }
-        let (root, stopping) = (watched.root.path.clone(), deps.tasks.stop_token());
+        let (root, stopping) = (watched_root.root.path.clone(), deps.tasks.stop_token());
         let (walked_root, walked_scope, cancel) = (root.clone(), scope.cloned(), stopping.clone());
         let private = deps.private_places();
         let walk = move |pulse: &IoHeartbeat| {
@@ -111,10 +111,10 @@ impl FsWatcher {
             let context =
                 WalkContext { root_path, scope, private: &resolved, cancel: &cancel, pulse };
             // A missing root has no folders.
-            watched_root::list_watched_folders(context).unwrap_or_default()
+            list_watched_folders(context).unwrap_or_default()
         };
-        let wanted = deps.watchdog.run_blocking(&watched.root.path, stopping, walk).await?;
-        let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut watched.folders));
+        let wanted = deps.watchdog.run_blocking(&watched_root.root.path, stopping, walk).await?;
+        let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut watched_root.folders));
         let cancel = stopping.clone();
         let watch = move |watcher: &mut WatcherResult, pulse: &IoHeartbeat| {
             let watcher = match watcher {
@@ -149,7 +149,7 @@ impl FsWatcher {
         let Some((folders, limit)) = self.run_on_watcher(stopping, watch).await? else {
             return Ok(Some(HANGS.to_owned()));
         };
-        watched.folders = folders;
+        watched_root.folders = folders;
         Ok(limit)
     }
 
