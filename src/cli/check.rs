@@ -107,7 +107,7 @@ fn check_repository(
     let on_change =
         if arguments.accept { ChangedLinesPolicy::Accept } else { ChangedLinesPolicy::Report };
     let fixes_files = arguments.fix || arguments.accept;
-    let open = if fixes_files { DocumentChecker::open_to_mend } else { DocumentChecker::open };
+    let open = if fixes_files { DocumentChecker::open_to_fix } else { DocumentChecker::open };
     let mut checker = open(tree, on_change)?;
     if arguments.json {
         checker = checker.with_hashes();
@@ -131,7 +131,7 @@ fn check_repository(
         let unwritten: HashSet<&str> = failures.iter().filter_map(DocumentError::path).collect();
         for finding in &mut findings {
             let needed = [finding.document.as_str(), LOCK_FILE];
-            finding.is_mendable &= !needed.iter().any(|path| unwritten.contains(path));
+            finding.is_fixable &= !needed.iter().any(|path| unwritten.contains(path));
         }
         found.failures.extend(failures);
     }
@@ -159,7 +159,7 @@ fn print_report(
         };
         *counts.entry(state).or_default() += 1;
         let Some(message) = &finding.message else { continue };
-        let is_fixed = fixes_files && finding.is_mendable;
+        let is_fixed = fixes_files && finding.is_fixable;
         has_open_problems |= !is_fixed;
         if !arguments.json {
             let relative = document.strip_prefix(here).unwrap_or(document).to_string_lossy();

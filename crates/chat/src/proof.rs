@@ -219,7 +219,7 @@ fn doubtful_place(citation: &CheckedCitation) -> Option<UnconfirmedCitation> {
 ///
 /// Next to another tilde, `~~` would begin a code block, so `<del>` replaces it.
 fn strike_citation(text: &str, citation: &CheckedCitation, cited: &str) -> String {
-    if let Some(fault @ (CitationFault::Elsewhere { .. } | CitationFault::Absent { .. })) =
+    if let Some(fault @ (CitationFault::AtOtherLines { .. } | CitationFault::Absent { .. })) =
         &citation.fault
     {
         return format!("{cited} (doubtful: {})", plain_line(&fault.to_string()));

@@ -9,17 +9,16 @@ use codeinfo_core::LineRange;
 use codeinfo_embed::StaticModel;
 
 use super::{
-    content::CitedFileText,
+    attribution::AttributedText,
+    content::{CitedFileText, ranges_overlap},
     fault::CitationFault,
-    fit::{CitedRegion, FitMeasures, RangeShape},
+    fit::{CitedRegion, CitedStatement, FitMeasures, RangeShape},
     judge::CitedFile,
     names::{CitedName, CitedNameWeight},
-    said::AttributedText,
-    statement::CitedStatement,
 };
 
 /// Lines on either side of a range in which a name still counts as near.
-const TOLERANCE: u32 = 10;
+const NEAR_LINES: u32 = 10;
 /// Maximum lines of a range that a match of words can confirm.
 const MAX_CONFIRMED_LINES: u32 = 150;
 /// Bound of the contribution of a neighbour's statement or place to the score.
@@ -28,11 +27,11 @@ const MAX_MARGIN: f32 = 3.0;
 const MIN_FIT: f32 = -0.6;
 /// Minimum fit if the names of the statement, which may be ordinary words, are elsewhere or
 /// missing.
-const MIN_FIT_OF_OTHERS: f32 = 1.0;
+const MIN_FIT_WITH_FAR_WORDS: f32 = 1.0;
 /// Minimum fit by words alone of confirmed lines, regardless of their shape.
 const MIN_CONTENT: f32 = -1.8;
 /// Margin of a statement without neighbours to compare with.
-const ALONE: f32 = 1.0;
+const MARGIN_WITHOUT_NEIGHBOURS: f32 = 1.0;
 /// Maximum fit of a statement with a misplaced name that makes it wrong, with that name and without
 /// it.
 const MAX_DOUBT: f32 = -0.5;
@@ -57,11 +56,11 @@ pub(super) struct CitationContext<'a> {
 
 /// Lines of a file with the text about them.
 pub(super) struct CitedLines<'a> {
-    known: &'a CitedFile,
+    file: &'a CitedFile,
     /// The lines, limited to those of the file.
     lines: Vec<LineRange>,
-    about: CitationContext<'a>,
-    place: Option<CitedRegion<'a>>,
+    context: CitationContext<'a>,
+    region: Option<CitedRegion<'a>>,
 }
 
 impl<'a> CitedLines<'a> {
@@ -69,60 +68,59 @@ impl<'a> CitedLines<'a> {
     ///
     /// A range beyond the end of the file is cut there, and a reversed range is turned around.
     pub(super) fn new(
-        known: &'a CitedFile,
+        file: &'a CitedFile,
         lines: &[LineRange],
-        about: CitationContext<'a>,
+        context: CitationContext<'a>,
         model: &StaticModel,
     ) -> Self {
-        let lines = fit_into_file(&known.content, lines);
+        let lines = fit_into_file(&file.content, lines);
         let is_short = !lines.is_empty() && count_lines(&lines) <= MAX_CONFIRMED_LINES;
-        let place = (is_short && lines.iter().all(|range| known.content.has_lines(*range)))
-            .then(|| known.content.build_cited_region(&lines, model));
-        Self { known, lines, about, place }
+        let region = (is_short && lines.iter().all(|range| file.content.has_lines(*range)))
+            .then(|| file.content.build_cited_region(&lines, model));
+        Self { file, lines, context, region }
     }
 
     /// Judges the citation. `neighbours` are the citations before and after it in the text.
     pub(super) fn judge_citation(&self, neighbours: &[&Self]) -> CitationVerdict {
-        let content = &self.known.content;
+        let content = &self.file.content;
         if self.lines.iter().any(|range| !content.has_lines(*range)) {
             return CitationVerdict::Wrong(
                 CitationFault::NoSuchLines { lines: content.line_count() },
                 Vec::new(),
             );
         }
-        if let Some(changed) = find_change(self.known, &self.lines) {
-            return changed;
+        if let Some(at) = self.file.find_moved_lines(&self.lines) {
+            return CitationVerdict::Changed(CitationFault::Changed { at: at.clone() }, at);
         }
         let is_whole =
-            count_lines(&self.lines) >= content.line_count() && content.line_count() > TOLERANCE;
-        let Some(place) = self.place.as_ref().filter(|_| !is_whole) else {
-            let speaks_of_whole = self.about.statement.speaks_of_whole;
-            return if speaks_of_whole {
+            count_lines(&self.lines) >= content.line_count() && content.line_count() > NEAR_LINES;
+        let Some(region) = self.region.as_ref().filter(|_| !is_whole) else {
+            return if self.context.statement.is_about_whole_file {
                 CitationVerdict::Confirmed
             } else {
                 CitationVerdict::Unconfirmed
             };
         };
-        let own = content_fit(&place.measure_fit(&self.about.statement.clause));
+        let own = content_fit(&region.measure_fit(&self.context.statement.clause));
         let is_far = self.has_names_far_away();
-        let least = match is_far {
+        let min_fit = match is_far {
             true if self.has_sure_names() => f32::INFINITY,
-            true => MIN_FIT_OF_OTHERS,
+            true => MIN_FIT_WITH_FAR_WORDS,
             false => MIN_FIT,
         };
-        let is_tied = || own >= MIN_CONTENT && self.score_fit(place, own, neighbours) >= least;
+        let is_tied = || own >= MIN_CONTENT && self.score_fit(region, own, neighbours) >= min_fit;
         if self.defines_a_name() || is_tied() {
             return CitationVerdict::Confirmed;
         }
         // Lines that are cited together share their names.
-        let mut group = neighbours
-            .iter()
-            .filter(|one| one.about.attributed.group == self.about.attributed.group);
+        let mut group = neighbours.iter().filter(|neighbour| {
+            neighbour.context.attributed.group == self.context.attributed.group
+        });
         if !is_far
             || own > MAX_DOUBT
             || self.has_name_in_definition()
-            || group.any(|one| !one.has_names_far_away())
-            || content_fit(&place.measure_fit(&self.about.statement.prose)) > MAX_DOUBT
+            || group.any(|neighbour| !neighbour.has_names_far_away())
+            || content_fit(&region.measure_fit(&self.context.statement.prose)) > MAX_DOUBT
         {
             return CitationVerdict::Unconfirmed;
         }
@@ -135,17 +133,25 @@ impl<'a> CitedLines<'a> {
         let begins = |definition: &LineRange| {
             self.lines.iter().any(|range| (range.first..=range.last).contains(&definition.first))
         };
-        let mut names =
-            self.about.attributed.names.iter().filter(|name| name.weight != CitedNameWeight::Hint);
-        names.any(|name| self.known.content.definitions_of(&name.word).iter().any(begins))
+        let mut names = self
+            .context
+            .attributed
+            .names
+            .iter()
+            .filter(|name| name.weight != CitedNameWeight::Hint);
+        names.any(|name| self.file.content.definitions_of(&name.word).iter().any(begins))
     }
 
     /// Returns whether the definition around the lines has a name of the statement.
     fn has_name_in_definition(&self) -> bool {
-        let content = &self.known.content;
+        let content = &self.file.content;
         let mut around = self.lines.iter().filter_map(|range| content.definition_around(*range));
         around.any(|range| {
-            self.about.attributed.names.iter().any(|name| content.mentions_word(&name.word, range))
+            self.context
+                .attributed
+                .names
+                .iter()
+                .any(|name| content.mentions_word(&name.word, range))
         })
     }
 
@@ -155,15 +161,15 @@ impl<'a> CitedLines<'a> {
 
     /// Returns the names of code in the statement, without those of the file itself.
     fn placed_names(&self) -> impl Iterator<Item = &'a CitedName> {
-        let content = &self.known.content;
-        let names = self.about.attributed.names.iter();
+        let content = &self.file.content;
+        let names = self.context.attributed.names.iter();
         names.filter(|name| name.weight != CitedNameWeight::Hint && !content.is_in_path(&name.word))
     }
 
     /// Returns whether the statement has names of code, none of which is near the lines.
     fn has_names_far_away(&self) -> bool {
         let mut names = self.placed_names();
-        let content = &self.known.content;
+        let content = &self.file.content;
         let is_near = |name: &CitedName| {
             self.lines.iter().any(|range| content.mentions_word(&name.word, widen_range(*range)))
         };
@@ -175,25 +181,27 @@ impl<'a> CitedLines<'a> {
     /// and places.
     ///
     /// The weights are fitted: see `benches/README.md`.
-    fn score_fit(&self, place: &CitedRegion<'_>, own: f32, neighbours: &[&Self]) -> f32 {
-        let whole = place.measure_fit(&self.about.statement.whole);
-        let RangeShape { unbalanced, blank, leads, closes } = place.mean_shape();
+    fn score_fit(&self, region: &CitedRegion<'_>, own: f32, neighbours: &[&Self]) -> f32 {
+        let whole = region.measure_fit(&self.context.statement.whole);
+        let RangeShape { unbalanced, blank, leads, closes } = region.mean_shape();
         let others = neighbours
             .iter()
-            .filter(|other| other.about.attributed.group != self.about.attributed.group);
+            .filter(|other| other.context.attributed.group != self.context.attributed.group);
         let (mut statement, mut elsewhere) = (None::<f32>, None::<f32>);
         for other in others {
-            let fit = content_fit(&place.measure_fit(&other.about.statement.clause));
-            statement = Some(statement.map_or(fit, |most| most.max(fit)));
-            if let Some(there) = &other.place
+            let fit = content_fit(&region.measure_fit(&other.context.statement.clause));
+            statement = Some(statement.map_or(fit, |best| best.max(fit)));
+            if let Some(there) = &other.region
                 && !self.overlaps(other)
             {
-                let fit = content_fit(&there.measure_fit(&self.about.statement.clause));
-                elsewhere = Some(elsewhere.map_or(fit, |most| most.max(fit)));
+                let fit = content_fit(&there.measure_fit(&self.context.statement.clause));
+                elsewhere = Some(elsewhere.map_or(fit, |best| best.max(fit)));
             }
         }
         let margin = |other: Option<f32>| {
-            other.map_or(ALONE, |other| (own - other).clamp(-MAX_MARGIN, MAX_MARGIN))
+            other.map_or(MARGIN_WITHOUT_NEIGHBOURS, |other| {
+                (own - other).clamp(-MAX_MARGIN, MAX_MARGIN)
+            })
         };
         -2.132 + 1.266 * whole.ratio + 1.564 * whole.similarity + 2.154 * whole.local_margin
             - 0.849 * unbalanced
@@ -205,7 +213,7 @@ impl<'a> CitedLines<'a> {
     }
 
     fn overlaps(&self, other: &Self) -> bool {
-        std::ptr::eq(self.known, other.known)
+        std::ptr::eq(self.file, other.file)
             && self.lines.iter().any(|a| other.lines.iter().any(|b| ranges_overlap(*a, *b)))
     }
 }
@@ -250,38 +258,20 @@ fn find_misplaced_name(
     let found = sure().find_map(|name| {
         let at = content.find_nearest_occurrence(&name.word, lines)?;
         let at = vec![at];
-        Some((CitationFault::Elsewhere { name: name.shown.clone(), at: at.clone() }, at))
+        Some((CitationFault::AtOtherLines { name: name.display.clone(), at: at.clone() }, at))
     });
-    let absent = || sure().next().map(|name| CitationFault::Absent { name: name.shown.clone() });
+    let absent = || sure().next().map(|name| CitationFault::Absent { name: name.display.clone() });
     found.or_else(|| Some((absent()?, Vec::new())))
 }
 
 fn widen_range(range: LineRange) -> LineRange {
     LineRange {
-        first: range.first.saturating_sub(TOLERANCE).max(1),
-        last: range.last.saturating_add(TOLERANCE),
+        first: range.first.saturating_sub(NEAR_LINES).max(1),
+        last: range.last.saturating_add(NEAR_LINES),
     }
 }
 
 fn count_lines(lines: &[LineRange]) -> u32 {
     let length = |range: &LineRange| range.last.saturating_sub(range.first).saturating_add(1);
     lines.iter().map(length).fold(0, u32::saturating_add)
-}
-
-fn ranges_overlap(a: LineRange, b: LineRange) -> bool {
-    a.first <= b.last && b.first <= a.last
-}
-
-/// Compares lines with their indexed chunks; `None` if they are unchanged.
-fn find_change(known: &CitedFile, lines: &[LineRange]) -> Option<CitationVerdict> {
-    let indexed = known.indexed.as_ref()?;
-    let content = &known.content;
-    let is_same = |range: &LineRange| content.is_as_indexed(indexed, *range) == Some(true);
-    if !lines.is_empty() && lines.iter().all(is_same) {
-        return None;
-    }
-    let found: Option<Vec<LineRange>> =
-        lines.iter().map(|range| content.find_indexed_lines(indexed, *range)).collect();
-    let at = found.unwrap_or_default();
-    Some(CitationVerdict::Changed(CitationFault::Changed { at: at.clone() }, at))
 }

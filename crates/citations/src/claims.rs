@@ -10,7 +10,7 @@ use std::{
 use codeinfo_core::{LineRange, plain_line};
 
 use super::{
-    content::CitedFileText, parse::Citation, pieces::MarkdownPieces, said::sentence_ranges,
+    attribution::sentence_ranges, content::CitedFileText, markdown::MarkdownPieces, parse::Citation,
 };
 
 /// Maximum bytes of a sentence.
@@ -24,11 +24,11 @@ const MAX_EXCERPT_BYTES: usize = 6000;
 /// Maximum bytes of a line, such as one of minified code.
 const MAX_LINE_BYTES: usize = 200;
 /// Mark at the end of a shortened text.
-const CUT: char = '…';
+const ELLIPSIS: char = '…';
 /// Bytes of a line that is shortened for lack of room.
 const MIN_LINE_BYTES: usize = 40;
 /// Bytes of the note about omitted lines.
-const GAP_BYTES: usize = 40;
+const OMISSION_BYTES: usize = 40;
 /// Bytes of the number and the end of a line.
 const NUMBER_BYTES: usize = 8;
 /// Minimum words of a sentence beside its citations; a shorter one continues the sentence before
@@ -87,15 +87,15 @@ impl CitedExcerpt {
         let words = find_words(sentence);
         let chosen = choose_lines(&lines, &words, room);
         let numbered = self.lines.iter().enumerate().filter(|(at, _)| chosen.contains(at));
-        let mut kept: Vec<(u32, String)> = numbered.map(|(_, line)| line.clone()).collect();
-        if kept.is_empty() && room > MIN_LINE_BYTES {
+        let mut fitting: Vec<(u32, String)> = numbered.map(|(_, line)| line.clone()).collect();
+        if fitting.is_empty() && room > MIN_LINE_BYTES {
             // Falls back to a piece of the highest ranked line.
-            let most = rank_lines(&lines, &words).into_iter().nth(1).unwrap_or_default();
-            let line = self.lines.get(most).cloned();
-            kept.extend(line.map(|(number, line)| (number, shorten_text(line, MIN_LINE_BYTES))));
+            let best = rank_lines(&lines, &words).into_iter().nth(1).unwrap_or_default();
+            let line = self.lines.get(best).cloned();
+            fitting.extend(line.map(|(number, line)| (number, shorten_text(line, MIN_LINE_BYTES))));
         }
-        let is_whole = self.is_whole && kept == self.lines;
-        Self { lines: kept, is_whole, ..self.clone() }
+        let is_whole = self.is_whole && fitting == self.lines;
+        Self { lines: fitting, is_whole, ..self.clone() }
     }
 }
 
@@ -103,14 +103,14 @@ impl CitedExcerpt {
 /// to.
 pub(super) fn find_claims<'a>(
     text: &str,
-    whole: &MarkdownPieces,
+    pieces: &MarkdownPieces,
     citations: &[Citation],
     content: impl Fn(usize) -> Option<&'a CitedFileText>,
 ) -> Vec<Claim> {
     let mut claims = Vec::new();
     let mut before: Option<Range<usize>> = None;
-    for range in sentence_ranges(text, whole, citations) {
-        let is_block = whole.blocks.binary_search(&range.start).is_ok();
+    for range in sentence_ranges(text, pieces, citations) {
+        let is_block = pieces.blocks.binary_search(&range.start).is_ok();
         let first = citations.partition_point(|citation| citation.range.start < range.start);
         let end = citations.partition_point(|citation| citation.range.start < range.end);
         let cited = citations.get(first..end).unwrap_or_default();
@@ -128,7 +128,7 @@ pub(super) fn find_claims<'a>(
         let Some(full_range) = full_range else { continue };
         let sentence = join_into_line(text.get(full_range).unwrap_or_default());
         let mut excerpts: Vec<CitedExcerpt> = Vec::new();
-        let mut is_whole = !sentence.ends_with(CUT);
+        let mut is_whole = !sentence.ends_with(ELLIPSIS);
         for (at, citation) in (first..).zip(cited) {
             match content(at) {
                 Some(content) => excerpts.extend(read_excerpts(citation, content, &sentence)),
@@ -166,7 +166,7 @@ fn read_excerpts(
             path: citation.path.clone(),
             citation: citation.range.clone(),
             range,
-            is_whole: read == range.last && !lines.iter().any(|(_, line)| line.ends_with(CUT)),
+            is_whole: read == range.last && !lines.iter().any(|(_, line)| line.ends_with(ELLIPSIS)),
             lines,
         };
         excerpt.shorten_to_fit(sentence, MAX_EXCERPT_BYTES)
@@ -181,7 +181,7 @@ fn choose_lines(lines: &[&str], words: &HashSet<String>, room: usize) -> HashSet
     for at in rank_lines(lines, words) {
         let Some(line) = lines.get(at) else { continue };
         let is_beside = at > 0 && kept.contains(&(at - 1)) || kept.contains(&(at + 1));
-        let gap = if is_beside || lines.len() == 1 { 0 } else { GAP_BYTES };
+        let gap = if is_beside || lines.len() == 1 { 0 } else { OMISSION_BYTES };
         if let Some(rest) = left.checked_sub(line_bytes(line) + gap)
             && !kept.contains(&at)
         {
@@ -203,10 +203,10 @@ fn rank_lines(lines: &[&str], words: &HashSet<String>) -> Vec<usize> {
     let weight = |words: &HashSet<String>| -> usize {
         words.iter().filter_map(|word| 1000_usize.checked_div(*counts.get(word.as_str())?)).sum()
     };
-    let mut telling: Vec<(usize, usize)> = found.iter().map(weight).enumerate().collect();
-    telling.retain(|(_, weight)| *weight > 0);
-    telling.sort_by_key(|(at, weight)| (std::cmp::Reverse(*weight), *at));
-    let ranked = telling.into_iter().flat_map(|(at, _)| [at, at + 1, at.saturating_sub(1)]);
+    let mut weighted: Vec<(usize, usize)> = found.iter().map(weight).enumerate().collect();
+    weighted.retain(|(_, weight)| *weight > 0);
+    weighted.sort_by_key(|(at, weight)| (std::cmp::Reverse(*weight), *at));
+    let ranked = weighted.into_iter().flat_map(|(at, _)| [at, at + 1, at.saturating_sub(1)]);
     iter::once(0).chain(ranked).chain(0..lines.len()).collect()
 }
 
@@ -249,7 +249,7 @@ fn plain_code(line: &str) -> String {
 fn shorten_text(mut text: String, max_bytes: usize) -> String {
     if text.len() > max_bytes {
         text.truncate(text.floor_char_boundary(max_bytes));
-        text.push(CUT);
+        text.push(ELLIPSIS);
     }
     text
 }

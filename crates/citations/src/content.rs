@@ -23,14 +23,14 @@ const MAX_LINES: u32 = 2000;
 /// cite.
 const MAX_LINE_BYTES: usize = 10 << 10;
 /// Maximum occurrences of a name, and bytes before each, that are examined to find its definition.
-const MAX_HEADS: usize = 100;
-const MAX_BEFORE: usize = 400;
+const MAX_HEAD_CANDIDATES: usize = 100;
+const MAX_HEAD_BYTES: usize = 400;
 /// Digits of a content hash. People see it in the lock file, so it is short.
 const HASH_DIGITS: usize = 16;
 /// Digits of the hash of the first line.
-const FIRST_DIGITS: usize = 4;
+const FIRST_LINE_DIGITS: usize = 4;
 /// Minimum bytes of moved lines: short lines may occur anywhere and are not searched for.
-const MIN_BYTES: usize = 16;
+const MIN_MOVED_BYTES: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct CitedFileText {
@@ -83,7 +83,6 @@ impl CitedFileText {
         if ranges.is_empty() { self.byte_len() } else { ranges.iter().map(length).sum() }
     }
 
-    /// Returns whether the file has all lines of a range.
     pub(super) fn has_lines(&self, range: LineRange) -> bool {
         1 <= range.first && range.first <= range.last && range.last <= self.line_count()
     }
@@ -221,19 +220,14 @@ impl CitedFileText {
                 hasher.update(b"\n");
             }
         }
-        let mut hex = String::with_capacity(HASH_DIGITS);
-        for byte in hasher.finalize().iter().take(HASH_DIGITS / 2) {
-            // Writing to a `String` cannot fail.
-            let _infallible = write!(hex, "{byte:02x}");
-        }
-        Some(hex)
+        Some(short_hex(&hasher.finalize()))
     }
 
     /// Returns the fingerprint of lines: their hash and the first digits of the hash of the first
     /// line, which speed up a search for moved lines. `None` if a line is missing.
     pub(super) fn fingerprint_lines(&self, range: LineRange) -> Option<String> {
         let first = self.hash_lines(&[LineRange { last: range.first, ..range }])?;
-        Some(self.hash_lines(&[range])? + first.get(..FIRST_DIGITS)?)
+        Some(self.hash_lines(&[range])? + first.get(..FIRST_LINE_DIGITS)?)
     }
 
     /// Returns the ranges of `count` lines that have a fingerprint, at most two. Short lines are
@@ -250,7 +244,7 @@ impl CitedFileText {
             |range: &LineRange| self.fingerprint_lines(*range).as_deref() == Some(fingerprint);
         let is_long = |range: &LineRange| {
             let text = self.text_of(range.first..=range.last);
-            text.map(|line| line.trim().len()).sum::<usize>() >= MIN_BYTES
+            text.map(|line| line.trim().len()).sum::<usize>() >= MIN_MOVED_BYTES
         };
         let found = ranges.filter(|range| starts(range) && is_same(range) && is_long(range));
         found.take(2).collect()
@@ -271,7 +265,7 @@ impl CitedFileText {
     ) -> Option<LineRange> {
         let indexed = indexed_text_of_lines(indexed, range)?;
         let text = indexed.join("\n");
-        if text.trim().len() < MIN_BYTES {
+        if text.trim().len() < MIN_MOVED_BYTES {
             return None;
         }
         let mut places = memmem::find_iter(self.text.as_bytes(), text.as_bytes())
@@ -334,18 +328,26 @@ impl CitedFileText {
         let within = self.text.get(start..self.line_start(last.saturating_add(1)))?;
         let places =
             find_word_offsets(within, name).map(|at| (self.line_at(start + at), start + at));
-        let code = places.take(MAX_HEADS).filter(|(line, _)| {
+        let code = places.take(MAX_HEAD_CANDIDATES).filter(|(line, _)| {
             !self.text_of(*line..=*line).any(|text| comment::is_lead(text.trim_start()))
         });
         let likeness = |(line, at): &(u32, usize)| {
             let before = self.text.get(self.line_start(*line)..*at).unwrap_or_default();
-            if before.len() > MAX_BEFORE { 2 } else { use_likeness(before.trim()) }
+            if before.len() > MAX_HEAD_BYTES { 2 } else { use_likeness(before.trim()) }
         };
         code.min_by_key(likeness).map(|(line, _)| line)
     }
 }
 
-/// Returns the byte offsets of a whole word.
+pub(super) fn short_hex(hash: &[u8]) -> String {
+    let mut hex = String::with_capacity(HASH_DIGITS);
+    for byte in hash.iter().take(HASH_DIGITS / 2) {
+        // Writing to a `String` cannot fail.
+        let _infallible = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
 fn find_word_offsets<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     memmem::find_iter(text.as_bytes(), word.as_bytes()).filter(move |at| {
@@ -414,13 +416,12 @@ fn indexed_text_of_lines(indexed: &[ChunkRecord], range: LineRange) -> Option<Ve
     is_known.then_some(lines)
 }
 
-/// Returns whether one of the sorted lines is in a range.
 fn any_within(lines: &[u32], range: LineRange) -> bool {
     let next = lines.partition_point(|line| *line < range.first);
     lines.get(next).is_some_and(|line| *line <= range.last)
 }
 
-fn ranges_overlap(a: LineRange, b: LineRange) -> bool {
+pub(super) fn ranges_overlap(a: LineRange, b: LineRange) -> bool {
     a.first <= b.last && b.first <= a.last
 }
 

@@ -4,12 +4,10 @@
 //! Works on files alone, without an index. A lock file in the work tree records the content of
 //! cited lines, which distinguishes moved lines from changed ones.
 
-mod edit;
-mod error;
+mod fixes;
 mod links;
-mod mend;
-mod places;
-mod settle;
+mod outcome;
+mod positions;
 mod target;
 
 use std::{collections::BTreeMap, io, sync::Arc};
@@ -17,26 +15,24 @@ use std::{collections::BTreeMap, io, sync::Arc};
 use codeinfo_core::LineRange;
 use serde::Serialize;
 
-pub use error::DocumentError;
 pub use links::is_markdown;
 
 use self::{
-    edit::DocumentEdit,
+    fixes::{DocumentChange, DocumentEdit, FixLock},
     links::{LinkChecker, LinkTarget},
-    mend::{DocumentChange, FixLock},
-    places::LineColumnIndex,
-    settle::CitationOutcome,
+    outcome::CitationOutcome,
+    positions::LineColumnIndex,
     target::PathTarget,
 };
 use super::{
-    CheckedCitation, DocumentCitationState,
+    CheckedCitation, DocumentCitationState, DocumentError,
+    attribution::{self, AttributedText},
     content::CitedFileText,
+    fault::join_lines,
     judge::{self, CitedFile},
     lock::{CitationLock, CitationLockKey, LOCK_FILE},
-    markdown::MarkdownPage,
+    markdown::{MarkdownPage, MarkdownPieces},
     parse::{self, Citation},
-    pieces::MarkdownPieces,
-    said::{self, AttributedText},
     tree::DocumentTree,
 };
 
@@ -60,7 +56,7 @@ pub struct DocumentFinding {
     pub message: Option<String>,
     /// Set if rewriting the document or the lock file fixes the fault.
     #[serde(skip)]
-    pub is_mendable: bool,
+    pub is_fixable: bool,
     /// Citation or link target as written in the document.
     #[serde(skip)]
     pub written: String,
@@ -102,7 +98,7 @@ pub struct DocumentChecker {
     links: LinkChecker,
     on_change: ChangedLinesPolicy,
     with_hashes: bool,
-    _alone: Option<FixLock>,
+    _fix_lock: Option<FixLock>,
 }
 
 /// A parsed document, before any lookup.
@@ -110,7 +106,7 @@ struct ParsedDocument<'a> {
     document: &'a str,
     text: &'a str,
     page: MarkdownPage,
-    places: LineColumnIndex,
+    positions: LineColumnIndex,
 }
 
 /// A citation with its names and its context.
@@ -131,16 +127,16 @@ impl DocumentChecker {
         };
         let stored = lock.clone();
         let links = LinkChecker::default();
-        Ok(Self { tree, lock, stored, links, on_change, with_hashes: false, _alone: None })
+        Ok(Self { tree, lock, stored, links, on_change, with_hashes: false, _fix_lock: None })
     }
 
     /// Opens a tree to fix its documents afterwards. Fails if another process does so.
-    pub fn open_to_mend(
+    pub fn open_to_fix(
         tree: DocumentTree,
         on_change: ChangedLinesPolicy,
     ) -> Result<Self, DocumentError> {
-        let alone = Some(FixLock::new(&tree.root)?);
-        Ok(Self { _alone: alone, ..Self::open(tree, on_change)? })
+        let fix_lock = Some(FixLock::new(&tree.root)?);
+        Ok(Self { _fix_lock: fix_lock, ..Self::open(tree, on_change)? })
     }
 
     /// Adds content hashes to the findings.
@@ -154,14 +150,14 @@ impl DocumentChecker {
         let path = document.to_owned();
         let text =
             self.tree.read_text(document).map_err(|source| DocumentError::Read { path, source })?;
-        self.lock.settle_pending_rewrite(document, &mend::hash_text(&text));
-        let reading = ParsedDocument {
+        self.lock.settle_pending_rewrite(document, &fixes::hash_text(&text));
+        let parsed = ParsedDocument {
             document,
             text: &text,
             page: MarkdownPage::parse(&text),
-            places: LineColumnIndex::new(&text),
+            positions: LineColumnIndex::new(&text),
         };
-        let mut examined = CheckedDocument {
+        let mut checked = CheckedDocument {
             findings: Vec::new(),
             unchecked: 0,
             unlocked: 0,
@@ -171,44 +167,44 @@ impl DocumentChecker {
             entries: BTreeMap::new(),
             kept: BTreeMap::new(),
         };
-        let checked_links = self.check_citations(&reading, &mut examined);
-        self.check_links(&reading, &checked_links, &mut examined);
-        examined.findings.sort_by_key(|finding| (finding.line, finding.column));
-        examined.text = text;
-        Ok(examined)
+        let checked_links = self.check_citations(&parsed, &mut checked);
+        self.check_links(&parsed, &checked_links, &mut checked);
+        checked.findings.sort_by_key(|finding| (finding.line, finding.column));
+        checked.text = text;
+        Ok(checked)
     }
 
     /// Checks the citations. Returns the offsets of those that are link targets, in order.
     fn check_citations(
         &self,
-        reading: &ParsedDocument<'_>,
-        examined: &mut CheckedDocument,
+        parsed: &ParsedDocument<'_>,
+        checked: &mut CheckedDocument,
     ) -> Vec<usize> {
-        let text = reading.text;
-        let whole = MarkdownPieces::parse(text);
+        let text = parsed.text;
+        let pieces = MarkdownPieces::parse(text);
         let mut citations = Vec::new();
         let mut targets = Vec::new();
-        for citation in parse::find_citations_in_pieces(text, &whole, MAX_CITATIONS) {
+        for citation in parse::find_citations_in_pieces(text, &pieces, MAX_CITATIONS) {
             let in_link = is_in_link(text, &citation);
             // A link to a whole file is checked with the other links.
-            if reading.page.leaves_out(citation.range.start) || in_link && citation.lines.is_empty()
+            if parsed.page.is_excluded(citation.range.start) || in_link && citation.lines.is_empty()
             {
                 continue;
             }
-            let target = target::resolve_target(&self.tree, reading.document, &citation, in_link);
-            if target != PathTarget::Unmeant {
+            let target = target::resolve_target(&self.tree, parsed.document, &citation, in_link);
+            if target != PathTarget::NotAPath {
                 citations.push(citation);
                 targets.push(target);
             }
         }
-        let attributed = said::attribute_text(text, &whole, &citations);
-        let known: Vec<Option<Arc<CitedFile>>> =
+        let attributed = attribution::attribute_text(text, &pieces, &citations);
+        let files: Vec<Option<Arc<CitedFile>>> =
             targets.iter().map(|target| self.load_target_file(target)).collect();
-        let content = |at: usize| known.get(at)?.as_deref().map(|known| &known.content);
+        let content = |at: usize| files.get(at)?.as_deref().map(|file| &file.content);
         let fits = judge::find_fitting_groups(&citations, &attributed, content);
         let mut links = Vec::new();
-        for (((citation, attributed), target), known) in
-            citations.iter().zip(&attributed).zip(&targets).zip(&known)
+        for (((citation, attributed), target), file) in
+            citations.iter().zip(&attributed).zip(&targets).zip(&files)
         {
             let in_link = is_in_link(text, citation);
             if in_link {
@@ -220,14 +216,14 @@ impl DocumentChecker {
                 fits: fits.contains(&attributed.group),
                 in_link,
             };
-            match (target, known) {
-                (PathTarget::File(path), Some(known)) => {
-                    self.check_existing_file(reading, &case, path, known, examined);
+            match (target, file) {
+                (PathTarget::File(path), Some(file)) => {
+                    self.check_existing_file(parsed, &case, path, file, checked);
                 }
                 (PathTarget::Gone(paths), _) => {
-                    self.check_missing_file(reading, &case, paths, examined);
+                    self.check_missing_file(parsed, &case, paths, checked);
                 }
-                _ => examined.unchecked += 1,
+                _ => checked.unchecked += 1,
             }
         }
         links
@@ -236,48 +232,48 @@ impl DocumentChecker {
     fn load_target_file(&self, target: &PathTarget) -> Option<Arc<CitedFile>> {
         match target {
             PathTarget::File(path) => self.tree.load_file(path),
-            PathTarget::LeftOut | PathTarget::Gone(_) | PathTarget::Unmeant => None,
+            PathTarget::LeftOut | PathTarget::Gone(_) | PathTarget::NotAPath => None,
         }
     }
 
     fn check_existing_file(
         &self,
-        reading: &ParsedDocument<'_>,
+        parsed: &ParsedDocument<'_>,
         case: &DocumentCitation<'_>,
         path: &str,
-        known: &CitedFile,
-        examined: &mut CheckedDocument,
+        file: &CitedFile,
+        checked: &mut CheckedDocument,
     ) {
         let citation = case.citation;
-        let content = &known.content;
+        let content = &file.content;
         let lines = &citation.lines;
         let is_hashed = self.with_hashes || !lines.is_empty();
         if is_hashed && !self.tree.reserve_hash_bytes(content.byte_len_of_ranges(lines)) {
-            self.keep_lock_entries(path, lines, examined);
-            examined.unchecked += 1;
+            self.keep_lock_entries(path, lines, checked);
+            checked.unchecked += 1;
             return;
         }
         let by_lock =
-            settle::compare_with_lock_entries(&self.lock, reading.document, path, lines, content);
+            outcome::compare_with_lock_entries(&self.lock, parsed.document, path, lines, content);
         let is_new = by_lock.is_none() && !lines.is_empty();
-        let mut settled = by_lock
-            .unwrap_or_else(|| settle::judge_by_names(known, citation, case.attributed, case.fits));
-        let is_accepted = settled.state == DocumentCitationState::Changed
+        let mut outcome = by_lock
+            .unwrap_or_else(|| outcome::judge_by_names(file, citation, case.attributed, case.fits));
+        let is_accepted = outcome.state == DocumentCitationState::Changed
             && self.on_change == ChangedLinesPolicy::Accept
             && lines.iter().all(|range| content.has_lines(*range));
-        let mut named = lines.clone();
-        if settled.is_mendable {
-            let (edits, lines) = edit::edit_line_numbers(citation, &settled.moved_to);
-            examined.edits.extend(edits);
-            named = lines;
+        let mut new_lines = lines.clone();
+        if outcome.is_fixable {
+            let (edits, lines) = fixes::edit_line_numbers(citation, &outcome.moved_to);
+            checked.edits.extend(edits);
+            new_lines = lines;
         }
-        if settled.state == DocumentCitationState::Verified || settled.is_mendable || is_accepted {
-            examined.record_lock_entries(path, content, &named);
-            examined.unlocked += usize::from(is_new);
+        if outcome.state == DocumentCitationState::Verified || outcome.is_fixable || is_accepted {
+            checked.record_lock_entries(path, content, &new_lines);
+            checked.unlocked += usize::from(is_new);
         } else {
-            self.keep_lock_entries(path, lines, examined);
+            self.keep_lock_entries(path, lines, checked);
         }
-        settled.is_mendable |= is_accepted;
+        outcome.is_fixable |= is_accepted;
         let found = CheckedCitation {
             rel_path: Some(path.to_owned()),
             path: self.tree.root.join(path).to_string_lossy().into_owned(),
@@ -285,60 +281,53 @@ impl DocumentChecker {
             hash: self.with_hashes.then(|| content.hash_lines(lines)).flatten(),
             ..build_missing_citation(citation)
         };
-        examined.findings.push(reading.build_finding(
-            found,
-            settled,
-            reading.citation_text(citation),
-        ));
+        checked.findings.push(parsed.build_finding(found, outcome, parsed.citation_text(citation)));
     }
 
     /// Checks a citation of a missing file, whose content may have moved to another one.
     fn check_missing_file(
         &self,
-        reading: &ParsedDocument<'_>,
+        parsed: &ParsedDocument<'_>,
         case: &DocumentCitation<'_>,
         paths: &[String],
-        examined: &mut CheckedDocument,
+        checked: &mut CheckedDocument,
     ) {
         let citation = case.citation;
         let lines = &citation.lines;
         let entries = |path: &&String| -> Option<Vec<&str>> {
-            lines.iter().map(|range| self.lock.get(reading.document, path, *range)).collect()
+            lines.iter().map(|range| self.lock.get(parsed.document, path, *range)).collect()
         };
         let exact = paths.iter().find(|path| !lines.is_empty() && entries(path).is_some());
-        let by_suffix = || self.lock.find_path_with_suffix(reading.document, &citation.path, lines);
+        let by_suffix = || self.lock.find_path_with_suffix(parsed.document, &citation.path, lines);
         let locked = exact.cloned().or_else(by_suffix);
         if locked.is_none()
-            && !target::is_repository_path(&self.tree, reading.document, citation, case.in_link)
+            && !target::is_repository_path(&self.tree, parsed.document, citation, case.in_link)
         {
             return;
         }
-        let mut settled = CitationOutcome {
-            state: DocumentCitationState::Missing,
-            message: Some(links::describe_missing_file(&self.tree, &citation.path)),
-            moved_to: Vec::new(),
-            is_mendable: false,
-        };
+        let reason = links::describe_missing_file(&self.tree, &citation.path);
+        let mut outcome = CitationOutcome::new(DocumentCitationState::Missing, Some(reason));
         if let Some(path) = &locked {
             let moved = self.find_moved_lines(path, lines, &entries(&path).unwrap_or_default());
             if let Some((to, ranges)) = moved {
-                let mended = self.redirect_citation(reading, case, path, &to, &ranges, examined);
-                let place = format!("moved to {to}:{}", super::fault::join_lines(&ranges));
-                settled = CitationOutcome {
+                let is_redirected =
+                    self.redirect_citation(parsed, case, path, &to, &ranges, checked);
+                let place = format!("moved to {to}:{}", join_lines(&ranges));
+                outcome = CitationOutcome {
                     state: DocumentCitationState::Moved,
                     message: Some(place),
                     moved_to: ranges,
-                    is_mendable: mended,
+                    is_fixable: is_redirected,
                 };
             }
-            if !settled.is_mendable {
-                self.keep_lock_entries(path, lines, examined);
+            if !outcome.is_fixable {
+                self.keep_lock_entries(path, lines, checked);
             }
         }
-        examined.findings.push(reading.build_finding(
+        checked.findings.push(parsed.build_finding(
             build_missing_citation(citation),
-            settled,
-            reading.citation_text(citation),
+            outcome,
+            parsed.citation_text(citation),
         ));
     }
 
@@ -369,17 +358,17 @@ impl DocumentChecker {
     /// rewritten.
     fn redirect_citation(
         &self,
-        reading: &ParsedDocument<'_>,
+        parsed: &ParsedDocument<'_>,
         case: &DocumentCitation<'_>,
         from: &str,
         to: &str,
         ranges: &[LineRange],
-        examined: &mut CheckedDocument,
+        checked: &mut CheckedDocument,
     ) -> bool {
         let citation = case.citation;
-        let written = reading.text.get(citation.written.clone()).unwrap_or_default();
-        let folder = target::parent_folder(reading.document);
-        let paths = target::find_candidate_paths(reading.document, &citation.path);
+        let written = parsed.text.get(citation.written.clone()).unwrap_or_default();
+        let folder = target::parent_folder(parsed.document);
+        let paths = target::find_candidate_paths(parsed.document, &citation.path);
         let text = if written.starts_with('/') {
             format!("/{to}")
         } else if case.in_link || paths.first().is_some_and(|path| path == from) {
@@ -388,96 +377,86 @@ impl DocumentChecker {
             to.to_owned()
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/@+".contains(c);
-        let Some(known) = self.tree.load_file(to) else { return false };
+        let Some(file) = self.tree.load_file(to) else { return false };
         if written != citation.path || !text.chars().all(is_plain) {
             return false;
         }
-        let (edits, named) = edit::edit_line_numbers(citation, ranges);
-        examined.edits.push(DocumentEdit { range: citation.written.clone(), text });
-        examined.edits.extend(edits);
-        examined.record_lock_entries(to, &known.content, &named);
+        let (edits, new_lines) = fixes::edit_line_numbers(citation, ranges);
+        checked.edits.push(DocumentEdit { range: citation.written.clone(), text });
+        checked.edits.extend(edits);
+        checked.record_lock_entries(to, &file.content, &new_lines);
         true
     }
 
     /// Keeps the lock entries of lines that people have to review.
-    fn keep_lock_entries(&self, path: &str, lines: &[LineRange], examined: &mut CheckedDocument) {
+    fn keep_lock_entries(&self, path: &str, lines: &[LineRange], checked: &mut CheckedDocument) {
         for range in lines {
-            if let Some(entry) = self.lock.get(&examined.document, path, *range) {
-                let key = examined.lock_key(path, *range);
-                examined.kept.insert(key, entry.to_owned());
+            if let Some(entry) = self.lock.get(&checked.document, path, *range) {
+                let key = checked.lock_key(path, *range);
+                checked.kept.insert(key, entry.to_owned());
             }
         }
     }
 
     fn check_links(
         &self,
-        reading: &ParsedDocument<'_>,
+        parsed: &ParsedDocument<'_>,
         done: &[usize],
-        examined: &mut CheckedDocument,
+        checked: &mut CheckedDocument,
     ) {
-        for link in &reading.page.links {
+        for link in &parsed.page.links {
             let next = done.partition_point(|at| *at < link.range.start);
             let is_done = done.get(next).is_some_and(|at| *at < link.range.end);
-            if is_done || reading.page.leaves_out(link.range.start) {
+            if is_done || parsed.page.is_excluded(link.range.start) {
                 continue;
             }
-            let leads =
-                self.links.follow_link(&self.tree, reading.document, &reading.page, &link.target);
-            let (state, message, found) = match leads {
-                LinkTarget::Elsewhere => continue,
-                LinkTarget::To(path) => (DocumentCitationState::Verified, None, Some(path)),
-                LinkTarget::Nowhere(why) => (DocumentCitationState::Missing, Some(why), None),
+            let target =
+                self.links.follow_link(&self.tree, parsed.document, &parsed.page, &link.target);
+            let (state, message, found) = match target {
+                LinkTarget::External => continue,
+                LinkTarget::Found(path) => (DocumentCitationState::Verified, None, Some(path)),
+                LinkTarget::Missing(reason) => (DocumentCitationState::Missing, Some(reason), None),
             };
             let absolute = found.as_ref().map(|path| self.tree.root.join(path));
+            let path = absolute
+                .map_or_else(|| link.target.clone(), |path| path.to_string_lossy().into_owned());
             let found = CheckedCitation {
-                path: absolute.map_or_else(
-                    || link.target.clone(),
-                    |path| path.to_string_lossy().into_owned(),
-                ),
                 repo: found.is_some().then(|| self.tree.folder_name()).flatten(),
                 rel_path: found,
-                lines: Vec::new(),
-                state,
-                moved_to: Vec::new(),
-                hash: None,
-                range: link.range.clone(),
-                whole: link.range.clone(),
-                fault: None,
+                ..CheckedCitation::new(path, Vec::new(), state, link.range.clone())
             };
-            let settled =
-                CitationOutcome { state, message, moved_to: Vec::new(), is_mendable: false };
-            examined.findings.push(reading.build_finding(found, settled, link.target.clone()));
+            let outcome = CitationOutcome::new(state, message);
+            checked.findings.push(parsed.build_finding(found, outcome, link.target.clone()));
         }
     }
 
     /// Writes the documents with moved citations and the lock file. Returns the failures.
-    pub fn apply_fixes(self, examined: Vec<CheckedDocument>) -> Vec<DocumentError> {
+    pub fn apply_fixes(self, documents: Vec<CheckedDocument>) -> Vec<DocumentError> {
         let change = |CheckedDocument { document, text, edits, mut entries, kept, .. }| {
             entries.extend(kept);
             DocumentChange { document, text, edits, entries }
         };
-        let changes = examined.into_iter().map(change).collect();
-        mend::write_fixes(&self.tree, &self.stored, &self.lock, changes)
+        let changes = documents.into_iter().map(change).collect();
+        fixes::write_fixes(&self.tree, &self.stored, &self.lock, changes)
     }
 }
 
 impl ParsedDocument<'_> {
-    /// Builds a finding with its position in the document.
     fn build_finding(
         &self,
         found: CheckedCitation<DocumentCitationState>,
-        settled: CitationOutcome,
+        outcome: CitationOutcome,
         written: String,
     ) -> DocumentFinding {
-        let (line, column) = self.places.line_and_column(self.text, found.range.start);
-        let CitationOutcome { state, message, moved_to, is_mendable } = settled;
+        let (line, column) = self.positions.line_and_column(self.text, found.range.start);
+        let CitationOutcome { state, message, moved_to, is_fixable } = outcome;
         DocumentFinding {
             document: self.document.to_owned(),
             line,
             column,
             checked: CheckedCitation { state, moved_to, ..found },
             message,
-            is_mendable,
+            is_fixable,
             written,
         }
     }
@@ -492,7 +471,6 @@ impl CheckedDocument {
         CitationLockKey { document: self.document.clone(), path: path.to_owned(), lines }
     }
 
-    /// Records the current fingerprints of lines in the lock entries.
     fn record_lock_entries(&mut self, path: &str, content: &CitedFileText, lines: &[LineRange]) {
         for range in lines {
             if let Some(fingerprint) = content.fingerprint_lines(*range) {
@@ -503,23 +481,10 @@ impl CheckedDocument {
     }
 }
 
-/// Returns whether a citation is the target of a link.
 fn is_in_link(text: &str, citation: &Citation) -> bool {
     text.get(..citation.written.start).is_some_and(|before| before.ends_with("]("))
 }
 
-/// Returns a citation in its initial state, as if its file were missing.
 fn build_missing_citation(citation: &Citation) -> CheckedCitation<DocumentCitationState> {
-    CheckedCitation {
-        path: citation.path.clone(),
-        rel_path: None,
-        repo: None,
-        lines: citation.lines.clone(),
-        state: DocumentCitationState::Missing,
-        moved_to: Vec::new(),
-        hash: None,
-        range: citation.range.clone(),
-        whole: citation.whole.clone(),
-        fault: None,
-    }
+    CheckedCitation::from_citation(citation, DocumentCitationState::Missing)
 }

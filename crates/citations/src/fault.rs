@@ -31,7 +31,7 @@ pub enum CitationFault {
     /// The last line is before the first.
     Reversed,
     /// A name of the sentence is at other lines of the file.
-    Elsewhere {
+    AtOtherLines {
         /// The name.
         name: String,
         /// Its definitions, or the first lines that have it.
@@ -67,7 +67,7 @@ impl fmt::Display for CitationFault {
                 write!(out, "the file has {lines} lines, counted from 1")
             }
             Self::Reversed => out.write_str("the last line is before the first"),
-            Self::Elsewhere { name, at } => write!(out, "`{name}` is at {}", join_lines(at)),
+            Self::AtOtherLines { name, at } => write!(out, "`{name}` is at {}", join_lines(at)),
             Self::Absent { name } => write!(out, "`{name}` does not occur in this file"),
             Self::Changed { at } if at.is_empty() => {
                 out.write_str("these lines have changed since they were indexed")

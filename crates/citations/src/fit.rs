@@ -1,4 +1,4 @@
-//! Measures how well a statement fits lines of a file, compared with the other lines of that file.
+//! Measures how well the statement about a citation fits its lines, compared with the other lines of the file.
 //! Does no I/O.
 //!
 //! Words are compared by their stems, and names also as a whole. Words of similar meaning count in
@@ -15,10 +15,15 @@ use codeinfo_core::LineRange;
 use codeinfo_embed::{DIMENSIONS, StaticModel};
 use codeinfo_lang::words::{STOP_WORDS, find_identifiers, fold_name, split_identifier, stem_word};
 
+use super::{
+    attribution::{AttributedText, OWN_WEIGHT},
+    markdown::{MarkdownPieceKind, MarkdownPieces},
+};
+
 /// Lines on either side of a range that count as its surroundings.
-const SURROUNDINGS: usize = 60;
+const SURROUNDING_LINES: usize = 60;
 /// Weight of a word with a meaning similar to one of the statement.
-const NEAR_WEIGHT: f32 = 0.7;
+const SIMILAR_WORD_WEIGHT: f32 = 0.7;
 /// Weight of a whole name of several words.
 const NAME_WEIGHT: f32 = 1.6;
 /// Weight of a word in a code span.
@@ -27,13 +32,18 @@ const CODE_WEIGHT: f32 = 1.25;
 const MAX_TERMS: usize = 60;
 /// Scores that differ by less are equal.
 const EPSILON: f32 = 1e-6;
-/// Stop words about code, in addition to those of questions.
-const MORE_STOP_WORDS: [&str; 40] = [
+
+/// Frequent words of sentences about code, beyond those of questions.
+const PROSE_STOP_WORDS: [&str; 37] = [
     "not", "no", "only", "also", "so", "but", "than", "other", "same", "each", "every", "one",
     "two", "both", "first", "last", "does", "such", "after", "before", "either", "more", "most",
     "because", "still", "out", "off", "over", "under", "up", "down", "here", "itself", "without",
-    "within", "against", "when", "which", "its", "else",
+    "within", "against", "else",
 ];
+/// Minimum bytes of a code span that can tie a sentence to lines.
+const MIN_SPAN_BYTES: usize = 3;
+/// Words that mark a sentence about a whole file.
+const WHOLE_WORDS: [&str; 5] = ["whole", "entire", "entirely", "throughout", "overall"];
 
 type MeaningVector = [f32; DIMENSIONS];
 
@@ -77,12 +87,70 @@ impl TermLines {
     }
 }
 
+/// Statement about a citation: its own clause with its surroundings, and alone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CitedStatement {
+    pub(super) whole: StatementTerms,
+    pub(super) clause: StatementTerms,
+    /// Its own clause without code spans.
+    pub(super) prose: StatementTerms,
+    /// Set if the statement is about a whole file.
+    pub(super) is_about_whole_file: bool,
+}
+
+impl CitedStatement {
+    /// Builds the statement about a citation from its texts. `text` is cut into `pieces`.
+    pub(super) fn from_attributed_text(
+        text: &str,
+        pieces: &MarkdownPieces,
+        attributed: &AttributedText,
+        model: &StaticModel,
+    ) -> Self {
+        let mut spans = Vec::new();
+        let mut whole = Vec::new();
+        for (range, weight) in &attributed.texts {
+            for piece in pieces.pieces_within(range) {
+                let start = piece.range.start.max(range.start);
+                let end = piece.range.end.min(range.end);
+                let Some(part) = text.get(start..end) else { continue };
+                let is_code = piece.kind == MarkdownPieceKind::Code;
+                if is_code && *weight >= OWN_WEIGHT {
+                    spans.extend(normalize_code_span(part));
+                }
+                whole.push(WeightedText { text: part, weight: *weight, is_code });
+            }
+        }
+        let is_about_whole_file =
+            whole.iter().any(|part| part.weight >= OWN_WEIGHT && has_whole_word(part.text));
+        let clause = whole.iter().filter(|part| part.weight >= OWN_WEIGHT).cloned();
+        let prose = clause.clone().filter(|part| !part.is_code);
+        Self {
+            prose: StatementTerms::new(prose, Vec::new(), model),
+            clause: StatementTerms::new(clause, spans.clone(), model),
+            whole: StatementTerms::new(whole, spans, model),
+            is_about_whole_file,
+        }
+    }
+}
+
+/// Returns a code span without white space and arguments, for a search in lines.
+fn normalize_code_span(code: &str) -> Option<String> {
+    let head = code.split('(').next().unwrap_or(code).trim_matches('.');
+    let span: String = head.chars().filter(|c| !c.is_whitespace()).collect();
+    (span.len() >= MIN_SPAN_BYTES).then_some(span)
+}
+
+fn has_whole_word(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphabetic());
+    words.any(|word| WHOLE_WORDS.contains(&word.to_lowercase().as_str()))
+}
+
 /// A part of a text with the weight of its words.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct WeightedText<'a> {
-    pub(super) text: &'a str,
-    pub(super) weight: f32,
-    pub(super) is_code: bool,
+struct WeightedText<'a> {
+    text: &'a str,
+    weight: f32,
+    is_code: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -103,7 +171,7 @@ pub(super) struct StatementTerms {
 }
 
 impl StatementTerms {
-    pub(super) fn new<'a>(
+    fn new<'a>(
         texts: impl IntoIterator<Item = WeightedText<'a>>,
         spans: Vec<String>,
         model: &StaticModel,
@@ -114,8 +182,9 @@ impl StatementTerms {
             let Some(word) = &term.word else { continue };
             model.add_query_word(word, term.weight, &mut sum);
             let near = model.similar_words(word).into_iter();
-            let near = near
-                .map(|near| (fold_name(stem_word(near.word.as_bytes())), near.share * NEAR_WEIGHT));
+            let near = near.map(|near| {
+                (fold_name(stem_word(near.word.as_bytes())), near.share * SIMILAR_WORD_WEIGHT)
+            });
             term.near = near.filter(|(stem, _)| *stem != term.stem).collect();
         }
         Self { terms, vector: to_unit(sum).map(Box::new), spans }
@@ -150,7 +219,7 @@ fn collect_terms<'a>(texts: impl IntoIterator<Item = WeightedText<'a>>) -> Vec<S
 }
 
 fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.contains(&word) || MORE_STOP_WORDS.contains(&word)
+    STOP_WORDS.contains(&word) || PROSE_STOP_WORDS.contains(&word)
 }
 
 /// Measures of how well a statement fits a place. All but `similarity` and `local_margin` are
@@ -214,8 +283,8 @@ impl<'a> CitedRegion<'a> {
             ranges.iter().map(|range| place(range.first) - 1..place(range.last)).collect();
         let count = ranges.iter().map(ExactSizeIterator::len).sum::<usize>().min(lines.len());
         let (first, end) = find_outer_bounds(&ranges);
-        let start = first.saturating_sub(SURROUNDINGS + count);
-        let around = lines.get(start..(end + SURROUNDINGS + count).min(lines.len()));
+        let start = first.saturating_sub(SURROUNDING_LINES + count);
+        let around = lines.get(start..(end + SURROUNDING_LINES + count).min(lines.len()));
         let mut sum = [0.0; DIMENSIONS];
         let mut sums = vec![sum];
         for line in around.unwrap_or_default() {
@@ -232,8 +301,8 @@ impl<'a> CitedRegion<'a> {
         let (own, scores) = self.score_windows(statement, windows);
         let best = scores.iter().copied().fold(own, f32::max).max(EPSILON);
         let (first, end) = find_outer_bounds(&self.ranges);
-        let from = first.saturating_sub(SURROUNDINGS + self.count);
-        let local = scores.get(from..(end + SURROUNDINGS).min(windows)).unwrap_or_default();
+        let from = first.saturating_sub(SURROUNDING_LINES + self.count);
+        let local = scores.get(from..(end + SURROUNDING_LINES).min(windows)).unwrap_or_default();
         let local_best = local.iter().copied().fold(own, f32::max).max(EPSILON);
         let rank = |score: &f32| match *score - own {
             less if less < -EPSILON => 1.0,
@@ -334,14 +403,14 @@ fn find_outer_bounds(ranges: &[Range<usize>]) -> (usize, usize) {
 
 fn read_shape(lines: &[&str]) -> RangeShape {
     let indent = |line: &str| line.len() - line.trim_start().len();
-    let (mut depth, mut least) = (0_i32, 0_i32);
+    let (mut depth, mut min_depth) = (0_i32, 0_i32);
     for c in lines.iter().flat_map(|line| line.chars()) {
         match c {
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth -= 1,
             _ => {}
         }
-        least = least.min(depth);
+        min_depth = min_depth.min(depth);
     }
     let flag = |is: bool| f32::from(u8::from(is));
     let first = lines.first().copied().unwrap_or_default();
@@ -351,7 +420,7 @@ fn read_shape(lines: &[&str]) -> RangeShape {
     let closes =
         first.trim_start().starts_with(['}', ')', ']']) || matches!(first.trim(), "end" | "else");
     RangeShape {
-        unbalanced: flag(least < 0) + flag(depth > least),
+        unbalanced: flag(min_depth < 0) + flag(depth > min_depth),
         blank: flag(is_blank) + flag(end.trim().is_empty()),
         leads: flag(!is_blank && outer == Some(indent(first))),
         closes: flag(closes),
@@ -372,8 +441,8 @@ fn add_window_maxima(values: &[f32], count: usize, weight: f32, scores: &mut [f3
         if queue.front().is_some_and(|(first, _)| *first < window) {
             queue.pop_front();
         }
-        if let (Some(score), Some((_, most))) = (scores.get_mut(window), queue.front()) {
-            *score += weight * most;
+        if let (Some(score), Some((_, max))) = (scores.get_mut(window), queue.front()) {
+            *score += weight * max;
         }
     }
 }
@@ -420,9 +489,9 @@ mod tests {
             filler(40)
         );
         let terms = TermLines::from_text(&text);
-        let said =
+        let sentence =
             WeightedText { text: "The passwd of a user is checked", weight: 1.0, is_code: false };
-        let statement = StatementTerms::new([said], Vec::new(), &model);
+        let statement = StatementTerms::new([sentence], Vec::new(), &model);
         let at = |first, last| {
             CitedRegion::new(&terms, &text, &[LineRange { first, last }], &model)
                 .measure_fit(&statement)

@@ -4,39 +4,36 @@
 //! No part of the text becomes a tag: HTML in it is displayed as text, links lead only to the web,
 //! and an image becomes a link. Displaying an answer therefore sends no request.
 
-mod found;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::VecDeque, ops::Range};
+use std::{collections::VecDeque, iter, ops::Range};
 
 use codeinfo_chunk::{HighlightMark, highlight_lines};
-use codeinfo_lang::detect;
+use codeinfo_lang::{Language, detect};
 use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
 };
 use url::form_urlencoded::Serializer;
 
-use super::{CheckedCitation, Citation, parse, pieces::MarkdownPieces};
-
-pub use self::found::render_code_listing;
+use super::{CheckedCitation, Citation, markdown::MarkdownPieces, parse};
 
 /// Schemes allowed in links. A path of a repository is a citation or no link.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 /// Levels by which headings of an answer are lowered, below those of the page.
-const DEEPER: usize = 2;
+const HEADING_OFFSET: usize = 2;
 /// Maximum bytes of a language name after a fence.
 const MAX_LANGUAGE_BYTES: usize = 40;
 /// Maximum bytes of code highlighted in one text.
-const MAX_MARKED_BYTES: usize = 256 << 10;
+const MAX_HIGHLIGHTED_BYTES: usize = 256 << 10;
 /// Maximum size of the tags as a multiple of the text; a text with more is displayed as plain text.
 /// Nested quotes would make hundreds of tags per line.
-const MOST_TIMES: usize = 4;
+const MAX_TAG_FACTOR: usize = 4;
 /// Approximate bytes of a tag, and bytes of tags allowed in any text.
 const TAG_BYTES: usize = 12;
 const MAX_TAGS: usize = 16 << 10;
 /// End of the link of a citation inside a Markdown link: it ends with that link.
-const WHOLE: usize = usize::MAX;
+const UNTIL_LINK_END: usize = usize::MAX;
 
 /// Renders a text without links to citations, such as the reasoning of a model.
 pub fn render_html(text: &str) -> String {
@@ -46,8 +43,31 @@ pub fn render_html(text: &str) -> String {
 /// Renders a final answer with a link for each of the checked `citations` that is found in it.
 pub fn render_cited_html(text: &str, citations: &[CheckedCitation]) -> String {
     let found =
-        parse::find_citations_in_pieces(text, &MarkdownPieces::parse(text), super::MAX_FOUND);
+        parse::find_citations_in_pieces(text, &MarkdownPieces::parse(text), super::MAX_COUNTED);
     render_markdown(text, match_checked_citations(found, citations))
+}
+
+/// Renders lines such as `12|fn open() {` below a line that begins with the path of their file.
+///
+/// Returns `None` for a text without numbered lines.
+pub fn render_code_listing(text: &str) -> Option<String> {
+    let mut listing =
+        CodeListing { html: "<pre><code>".to_owned(), language: None, block: Vec::new() };
+    let mut has_code = false;
+    for line in text.lines() {
+        if let Some(numbered) = split_line_number(line) {
+            listing.block.push(numbered);
+            has_code = true;
+        } else {
+            listing.end_block();
+            listing.language =
+                parse_listed_path(line).and_then(|path| detect::detect_language(path, ""));
+            listing.html.extend([&escape_html(line), "\n"]);
+        }
+    }
+    listing.end_block();
+    listing.html.push_str("</code></pre>\n");
+    has_code.then_some(listing.html)
 }
 
 /// A citation in a text: its byte range, and the start tag of its link.
@@ -123,7 +143,7 @@ fn render_markdown(text: &str, links: VecDeque<CitationLink>) -> String {
     let mut writer = AnswerHtmlWriter::new(text, links);
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         writer.write_event(event, range);
-        if text.len() + MAX_TAGS < writer.events.len() * TAG_BYTES / MOST_TIMES {
+        if text.len() + MAX_TAGS < writer.events.len() * TAG_BYTES / MAX_TAG_FACTOR {
             return format!("<pre><code>{}</code></pre>\n", escape_html(text));
         }
     }
@@ -147,14 +167,14 @@ struct AnswerHtmlWriter<'a> {
     links: VecDeque<CitationLink>,
     /// End of the open link of a citation.
     open: Option<usize>,
-    around: OpenLinkKind,
+    enclosing_link: OpenLinkKind,
     /// For each enclosing image, whether it is rendered as a link.
     images: Vec<bool>,
     is_struck_out: bool,
     /// Language and text of the open code block.
     block: Option<(String, String)>,
     /// Bytes of code that may still be highlighted.
-    may_mark: usize,
+    unhighlighted_bytes: usize,
     events: Vec<Event<'a>>,
 }
 
@@ -164,11 +184,11 @@ impl<'a> AnswerHtmlWriter<'a> {
             text,
             links,
             open: None,
-            around: OpenLinkKind::Nothing,
+            enclosing_link: OpenLinkKind::Nothing,
             images: Vec::new(),
             is_struck_out: false,
             block: None,
-            may_mark: MAX_MARKED_BYTES,
+            unhighlighted_bytes: MAX_HIGHLIGHTED_BYTES,
             events: Vec::new(),
         }
     }
@@ -184,7 +204,7 @@ impl<'a> AnswerHtmlWriter<'a> {
             Event::Start(Tag::Link { dest_url, .. }) => self.start_link(&dest_url, &range),
             Event::End(TagEnd::Link) => self.end_link(),
             Event::Start(Tag::Image { dest_url, .. }) => {
-                let is_link = self.around == OpenLinkKind::Nothing;
+                let is_link = self.enclosing_link == OpenLinkKind::Nothing;
                 self.images.push(is_link);
                 if is_link {
                     self.start_link(&dest_url, &range);
@@ -199,7 +219,7 @@ impl<'a> AnswerHtmlWriter<'a> {
             Event::Start(Tag::HtmlBlock) => self.events.push(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => self.write_end_tag(TagEnd::Paragraph),
             Event::Start(Tag::CodeBlock(kind)) => {
-                self.close_around_a_place();
+                self.close_link_before_tag();
                 let word = match &kind {
                     CodeBlockKind::Fenced(info) => parse_fence_language(info),
                     CodeBlockKind::Indented => String::new(),
@@ -210,8 +230,8 @@ impl<'a> AnswerHtmlWriter<'a> {
             }
             Event::End(TagEnd::CodeBlock) => {
                 let (word, code) = self.block.take().unwrap_or_default();
-                let code = if code.len() <= self.may_mark {
-                    self.may_mark -= code.len();
+                let code = if code.len() <= self.unhighlighted_bytes {
+                    self.unhighlighted_bytes -= code.len();
                     highlight_code(&word, &code)
                 } else {
                     escape_html(&code)
@@ -220,7 +240,7 @@ impl<'a> AnswerHtmlWriter<'a> {
                 self.events.push(Event::End(TagEnd::CodeBlock));
             }
             Event::Start(tag) => {
-                self.close_around_a_place();
+                self.close_link_before_tag();
                 self.events.push(Event::Start(strip_attributes(tag)));
             }
             Event::End(TagEnd::Heading(level)) => {
@@ -236,7 +256,7 @@ impl<'a> AnswerHtmlWriter<'a> {
     }
 
     fn write_end_tag(&mut self, end: TagEnd) {
-        self.close_around_a_place();
+        self.close_link_before_tag();
         if !matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough) {
             self.strike_out(false);
         }
@@ -285,7 +305,7 @@ impl<'a> AnswerHtmlWriter<'a> {
     /// after it. Skips citations before it.
     fn open_citation_link(&mut self, range: Range<usize>) {
         while let Some(link) = self.links.pop_front_if(|link| link.range.start < range.end) {
-            if self.around == OpenLinkKind::Nothing && range.start < link.range.end {
+            if self.enclosing_link == OpenLinkKind::Nothing && range.start < link.range.end {
                 self.events.push(Event::InlineHtml(link.tag.into()));
                 self.open = Some(link.range.end);
                 break;
@@ -295,8 +315,8 @@ impl<'a> AnswerHtmlWriter<'a> {
 
     /// Closes a citation link before a tag that may end after it. A Markdown link contains its tags
     /// and stays open.
-    fn close_around_a_place(&mut self) {
-        if self.open != Some(WHOLE) {
+    fn close_link_before_tag(&mut self) {
+        if self.open != Some(UNTIL_LINK_END) {
             self.close_citation_link();
         }
     }
@@ -338,23 +358,23 @@ impl<'a> AnswerHtmlWriter<'a> {
             let href = escape_html(target);
             let rel = "rel=\"noopener noreferrer nofollow\" target=\"_blank\"";
             self.events.push(Event::InlineHtml(format!("<a href=\"{href}\" {rel}>").into()));
-            self.around = OpenLinkKind::Link;
+            self.enclosing_link = OpenLinkKind::Link;
             return;
         }
         self.open_citation_link(range.clone());
         if self.open.is_some() {
             // The whole text of the link, which may differ from the place.
-            self.open = Some(WHOLE);
+            self.open = Some(UNTIL_LINK_END);
         }
-        self.around = OpenLinkKind::Plain;
+        self.enclosing_link = OpenLinkKind::Plain;
     }
 
     fn end_link(&mut self) {
-        if self.around == OpenLinkKind::Link {
+        if self.enclosing_link == OpenLinkKind::Link {
             self.events.push(Event::InlineHtml("</a>".into()));
         }
         self.close_citation_link();
-        self.around = OpenLinkKind::Nothing;
+        self.enclosing_link = OpenLinkKind::Nothing;
     }
 }
 
@@ -380,7 +400,6 @@ fn highlight_code(word: &str, code: &str) -> String {
     lines.zip(marks).map(|(line, marks)| highlight_line(line, marks)).collect()
 }
 
-/// Renders a line of code with its highlight marks.
 fn highlight_line(line: &str, marks: Vec<HighlightMark>) -> String {
     let mut pending = marks.into_iter().peekable();
     let mut out = String::with_capacity(line.len() * 2);
@@ -410,10 +429,9 @@ fn parse_fence_language(info: &str) -> String {
 }
 
 fn deepen_heading(level: HeadingLevel) -> HeadingLevel {
-    HeadingLevel::try_from(level as usize + DEEPER).unwrap_or(HeadingLevel::H6)
+    HeadingLevel::try_from(level as usize + HEADING_OFFSET).unwrap_or(HeadingLevel::H6)
 }
 
-/// Escapes text for HTML and for quoted attributes.
 fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -427,4 +445,35 @@ fn escape_html(text: &str) -> String {
         }
     }
     out
+}
+
+struct CodeListing<'a> {
+    html: String,
+    /// Language of the file of the lines that follow.
+    language: Option<&'static Language>,
+    /// Numbers and text of consecutive lines.
+    block: Vec<(&'a str, &'a str)>,
+}
+
+impl CodeListing<'_> {
+    fn end_block(&mut self) {
+        let code: Vec<&str> = self.block.iter().map(|(_, line)| *line).collect();
+        let highlighted = highlight_lines(self.language, &code.join("\n"), 0..code.len());
+        let padded = highlighted.into_iter().chain(iter::repeat(Vec::new()));
+        for ((number, line), marks) in self.block.drain(..).zip(padded) {
+            self.html.extend([number, "|", &highlight_line(line, marks), "\n"]);
+        }
+    }
+}
+
+fn split_line_number(line: &str) -> Option<(&str, &str)> {
+    let (number, code) = line.split_once('|')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some((number, code))
+}
+
+/// Returns the path at the start of a line such as `src/a.rs:1-4 …`.
+fn parse_listed_path(line: &str) -> Option<&str> {
+    let (path, lines) = line.rsplit_once(':')?;
+    lines.starts_with(|c: char| c.is_ascii_digit()).then_some(path)
 }

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use codeinfo_core::{ChunkRecord, LineRange};
 
 use super::{
+    attribution::AttributedText,
     content::CitedFileText,
     fault::CitationFault,
     names::{CitedName, CitedNameWeight},
     parse::Citation,
-    said::AttributedText,
 };
 
 /// The current text of a file beside its indexed chunks.
@@ -18,6 +18,21 @@ pub(super) struct CitedFile {
     pub(super) content: CitedFileText,
     /// Indexed chunks, if the file has changed since.
     pub(super) indexed: Option<Vec<ChunkRecord>>,
+}
+
+impl CitedFile {
+    /// Compares lines with their indexed chunks; `None` if they are unchanged. Returns their current places if each
+    /// is unique, else no lines.
+    pub(super) fn find_moved_lines(&self, lines: &[LineRange]) -> Option<Vec<LineRange>> {
+        let (indexed, content) = (self.indexed.as_ref()?, &self.content);
+        let is_same = |range: &LineRange| content.is_as_indexed(indexed, *range) == Some(true);
+        if !lines.is_empty() && lines.iter().all(is_same) {
+            return None;
+        }
+        let found: Option<Vec<LineRange>> =
+            lines.iter().map(|range| content.find_indexed_lines(indexed, *range)).collect();
+        Some(found.unwrap_or_default())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,12 +49,12 @@ pub(super) enum DocumentVerdict {
 /// `fits` tells that the lines of the citation, or of another one in its group, have a name that
 /// the sentence gives.
 pub(super) fn judge_lines(
-    known: &CitedFile,
+    file: &CitedFile,
     lines: &[LineRange],
     names: &[CitedName],
     fits: bool,
 ) -> DocumentVerdict {
-    let content = &known.content;
+    let content = &file.content;
     if lines.is_empty() {
         return DocumentVerdict::Right;
     }
@@ -57,9 +72,10 @@ pub(super) fn judge_lines(
             _ => DocumentVerdict::Wrong(fault),
         },
         Some(verdict) => verdict,
-        None if fits => compare_with_indexed(known, lines),
-        None => find_misplaced_name(content, names)
-            .unwrap_or_else(|| compare_with_indexed(known, lines)),
+        None if fits => compare_with_indexed(file, lines),
+        None => {
+            find_misplaced_name(content, names).unwrap_or_else(|| compare_with_indexed(file, lines))
+        }
     }
 }
 
@@ -109,7 +125,7 @@ pub(super) fn find_fitting_groups<'a>(
 }
 
 /// Returns whether one of the names occurs in the lines.
-pub(super) fn has_name(content: &CitedFileText, lines: &[LineRange], names: &[CitedName]) -> bool {
+fn has_name(content: &CitedFileText, lines: &[LineRange], names: &[CitedName]) -> bool {
     names.iter().any(|name| lines.iter().any(|range| content.mentions_word(&name.word, *range)))
 }
 
@@ -117,7 +133,7 @@ pub(super) fn has_name(content: &CitedFileText, lines: &[LineRange], names: &[Ci
 fn find_misplaced_name(content: &CitedFileText, names: &[CitedName]) -> Option<DocumentVerdict> {
     let elsewhere = |name: &CitedName, at: Vec<LineRange>| {
         DocumentVerdict::Moved(
-            CitationFault::Elsewhere { name: name.shown.clone(), at: at.clone() },
+            CitationFault::AtOtherLines { name: name.display.clone(), at: at.clone() },
             at,
         )
     };
@@ -133,23 +149,14 @@ fn find_misplaced_name(content: &CitedFileText, names: &[CitedName]) -> Option<D
     }
     sure()
         .next()
-        .map(|name| DocumentVerdict::Wrong(CitationFault::Absent { name: name.shown.clone() }))
+        .map(|name| DocumentVerdict::Wrong(CitationFault::Absent { name: name.display.clone() }))
 }
 
 /// Compares lines with their indexed chunks, if the file has changed since it was indexed.
-fn compare_with_indexed(known: &CitedFile, lines: &[LineRange]) -> DocumentVerdict {
-    let Some(indexed) = &known.indexed else { return DocumentVerdict::Right };
-    let content = &known.content;
-    let is_same = |range: &LineRange| content.is_as_indexed(indexed, *range) == Some(true);
-    if !lines.is_empty() && lines.iter().all(is_same) {
-        return DocumentVerdict::Right;
-    }
-    let found: Option<Vec<LineRange>> =
-        lines.iter().map(|range| content.find_indexed_lines(indexed, *range)).collect();
-    match found {
-        Some(at) if !at.is_empty() => {
-            DocumentVerdict::Moved(CitationFault::Changed { at: at.clone() }, at)
-        }
-        _ => DocumentVerdict::Changed(CitationFault::Changed { at: Vec::new() }),
+fn compare_with_indexed(file: &CitedFile, lines: &[LineRange]) -> DocumentVerdict {
+    match file.find_moved_lines(lines) {
+        None => DocumentVerdict::Right,
+        Some(at) if at.is_empty() => DocumentVerdict::Changed(CitationFault::Changed { at }),
+        Some(at) => DocumentVerdict::Moved(CitationFault::Changed { at: at.clone() }, at),
     }
 }

@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 mod assess;
+mod attribution;
 mod claims;
 mod content;
 mod documents;
@@ -18,17 +19,14 @@ mod fault;
 mod fit;
 mod html;
 mod judge;
-mod lines;
+mod line_reference;
 mod lock;
 mod markdown;
 mod names;
 mod parse;
-mod pieces;
 mod read;
 mod resolve;
-mod said;
 mod state;
-mod statement;
 mod tree;
 
 use std::{
@@ -50,21 +48,19 @@ use tokio::{
 
 use self::{
     assess::{CitationContext, CitationVerdict, CitedLines},
+    attribution::AttributedText,
+    fit::CitedStatement,
     judge::CitedFile,
-    pieces::MarkdownPieces,
+    markdown::MarkdownPieces,
     read::{CurrentFile, FileReadRequest},
     resolve::{FilesByName, LookupOrder, LookupRoots, PathCandidates, PathMeaning, RootFilePath},
-    said::AttributedText,
-    statement::CitedStatement,
 };
 
-pub use claims::find_words;
-pub use claims::{CitedExcerpt, Claim};
+pub use claims::{CitedExcerpt, Claim, find_words};
 pub use documents::{
-    ChangedLinesPolicy, CheckedDocument, DocumentChecker, DocumentError, DocumentFinding,
-    is_markdown,
+    ChangedLinesPolicy, CheckedDocument, DocumentChecker, DocumentFinding, is_markdown,
 };
-pub use error::CiteError;
+pub use error::{CiteError, DocumentError};
 pub use fault::{CitationFault, join_lines};
 pub use html::{render_cited_html, render_code_listing, render_html};
 pub use lock::LOCK_FILE;
@@ -78,12 +74,12 @@ const MAX_CHECKS: usize = 16;
 /// Maximum files looked up outside of the index: a text may name many, and there may be many roots.
 const MAX_LOOKUPS: usize = 4096;
 /// Maximum citations of an answer that are counted, and that are checked.
-const MAX_FOUND: usize = 10_000;
+const MAX_COUNTED: usize = 10_000;
 const MAX_CHECKED: usize = 1000;
 /// Timeout of a check; a folder on a network may hang.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time after which comparing stops. The remaining citations are left unchecked.
-const COMPARING: Duration = Duration::from_secs(5);
+const MAX_COMPARE_TIME: Duration = Duration::from_secs(5);
 
 /// Number of citations before and after one whose lines are compared with its own.
 const NEIGHBOURS: usize = 2;
@@ -124,6 +120,32 @@ pub struct CheckedCitation<S = CitationState> {
     pub fault: Option<CitationFault>,
 }
 
+impl<S> CheckedCitation<S> {
+    /// Creates a citation of a file that was not found.
+    fn new(path: String, lines: Vec<LineRange>, state: S, range: Range<usize>) -> Self {
+        Self {
+            path,
+            rel_path: None,
+            repo: None,
+            lines,
+            state,
+            moved_to: Vec::new(),
+            hash: None,
+            whole: range.clone(),
+            range,
+            fault: None,
+        }
+    }
+
+    fn from_citation(citation: &Citation, state: S) -> Self {
+        let Citation { path, lines, range, whole, .. } = citation;
+        Self {
+            whole: whole.clone(),
+            ..Self::new(path.clone(), lines.clone(), state, range.clone())
+        }
+    }
+}
+
 /// Result of checking the citations of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CitationReport {
@@ -151,7 +173,7 @@ pub fn describe_faults(text: &str, report: &CitationReport) -> Vec<String> {
 pub struct CitationChecker {
     store: Store,
     paths: PathMap,
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// A text with its parsed citations, before any lookup.
@@ -164,7 +186,7 @@ struct ParsedCitations {
 impl CitationChecker {
     /// Creates a checker for answers about the contents of `store`.
     pub fn new(store: Store, paths: PathMap) -> Self {
-        Self { store, paths, room: Arc::new(Semaphore::new(MAX_CHECKS)) }
+        Self { store, paths, permits: Arc::new(Semaphore::new(MAX_CHECKS)) }
     }
 
     /// Checks the citations of a text.
@@ -183,9 +205,9 @@ impl CitationChecker {
         scope: &LookupScope,
         claims: Option<oneshot::Sender<Vec<Claim>>>,
     ) -> Result<CitationReport, CiteError> {
-        let whole = MarkdownPieces::parse(text);
-        let mut citations = parse::find_citations_in_pieces(text, &whole, MAX_FOUND);
-        let more = citations.split_off(citations.len().min(MAX_CHECKED)).len();
+        let pieces = MarkdownPieces::parse(text);
+        let mut citations = parse::find_citations_in_pieces(text, &pieces, MAX_COUNTED);
+        let uncounted = citations.split_off(citations.len().min(MAX_CHECKED)).len();
         if citations.is_empty() {
             return Ok(CitationReport::default());
         }
@@ -198,14 +220,14 @@ impl CitationChecker {
         let (citations, meanings): (Vec<Citation>, Vec<PathMeaning>) = citations
             .into_iter()
             .zip(meanings)
-            .filter(|(_, meaning)| *meaning != PathMeaning::Unmeant)
+            .filter(|(_, meaning)| *meaning != PathMeaning::NotACitation)
             .unzip();
         let model = MODEL.as_ref().map_err(|_| CiteError::Model)?;
-        let attributed = said::attribute_text(text, &whole, &citations);
-        let read =
-            |attributed| CitedStatement::from_attributed_text(text, &whole, attributed, model);
-        let statements = attributed.iter().map(read).collect();
-        let reading = ParsedCitations { citations, attributed, statements };
+        let attributed = attribution::attribute_text(text, &pieces, &citations);
+        let build_statement =
+            |attributed| CitedStatement::from_attributed_text(text, &pieces, attributed, model);
+        let statements = attributed.iter().map(build_statement).collect();
+        let parsed = ParsedCitations { citations, attributed, statements };
         let files = self.read_cited_files(&meanings, &records, &roots).await?;
         let known = self.add_indexed_chunks(files, &records, &roots).await?;
         let paths = self.paths.clone();
@@ -216,14 +238,14 @@ impl CitationChecker {
                     let place = meanings.get(at).and_then(PathMeaning::as_file)?;
                     Some(&known.get(place)?.as_ref()?.content)
                 };
-                let found = claims::find_claims(&text, &whole, &reading.citations, content);
+                let found = claims::find_claims(&text, &pieces, &parsed.citations, content);
                 // The caller may have stopped waiting for the claims.
                 drop(claims.send(found));
             }
-            build_report(reading, meanings, &known, &LookupRoots::new(&roots, &paths), model)
+            build_report(parsed, meanings, &known, &LookupRoots::new(&roots, &paths), model)
         };
         let mut report = self.run_blocking(judge).await?;
-        report.unchecked += more;
+        report.unchecked += uncounted;
         Ok(report)
     }
 
@@ -243,7 +265,7 @@ impl CitationChecker {
         let is_indexed = |place: &RootFilePath| records.contains_key(place);
         let asking = || citations.iter().zip(&asked);
         let shown: Vec<Option<PathMeaning>> = asking()
-            .map(|(citation, asked)| order.find_shown(&citation.path, asked, is_indexed))
+            .map(|(citation, asked)| order.find_among_read(&citation.path, asked, is_indexed))
             .collect();
         let is_unknown: Vec<bool> = (asked.iter().zip(&shown))
             .map(|(asked, shown)| shown.is_none() && asked.resolve_exact(is_indexed).is_none())
@@ -369,9 +391,9 @@ impl CitationChecker {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, CiteError> {
-        let room = Arc::clone(&self.room);
+        let permits = Arc::clone(&self.permits);
         let working = async {
-            let permit = room.acquire_owned().await.map_err(|_| CiteError::Stalled)?;
+            let permit = permits.acquire_owned().await.map_err(|_| CiteError::Stalled)?;
             let work_with_permit = move || {
                 let result = work();
                 drop(permit);
@@ -379,32 +401,32 @@ impl CitationChecker {
             };
             spawn_blocking(work_with_permit).await.map_err(|_| CiteError::Stalled)
         };
-        timeout(TIMEOUT, working).await.map_err(|_| CiteError::Stalled)?
+        timeout(CHECK_TIMEOUT, working).await.map_err(|_| CiteError::Stalled)?
     }
 }
 
 fn build_report(
-    reading: ParsedCitations,
+    parsed: ParsedCitations,
     meanings: Vec<PathMeaning>,
     known: &HashMap<RootFilePath, Option<CitedFile>>,
     roots: &LookupRoots<'_>,
     model: &StaticModel,
 ) -> CitationReport {
-    let until = Instant::now() + COMPARING;
-    let is_late = || Instant::now() > until;
-    let ParsedCitations { citations, attributed, statements } = reading;
+    let deadline = Instant::now() + MAX_COMPARE_TIME;
+    let is_late = || Instant::now() > deadline;
+    let ParsedCitations { citations, attributed, statements } = parsed;
     let cited: Vec<Option<CitedLines<'_>>> = (citations.iter().zip(&meanings))
         .zip(attributed.iter().zip(&statements))
         .map(|((citation, meaning), (attributed, statement))| {
             let file = known.get(meaning.as_file()?)?.as_ref()?;
-            let about = CitationContext { attributed, statement };
-            (!is_late()).then(|| CitedLines::new(file, &citation.lines, about, model))
+            let context = CitationContext { attributed, statement };
+            (!is_late()).then(|| CitedLines::new(file, &citation.lines, context, model))
         })
         .collect();
     let mut report = CitationReport::default();
     for (at, (citation, meaning)) in citations.into_iter().zip(meanings).enumerate() {
         let place = match meaning {
-            PathMeaning::Unmeant => continue,
+            PathMeaning::NotACitation => continue,
             PathMeaning::File(_) if is_late() => {
                 report.unchecked += 1;
                 continue;
@@ -414,7 +436,7 @@ fn build_report(
                 continue;
             }
             PathMeaning::Nothing(fault) => {
-                report.citations.push(build_wrong_citation(citation, fault));
+                report.citations.push(build_wrong_citation(&citation, fault));
                 continue;
             }
             PathMeaning::Several(files) => {
@@ -422,7 +444,7 @@ fn build_report(
                 let state = CitationState::Unconfirmed;
                 report
                     .citations
-                    .push(CheckedCitation { state, ..build_wrong_citation(citation, fault) });
+                    .push(CheckedCitation { state, ..build_wrong_citation(&citation, fault) });
                 continue;
             }
             PathMeaning::File(place) => place,
@@ -430,7 +452,7 @@ fn build_report(
         let mut checked = CheckedCitation {
             path: roots.display_path(&place).to_string_lossy().into_owned(),
             repo: roots.known.get(place.0).map(|root| root.name.clone()),
-            ..build_wrong_citation(citation, CitationFault::Gone)
+            ..build_wrong_citation(&citation, CitationFault::Gone)
         };
         match (known.get(&place), cited.get(at).and_then(Option::as_ref)) {
             (Some(None), _) => {}
@@ -459,20 +481,9 @@ fn find_neighbours<'a, 'b>(
     near.filter(|(other, _)| *other != at).filter_map(|(_, lines)| lines.as_ref()).collect()
 }
 
-fn build_wrong_citation(citation: Citation, fault: CitationFault) -> CheckedCitation {
-    let Citation { range, whole, path, lines, .. } = citation;
-    CheckedCitation {
-        path,
-        rel_path: None,
-        repo: None,
-        lines,
-        state: CitationState::Wrong,
-        moved_to: Vec::new(),
-        hash: None,
-        range,
-        whole,
-        fault: Some(fault),
-    }
+fn build_wrong_citation(citation: &Citation, fault: CitationFault) -> CheckedCitation {
+    let wrong = CheckedCitation::from_citation(citation, CitationState::Wrong);
+    CheckedCitation { fault: Some(fault), ..wrong }
 }
 
 impl CheckedCitation {

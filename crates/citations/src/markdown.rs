@@ -1,4 +1,5 @@
-//! Finds the links, the anchors and the unchecked parts of a Markdown document. Does no I/O.
+//! Reads Markdown: the links, the anchors and the unchecked parts of a document, and the pieces of prose and code of
+//! any text. Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,9 +9,9 @@ use std::{
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 /// Comment that excludes its line, or the block after it, from checks.
-const IGNORE: &str = "<!-- codeinfo: ignore -->";
+const IGNORE_MARK: &str = "<!-- codeinfo: ignore -->";
 /// Comment that excludes the whole document from checks.
-const IGNORE_ALL: &str = "<!-- codeinfo: ignore all -->";
+const IGNORE_ALL_MARK: &str = "<!-- codeinfo: ignore all -->";
 
 #[derive(Debug, Default)]
 pub(super) struct MarkdownPage {
@@ -19,7 +20,7 @@ pub(super) struct MarkdownPage {
     /// Fragments that can follow `#` in a link to the document.
     pub(super) anchors: HashSet<String>,
     /// Ranges of code blocks and excluded parts, in order and without overlap.
-    left_out: Vec<Range<usize>>,
+    excluded: Vec<Range<usize>>,
 }
 
 /// A link, an image or the definition of one.
@@ -41,28 +42,30 @@ impl MarkdownPage {
         for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
             headings.process_event(&event, &mut page.anchors);
             match event {
-                Event::Start(Tag::CodeBlock(_)) => page.left_out.push(range),
+                Event::Start(Tag::CodeBlock(_)) => page.excluded.push(range),
                 Event::Start(Tag::Link { link_type: LinkType::Email, .. }) => {}
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                     page.links.push(MarkdownLink { range, target: dest_url.into_string() });
                 }
-                Event::Html(html) | Event::InlineHtml(html) => page.take_html(&html, &range),
+                Event::Html(html) | Event::InlineHtml(html) => {
+                    page.add_html_attributes(&html, &range)
+                }
                 _ => {}
             }
         }
         let marked = page.find_ignored_ranges(text);
-        page.left_out = merge_ranges(page.left_out, marked);
+        page.excluded = merge_ranges(page.excluded, marked);
         page
     }
 
     /// Returns whether a position is excluded from checks.
-    pub(super) fn leaves_out(&self, at: usize) -> bool {
-        let next = self.left_out.partition_point(|range| range.end <= at);
-        self.left_out.get(next).is_some_and(|range| range.contains(&at))
+    pub(super) fn is_excluded(&self, at: usize) -> bool {
+        let next = self.excluded.partition_point(|range| range.end <= at);
+        self.excluded.get(next).is_some_and(|range| range.contains(&at))
     }
 
     /// Adds the links and the anchors of HTML tags.
-    fn take_html(&mut self, html: &str, range: &Range<usize>) {
+    fn add_html_attributes(&mut self, html: &str, range: &Range<usize>) {
         for (name, is_link) in [("href", true), ("src", true), ("id", false), ("name", false)] {
             for (at, _) in html.match_indices(&format!(" {name}=\"")) {
                 let rest = html.get(at + name.len() + 3..).unwrap_or_default();
@@ -79,20 +82,20 @@ impl MarkdownPage {
 
     /// Returns the lines with the mark. If a line has nothing else, the block after it is included.
     fn find_ignored_ranges(&self, text: &str) -> Vec<Range<usize>> {
-        if self.is_marked(text, IGNORE_ALL) {
+        if self.is_marked(text, IGNORE_ALL_MARK) {
             return std::iter::once(0..text.len()).collect();
         }
         let mut marked: Vec<Range<usize>> = Vec::new();
-        for (at, _) in text.match_indices(IGNORE) {
+        for (at, _) in text.match_indices(IGNORE_MARK) {
             let is_marked = marked.last().is_some_and(|last| at < last.end);
-            if is_marked || self.leaves_out(at) {
+            if is_marked || self.is_excluded(at) {
                 continue;
             }
             let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
             let rest = text.get(start..).unwrap_or_default();
             let mut lines = rest.split_inclusive('\n');
             let mut end = start + lines.next().map_or(0, str::len);
-            if text.get(start..end).is_some_and(|line| line.trim() == IGNORE) {
+            if text.get(start..end).is_some_and(|line| line.trim() == IGNORE_MARK) {
                 let mut block = lines.skip_while(|line| {
                     let is_blank = line.trim().is_empty();
                     end += if is_blank { line.len() } else { 0 };
@@ -113,7 +116,7 @@ impl MarkdownPage {
     fn is_marked(&self, text: &str, mark: &str) -> bool {
         let mut marks = text.match_indices(mark);
         marks.any(|(at, _)| {
-            !self.leaves_out(at) && !text.get(..at).unwrap_or_default().ends_with('`')
+            !self.is_excluded(at) && !text.get(..at).unwrap_or_default().ends_with('`')
         })
     }
 }
@@ -138,7 +141,7 @@ struct HeadingAnchors {
     /// Text of the heading being read.
     title: Option<String>,
     /// Number of headings per anchor.
-    made: HashMap<String, u32>,
+    counts: HashMap<String, u32>,
 }
 
 impl HeadingAnchors {
@@ -153,7 +156,7 @@ impl HeadingAnchors {
             (Event::End(TagEnd::Heading(_)), title) => {
                 let Some(title) = title.take() else { return };
                 let anchor = make_heading_anchor(&title);
-                let count = self.made.entry(anchor.clone()).or_default();
+                let count = self.counts.entry(anchor.clone()).or_default();
                 *count += 1;
                 anchors.insert(match *count {
                     1 => anchor,
@@ -168,6 +171,139 @@ impl HeadingAnchors {
 fn make_heading_anchor(title: &str) -> String {
     let lower = title.trim().to_lowercase().replace(' ', "-");
     lower.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MarkdownPieceKind {
+    Prose,
+    /// Text between backticks.
+    Code,
+    /// A line of a fenced block.
+    Fenced,
+}
+
+/// A run of text within one line, without backticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MarkdownPiece {
+    pub(super) range: Range<usize>,
+    pub(super) kind: MarkdownPieceKind,
+    /// Number of backticks on either side.
+    pub(super) ticks: usize,
+}
+
+/// The pieces of a text, found in linear time.
+#[derive(Debug, Default)]
+pub(super) struct MarkdownPieces {
+    /// Non-empty pieces in order.
+    pub(super) pieces: Vec<MarkdownPiece>,
+    /// Start offsets of paragraphs, list items, headings and table rows, in order.
+    pub(super) blocks: Vec<usize>,
+}
+
+impl MarkdownPieces {
+    pub(super) fn parse(text: &str) -> Self {
+        let mut parsed = Self::default();
+        let mut at = 0;
+        let mut fence = None;
+        let mut was_blank = true;
+        for line in text.split_inclusive('\n') {
+            let content = line.trim_end_matches(['\n', '\r']);
+            let mark = fence_mark(content);
+            let starts = was_blank || starts_block(content) || mark.is_some();
+            if starts {
+                parsed.blocks.push(at);
+            }
+            was_blank = content.trim().is_empty() || mark.is_some() || content.starts_with('#');
+            match (fence, mark) {
+                (None, Some(opening)) => fence = Some(opening),
+                (Some(opening), Some(closing)) if closes_fence(content, opening, closing) => {
+                    fence = None;
+                }
+                (Some(_), _) => parsed.push(at..at + content.len(), MarkdownPieceKind::Fenced, 0),
+                (None, None) => parsed.push_line(content, at),
+            }
+            at += line.len();
+        }
+        parsed
+    }
+
+    /// Returns the pieces of prose and code that overlap a range.
+    pub(super) fn pieces_within(
+        &self,
+        range: &Range<usize>,
+    ) -> impl Iterator<Item = &MarkdownPiece> {
+        let first = self.pieces.partition_point(|piece| piece.range.end <= range.start);
+        let end = range.end;
+        let meeting =
+            self.pieces.iter().skip(first).take_while(move |piece| piece.range.start < end);
+        meeting.filter(|piece| piece.kind != MarkdownPieceKind::Fenced)
+    }
+
+    fn push(&mut self, range: Range<usize>, kind: MarkdownPieceKind, ticks: usize) {
+        if !range.is_empty() {
+            self.pieces.push(MarkdownPiece { range, kind, ticks });
+        }
+    }
+
+    fn push_line(&mut self, line: &str, start: usize) {
+        let runs = tick_runs(line);
+        let closing = closing_runs(&runs);
+        let (mut done, mut next) = (0, 0);
+        while let (Some(run), Some(close)) = (runs.get(next), closing.get(next)) {
+            let Some((close_at, close_run)) = close.and_then(|at| Some((at, runs.get(at)?))) else {
+                next += 1;
+                continue;
+            };
+            self.push(start + done..start + run.start, MarkdownPieceKind::Prose, 0);
+            self.push(start + run.end..start + close_run.start, MarkdownPieceKind::Code, run.len());
+            done = close_run.end;
+            next = close_at + 1;
+        }
+        self.push(start + done..start + line.len(), MarkdownPieceKind::Prose, 0);
+    }
+}
+
+fn tick_runs(line: &str) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, _) in line.match_indices('`') {
+        match runs.last_mut() {
+            Some(last) if last.end == at => last.end += 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
+}
+
+/// Returns for each run the index of the next one of the same length.
+fn closing_runs(runs: &[Range<usize>]) -> Vec<Option<usize>> {
+    let mut later = HashMap::new();
+    let mut closing: Vec<Option<usize>> =
+        runs.iter().enumerate().rev().map(|(at, run)| later.insert(run.len(), at)).collect();
+    closing.reverse();
+    closing
+}
+
+/// Returns the character and the length of the fence that a line opens or closes.
+fn fence_mark(line: &str) -> Option<(char, usize)> {
+    let content = line.trim_start();
+    let mark = content.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = content.chars().take_while(|c| *c == mark).count();
+    let info = content.get(length..)?;
+    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length))
+}
+
+fn closes_fence(line: &str, opening: (char, usize), closing: (char, usize)) -> bool {
+    opening.0 == closing.0 && closing.1 >= opening.1 && line.trim().len() == closing.1
+}
+
+/// Returns whether a line starts a block without a blank line before it.
+fn starts_block(line: &str) -> bool {
+    let content = line.trim_start();
+    let after_number = content.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = after_number.len() < content.len()
+        && (after_number.starts_with(". ") || after_number.starts_with(") "));
+    let is_item = ["- ", "* ", "+ "].iter().any(|mark| content.starts_with(mark)) || is_numbered;
+    is_item || content.starts_with(['#', '|', '>']) || content.trim().is_empty()
 }
 
 #[cfg(test)]
@@ -203,7 +339,7 @@ Title é
 ";
         let page = MarkdownPage::parse(text);
         let all = page.links.iter();
-        let checked = all.filter(|link| !page.leaves_out(link.range.start));
+        let checked = all.filter(|link| !page.is_excluded(link.range.start));
         let mut targets: Vec<&str> = checked.map(|link| link.target.as_str()).collect();
         targets.sort_unstable();
         let expected = ["a.md", "b.png", "c d.png", "e.md#x", "https://x.example", "j.md"];
@@ -214,9 +350,9 @@ Title é
         // Takes linear time.
         assert!(
             MarkdownPage::parse(&"<!-- codeinfo: ignore -->\n".repeat(40_000))
-                .leaves_out(1_000_000)
+                .is_excluded(1_000_000)
         );
-        assert!(MarkdownPage::parse("a\n<!-- codeinfo: ignore all -->\n[f](f.md)").leaves_out(0));
-        assert!(!MarkdownPage::parse("`<!-- codeinfo: ignore all -->`").leaves_out(0));
+        assert!(MarkdownPage::parse("a\n<!-- codeinfo: ignore all -->\n[f](f.md)").is_excluded(0));
+        assert!(!MarkdownPage::parse("`<!-- codeinfo: ignore all -->`").is_excluded(0));
     }
 }

@@ -5,9 +5,9 @@ use std::ops::Range;
 /// Maximum names of one code span or one citation.
 pub(super) const MAX_NAMES: usize = 16;
 /// Lengths of names in bytes.
-const LENGTHS: Range<usize> = 3..121;
+const NAME_LENGTHS: Range<usize> = 3..121;
 /// Words in backticks that occur in most files.
-const PLAIN: [&str; 26] = [
+const COMMON_WORDS: [&str; 26] = [
     "true",
     "false",
     "null",
@@ -35,6 +35,7 @@ const PLAIN: [&str; 26] = [
     "import",
     "use",
 ];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CitedNameWeight {
     /// One of several words of a command or an expression. It counts in the cited lines, but never
@@ -49,7 +50,7 @@ pub(super) enum CitedNameWeight {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CitedName {
     /// Name as displayed.
-    pub(super) shown: String,
+    pub(super) display: String,
     /// Word to search for: the last segment of a qualified name.
     pub(super) word: String,
     pub(super) weight: CitedNameWeight,
@@ -75,7 +76,7 @@ pub(super) fn names_in_code(span: &str) -> Vec<CitedName> {
         let name = |word: String| {
             let weight =
                 if is_spelled(&word) { CitedNameWeight::Word } else { CitedNameWeight::Hint };
-            CitedName { shown: word.clone(), word, weight }
+            CitedName { display: word.clone(), word, weight }
         };
         return words(code).into_iter().map(name).collect();
     }
@@ -90,7 +91,7 @@ pub(super) fn names_in_code(span: &str) -> Vec<CitedName> {
     } else {
         CitedNameWeight::Word
     };
-    vec![CitedName { shown: head.to_owned(), word, weight }]
+    vec![CitedName { display: head.to_owned(), word, weight }]
 }
 
 /// Returns the name of code that a word outside of backticks is, if any.
@@ -105,17 +106,17 @@ pub(super) fn name_in_prose(word: &str) -> Option<CitedName> {
     let is_sure = is_call || inner.trim_matches('_').contains('_') || head.contains("::");
     let weight = if is_sure { CitedNameWeight::Name } else { CitedNameWeight::Word };
     (is_sure || is_humped(inner)).then(|| CitedName {
-        shown: head.to_owned(),
+        display: head.to_owned(),
         word: inner.to_owned(),
         weight,
     })
 }
 
 fn is_word(word: &str) -> bool {
-    LENGTHS.contains(&word.len())
+    NAME_LENGTHS.contains(&word.len())
         && !word.starts_with(|c: char| c.is_ascii_digit())
         && word.contains(char::is_alphabetic)
-        && !PLAIN.contains(&word.to_lowercase().as_str())
+        && !COMMON_WORDS.contains(&word.to_lowercase().as_str())
 }
 
 /// Returns whether a word in backticks is spelled like a name of code, unlike ordinary words.

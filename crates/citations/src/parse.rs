@@ -7,8 +7,8 @@ use codeinfo_core::LineRange;
 use codeinfo_lang::detect;
 
 use super::{
-    lines::{NumberSpans, parse_line_reference},
-    pieces::{MarkdownPiece, MarkdownPieceKind, MarkdownPieces},
+    line_reference::{NumberSpans, parse_line_reference},
+    markdown::{MarkdownPiece, MarkdownPieceKind, MarkdownPieces},
 };
 
 /// Maximum citations read from a text, whose number a model decides.
@@ -64,15 +64,15 @@ pub fn find_citations(text: &str) -> Vec<Citation> {
 
 pub(super) fn find_citations_in_pieces(
     text: &str,
-    whole: &MarkdownPieces,
-    most: usize,
+    pieces: &MarkdownPieces,
+    max_citations: usize,
 ) -> Vec<Citation> {
     let mut found: Vec<Citation> = Vec::new();
-    for piece in &whole.pieces {
+    for piece in &pieces.pieces {
         let done = found.last().map_or(0, |last| last.range.end);
         let at = piece.range.start.max(done);
         let mut scan = CitationScanner { text, piece, at, has_brackets: has_brackets(text, piece) };
-        while found.len() < most
+        while found.len() < max_citations
             && let Some(citation) = scan.next_citation()
         {
             found.push(citation);
@@ -94,7 +94,7 @@ impl CitationScanner<'_> {
         while self.at < self.piece.range.end {
             let run = self.next_run()?;
             self.at = run.end;
-            if self.text_from(run.end).starts_with("://") && self.skips_address(&run) {
+            if self.text_from(run.end).starts_with("://") && self.skip_address(&run) {
                 continue;
             }
             if let Some(citation) = self.parse_citation(run) {
@@ -105,7 +105,6 @@ impl CitationScanner<'_> {
         None
     }
 
-    /// Returns the next run of path characters.
     fn next_run(&self) -> Option<Range<usize>> {
         let rest = self.text.get(self.at..self.piece.range.end)?;
         let is_part = self.is_part();
@@ -130,7 +129,7 @@ impl CitationScanner<'_> {
 
     /// Skips the rest of a URL. Of a `file://` URL only the scheme is skipped, so that its path is
     /// read.
-    fn skips_address(&mut self, scheme: &Range<usize>) -> bool {
+    fn skip_address(&mut self, scheme: &Range<usize>) -> bool {
         self.at += "://".len();
         if self.text.get(scheme.clone()) == Some("file") {
             return true;
@@ -144,7 +143,7 @@ impl CitationScanner<'_> {
     fn parse_citation(&self, run: Range<usize>) -> Option<Citation> {
         let in_link = self.piece.kind == MarkdownPieceKind::Prose
             && self.text_before(run.start).ends_with("](");
-        let path = self.without_marks(&run, in_link);
+        let path = self.trim_marks(&run, in_link);
         let end = path.end;
         if path.len() > MAX_PATH_BYTES || self.is_rest_of_pattern(&run) {
             return None;
@@ -182,7 +181,7 @@ impl CitationScanner<'_> {
     ///
     /// Drops trailing full stops and, in prose, the Markdown marks around the path, such as those
     /// of strikethrough. `~/` at its start is the home folder.
-    fn without_marks(&self, run: &Range<usize>, in_link: bool) -> Range<usize> {
+    fn trim_marks(&self, run: &Range<usize>, in_link: bool) -> Range<usize> {
         let written = self.text.get(run.clone()).unwrap_or_default();
         let trimmed = written.trim_end_matches(['.', '-', '+', '~', '\\']);
         if self.piece.kind != MarkdownPieceKind::Prose || in_link {
@@ -195,10 +194,10 @@ impl CitationScanner<'_> {
         let path = after.trim_start_matches('_');
         let marks = after.len() - path.len();
         match path.strip_suffix('_') {
-            Some(inner) if 0 < marks && own == 0 => {
+            Some(inner) if marks > 0 && own == 0 => {
                 let closing = path.len() - inner.trim_end_matches('_').len();
-                let least = marks.min(closing);
-                range.start + least..range.end - least
+                let paired = marks.min(closing);
+                range.start + paired..range.end - paired
             }
             _ => range,
         }

@@ -37,16 +37,16 @@ pub(super) fn read_files(
     roots: impl Iterator<Item = (Root, Vec<FileReadRequest>)>,
 ) -> HashMap<RootFilePath, CurrentFile> {
     let mut files = HashMap::new();
-    let mut room = MAX_BYTES;
+    let mut unread_bytes = MAX_BYTES;
     for (root, wanted) in roots {
         let Ok(folder) = RootDir::open_root(&root) else { continue };
         for FileReadRequest { place, record } in wanted {
-            if room < record.size {
+            if record.size > unread_bytes {
                 continue;
             }
             let Some(file) = read_file(&folder, &record) else { continue };
             let bytes = file.content.as_ref().map_or(0, CitedFileText::byte_len);
-            room = room.saturating_sub(bytes);
+            unread_bytes = unread_bytes.saturating_sub(bytes);
             files.insert(place, file);
         }
     }

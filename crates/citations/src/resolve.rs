@@ -16,7 +16,7 @@ use super::{
 };
 
 /// Maximum files named in a fault.
-const MAX_NAMED: usize = 3;
+const MAX_NAMED_FILES: usize = 3;
 
 /// A file by the index of its root and its path.
 pub(super) type RootFilePath = (usize, String);
@@ -30,13 +30,13 @@ pub(super) enum PathMeaning {
     /// The file exists but is not indexed. It may be a secret and is not read.
     LeftOut,
     /// The path is not a citation.
-    Unmeant,
+    NotACitation,
 }
 
 pub(super) struct LookupRoots<'a> {
     pub(super) known: &'a [Root],
     /// Folder of each root as clients see it.
-    shown: Vec<PathBuf>,
+    client_folders: Vec<PathBuf>,
     paths: &'a PathMap,
 }
 
@@ -53,7 +53,7 @@ impl PathMeaning {
     pub(super) fn as_file(&self) -> Option<&RootFilePath> {
         match self {
             Self::File(place) => Some(place),
-            Self::Several(_) | Self::Nothing(_) | Self::LeftOut | Self::Unmeant => None,
+            Self::Several(_) | Self::Nothing(_) | Self::LeftOut | Self::NotACitation => None,
         }
     }
 
@@ -74,14 +74,14 @@ pub struct LookupScope {
     /// The only repository to search, or the work tree of the client.
     pub within: RootFilter,
     /// Absolute paths, as clients see them, of the files that the model has read.
-    pub shown: HashSet<String>,
+    pub read_paths: HashSet<String>,
 }
 
 /// Files and trees that are searched first, because the model has read them.
 #[derive(Debug, Default)]
 pub(super) struct LookupOrder {
-    shown: HashSet<RootFilePath>,
-    shown_roots: HashSet<usize>,
+    read_files: HashSet<RootFilePath>,
+    read_roots: HashSet<usize>,
     /// Work tree of the client.
     tree: Option<usize>,
 }
@@ -89,27 +89,27 @@ pub(super) struct LookupOrder {
 impl LookupOrder {
     pub(super) fn new(scope: &LookupScope, roots: &LookupRoots<'_>) -> Self {
         let asked: Vec<PathCandidates> =
-            scope.shown.iter().map(|path| roots.find_candidates(path)).collect();
-        let shown: HashSet<RootFilePath> =
+            scope.read_paths.iter().map(|path| roots.find_candidates(path)).collect();
+        let read_files: HashSet<RootFilePath> =
             asked.iter().flat_map(PathCandidates::as_slice).cloned().collect();
-        let shown_roots = shown.iter().map(|(root, _)| *root).collect();
+        let read_roots = read_files.iter().map(|(root, _)| *root).collect();
         let is_tree = |root: &Root| scope.within == RootFilter::Tree(root.id);
-        Self { shown, shown_roots, tree: roots.known.iter().position(is_tree) }
+        Self { read_files, read_roots, tree: roots.known.iter().position(is_tree) }
     }
 
     /// Resolves a path among the files that the model has read, or exactly in their trees.
-    pub(super) fn find_shown(
+    pub(super) fn find_among_read(
         &self,
         path: &str,
         asked: &PathCandidates,
         is_indexed: impl Fn(&RootFilePath) -> bool,
     ) -> Option<PathMeaning> {
-        let exact = asked.resolve_exact(|place| self.shown.contains(place));
-        let found = exact
-            .or_else(|| PathMeaning::from_files(asked.filter_by_suffix(path, self.shown.iter())));
-        let in_trees = || {
-            asked.resolve_exact(|place| self.shown_roots.contains(&place.0) && is_indexed(place))
-        };
+        let exact = asked.resolve_exact(|place| self.read_files.contains(place));
+        let found = exact.or_else(|| {
+            PathMeaning::from_files(asked.filter_by_suffix(path, self.read_files.iter()))
+        });
+        let in_trees =
+            || asked.resolve_exact(|place| self.read_roots.contains(&place.0) && is_indexed(place));
         found.or_else(in_trees).filter(|meaning| meaning.as_file().is_some())
     }
 
@@ -120,9 +120,9 @@ impl LookupOrder {
         &self,
         look: impl Fn(&dyn Fn(usize) -> bool) -> Option<PathMeaning>,
     ) -> Option<PathMeaning> {
-        let is_shown = |root| self.shown_roots.contains(&root);
+        let is_read = |root| self.read_roots.contains(&root);
         let is_tree = |root| self.tree == Some(root);
-        let results = [look(&is_shown), look(&is_tree), look(&|_| true)];
+        let results = [look(&is_read), look(&is_tree), look(&|_| true)];
         let mut found: Vec<PathMeaning> = results.into_iter().flatten().collect();
         let single_file = found.iter().position(|meaning| meaning.as_file().is_some());
         (!found.is_empty()).then(|| found.swap_remove(single_file.unwrap_or_default()))
@@ -169,7 +169,7 @@ impl<'a> LookupRoots<'a> {
     pub(super) fn new(roots: &'a [Root], paths: &'a PathMap) -> Self {
         Self {
             known: roots,
-            shown: roots.iter().map(|root| paths.to_client_path(&root.path)).collect(),
+            client_folders: roots.iter().map(|root| paths.to_client_path(&root.path)).collect(),
             paths,
         }
     }
@@ -201,9 +201,9 @@ impl<'a> LookupRoots<'a> {
     /// Expands a relative path below each root. The path may start with the folders above a root.
     fn expand_relative_path(&self, path: &str) -> Vec<RootFilePath> {
         let mut asked = Vec::new();
-        for (at, shown) in self.shown.iter().enumerate() {
+        for (at, folder) in self.client_folders.iter().enumerate() {
             asked.push((at, path.to_owned()));
-            let folders: Vec<&str> = shown.iter().filter_map(|part| part.to_str()).collect();
+            let folders: Vec<&str> = folder.iter().filter_map(|part| part.to_str()).collect();
             for (end, _) in path.match_indices('/') {
                 let (above, below) = (path.get(..end), path.get(end + 1..));
                 let (Some(above), Some(below)) = (above, below) else { continue };
@@ -222,13 +222,13 @@ impl<'a> LookupRoots<'a> {
     /// Builds the fault for a path that several files match. Names the trees if there are several.
     pub(super) fn build_ambiguous_fault(&self, several: &[RootFilePath]) -> CitationFault {
         let roots: HashSet<usize> = several.iter().map(|(root, _)| *root).collect();
-        let shown = |(root, path): &RootFilePath| match roots.len() {
+        let display = |(root, path): &RootFilePath| match roots.len() {
             1 => path.clone(),
             _ => format!("{}/{path}", self.root_name(*root)),
         };
-        let mut files: Vec<String> = several.iter().map(shown).collect();
+        let mut files: Vec<String> = several.iter().map(display).collect();
         files.sort_unstable();
-        files.truncate(MAX_NAMED);
+        files.truncate(MAX_NAMED_FILES);
         CitationFault::Ambiguous { files, count: several.len() }
     }
 
@@ -238,7 +238,7 @@ impl<'a> LookupRoots<'a> {
 
     /// Returns a file's absolute path as clients see it.
     pub(super) fn display_path(&self, (at, path): &RootFilePath) -> PathBuf {
-        self.shown.get(*at).map(|root| root.join(path)).unwrap_or_default()
+        self.client_folders.get(*at).map(|root| root.join(path)).unwrap_or_default()
     }
 }
 
@@ -261,7 +261,6 @@ impl FilesByName {
         self.files.is_empty()
     }
 
-    /// Adds the files of a root that have one of the names.
     pub(super) fn add_root_files(&mut self, root: usize, records: &[FileRecord]) {
         for FileRecord { path, .. } in records {
             if let Some(files) = self.files.get_mut(file_name(path)) {
@@ -296,7 +295,7 @@ impl FilesByName {
             }
             let mut similar: Vec<String> = same_name.iter().map(|(_, path)| path.clone()).collect();
             similar.sort_unstable();
-            similar.truncate(MAX_NAMED);
+            similar.truncate(MAX_NAMED_FILES);
             self.classify_unknown_path(citation, same_name, CitationFault::NotFound { similar })
         })
     }
@@ -315,7 +314,7 @@ impl FilesByName {
         match citation.certainty {
             CitationCertainty::Location => PathMeaning::Nothing(fault),
             CitationCertainty::Path if is_near => PathMeaning::Nothing(fault),
-            CitationCertainty::Path | CitationCertainty::IfFound => PathMeaning::Unmeant,
+            CitationCertainty::Path | CitationCertainty::IfFound => PathMeaning::NotACitation,
         }
     }
 }
@@ -339,7 +338,7 @@ pub(super) fn narrow_meanings(meanings: &mut [PathMeaning], citations: &[Citatio
         if let Some(place) = known {
             *meaning = PathMeaning::File(place);
         } else if citation.certainty == CitationCertainty::IfFound {
-            *meaning = PathMeaning::Unmeant;
+            *meaning = PathMeaning::NotACitation;
         }
     }
 }

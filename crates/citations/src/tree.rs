@@ -23,8 +23,7 @@ use super::{
 };
 
 /// Bytes that a search through all files leaves for cited files.
-const RESERVE: u64 = MAX_BYTES / 2;
-
+const RESERVED_BYTES: u64 = MAX_BYTES / 2;
 /// Maximum bytes of cited lines hashed in all: a text may cite the same lines many times.
 const MAX_HASHED_BYTES: u64 = MAX_BYTES;
 
@@ -44,9 +43,9 @@ pub struct DocumentTree {
     is_ignored: IgnoreCheck,
     read: RefCell<HashMap<String, Option<Arc<CitedFile>>>>,
     /// Bytes that may still be read.
-    room: Cell<u64>,
+    unread_bytes: Cell<u64>,
     /// Bytes that may still be hashed.
-    unhashed: Cell<u64>,
+    unhashed_bytes: Cell<u64>,
 }
 
 impl DocumentTree {
@@ -70,8 +69,8 @@ impl DocumentTree {
             by_name,
             is_ignored,
             read: RefCell::default(),
-            room: Cell::new(MAX_BYTES),
-            unhashed: Cell::new(MAX_HASHED_BYTES),
+            unread_bytes: Cell::new(MAX_BYTES),
+            unhashed_bytes: Cell::new(MAX_HASHED_BYTES),
         })
     }
 
@@ -125,8 +124,8 @@ impl DocumentTree {
 
     /// Reserves bytes to be hashed. Returns `false` if they exceed the limit.
     pub(super) fn reserve_hash_bytes(&self, bytes: u64) -> bool {
-        let left = self.unhashed.get().checked_sub(bytes);
-        self.unhashed.set(left.unwrap_or_default());
+        let left = self.unhashed_bytes.get().checked_sub(bytes);
+        self.unhashed_bytes.set(left.unwrap_or_default());
         left.is_some()
     }
 
@@ -135,9 +134,9 @@ impl DocumentTree {
         if let Some(known) = self.read.borrow().get(path) {
             return known.clone();
         }
-        let bytes = (self.room.get() > 0).then(|| self.read_bytes(path).ok()).flatten();
+        let bytes = (self.unread_bytes.get() > 0).then(|| self.read_bytes(path).ok()).flatten();
         let read = bytes.as_ref().map_or(0, Vec::len) as u64;
-        self.room.set(self.room.get().saturating_sub(read));
+        self.unread_bytes.set(self.unread_bytes.get().saturating_sub(read));
         let known = bytes.as_deref().and_then(decode::decode_text).map(|decoded| {
             let text = decoded.text.into_owned();
             Arc::new(CitedFile {
@@ -175,7 +174,7 @@ impl DocumentTree {
         let mut all = Vec::new();
         for file in &self.files {
             all.extend(places(file));
-            if all.len() > 1 || self.room.get() < RESERVE {
+            if all.len() > 1 || self.unread_bytes.get() < RESERVED_BYTES {
                 return None;
             }
         }

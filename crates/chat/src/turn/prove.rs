@@ -93,7 +93,8 @@ impl TurnRunner<'_> {
         let reader = self.begin_reading(&text, former);
         let (found, claims) = oneshot::channel();
         let found = self.reader.is_some().then_some(found);
-        let scope = LookupScope { within: self.filter, shown: progress.assembly.shown_files() };
+        let scope =
+            LookupScope { within: self.filter, read_paths: progress.assembly.shown_files() };
         let checking = self.chat.checker.check_text_with_claims(&text, &scope, found);
         let reading = self.read_claims(reader, claims, former, deadline);
         let checked = self.run_unless_stopped(deadline, join(checking, reading)).await;

@@ -20,11 +20,11 @@ pub(super) struct LinkChecker {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkTarget {
     /// A file or folder, by its path relative to the root.
-    To(String),
+    Found(String),
     /// A missing target, with the reason.
-    Nowhere(String),
+    Missing(String),
     /// A target out of the repository, generated or ignored.
-    Elsewhere,
+    External,
 }
 
 impl LinkChecker {
@@ -37,7 +37,7 @@ impl LinkChecker {
     ) -> LinkTarget {
         let is_pattern = target.contains(['{', '}', '<', '>', '*', '$']) || target.contains("...");
         if target.is_empty() || is_pattern || target.starts_with("//") || has_scheme(target) {
-            return LinkTarget::Elsewhere;
+            return LinkTarget::External;
         }
         let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
         let file = decode_percent(file.split('?').next().unwrap_or(file));
@@ -45,26 +45,26 @@ impl LinkChecker {
             document.to_owned()
         } else {
             let candidates = find_candidate_paths(document, &file);
-            let Some(first) = candidates.first() else { return LinkTarget::Elsewhere };
+            let Some(first) = candidates.first() else { return LinkTarget::External };
             match candidates.iter().find(|path| tree.path_exists(path)) {
                 Some(found) => found.clone(),
                 None if tree.is_ignored(first) || is_generated_page(tree, &candidates) => {
-                    return LinkTarget::Elsewhere;
+                    return LinkTarget::External;
                 }
-                None => return LinkTarget::Nowhere(describe_missing_file(tree, &file)),
+                None => return LinkTarget::Missing(describe_missing_file(tree, &file)),
             }
         };
         let fragment = decode_percent(fragment);
         let is_own = found == document;
         let is_page = is_own || tree.has_file(&found) && is_markdown(&found);
         if fragment.is_empty() || !is_page || is_line(&fragment) {
-            return LinkTarget::To(found);
+            return LinkTarget::Found(found);
         }
         let own = is_own.then_some(page);
         if self.has_anchor(tree, &found, own, &fragment) {
-            return LinkTarget::To(found);
+            return LinkTarget::Found(found);
         }
-        LinkTarget::Nowhere(format!("`{found}` has no heading of this name"))
+        LinkTarget::Missing(format!("`{found}` has no heading of this name"))
     }
 
     fn has_anchor(

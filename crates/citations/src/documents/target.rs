@@ -11,7 +11,7 @@ use crate::{
 /// Path segments used as placeholders, such as `foo/bar.rs`.
 const PLACEHOLDERS: [&str; 4] = ["foo", "bar", "baz", "example"];
 /// File names in capitals that are not placeholders.
-const CAPITALS: [&str; 8] =
+const REAL_NAMES: [&str; 8] =
     ["README", "LICENSE", "CHANGELOG", "CONTRIBUTING", "SECURITY", "NOTICE", "COPYING", "AGENTS"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum PathTarget {
     /// A missing path, with the places where it may have been.
     Gone(Vec<String>),
     /// Not a path of the repository.
-    Unmeant,
+    NotAPath,
 }
 
 /// Resolves a citation. One in a link target is relative to the document, as links are.
@@ -35,17 +35,17 @@ pub(super) fn resolve_target(
 ) -> PathTarget {
     let path = citation.path.as_str();
     if path.starts_with('~') || path.starts_with('/') && !in_link {
-        return PathTarget::Unmeant;
+        return PathTarget::NotAPath;
     }
     let candidates = find_candidate_paths(document, path);
     if candidates.is_empty() {
-        return PathTarget::Unmeant;
+        return PathTarget::NotAPath;
     }
     if let Some(file) = candidates.iter().find(|path| tree.has_file(path)) {
         return PathTarget::File(file.clone());
     }
     if citation.is_bare() && !in_link {
-        return PathTarget::Unmeant;
+        return PathTarget::NotAPath;
     }
     if candidates.iter().any(|path| tree.path_exists(path)) {
         return PathTarget::LeftOut;
@@ -55,7 +55,7 @@ pub(super) fn resolve_target(
         let mut named = tree.files_named_like(path).filter(|file| ends_with(file, end));
         match (named.next(), named.next()) {
             (Some(only), None) => return PathTarget::File(only.to_owned()),
-            (Some(_), Some(_)) => return PathTarget::Unmeant,
+            (Some(_), Some(_)) => return PathTarget::NotAPath,
             (None, _) => {}
         }
     }
@@ -102,12 +102,10 @@ pub(super) fn find_candidate_paths(document: &str, path: &str) -> Vec<String> {
     found
 }
 
-/// Returns the folder of a path; empty for the root.
 pub(super) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Converts a path relative to the root into one relative to a folder.
 pub(super) fn make_relative_path(folder: &str, path: &str) -> String {
     let mut from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let mut to: Vec<&str> = path.split('/').collect();
@@ -136,10 +134,12 @@ fn is_placeholder(path: &str) -> bool {
     path.contains("path/to/")
         || path.split('/').any(|part| {
             let stem = part.split('.').next().unwrap_or(part);
-            let is_loud = stem.len() > 1
+            let is_capital = stem.len() > 1
                 && stem.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c == '-')
-                && !CAPITALS.contains(&stem);
-            is_loud || PLACEHOLDERS.contains(&stem.to_lowercase().as_str()) || part.contains("...")
+                && !REAL_NAMES.contains(&stem);
+            is_capital
+                || PLACEHOLDERS.contains(&stem.to_lowercase().as_str())
+                || part.contains("...")
         })
 }
 

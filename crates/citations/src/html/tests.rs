@@ -208,3 +208,15 @@ fn tags_take_no_more_than_a_few_times_the_text_and_much_code_is_not_marked() {
     let marked = blocks.matches("<span").count();
     assert!((20_000..=60_000).contains(&marked), "{marked}");
 }
+
+#[test]
+fn code_is_coloured_by_the_language_of_its_file_and_the_rest_stays_text() {
+    let text = "[demo] <b>\n/srv/src/a.rs:1-2 `f`\n1|fn f() {} // \"<i>\"\n2|\nmore\n9|fn g()\na.py:7\n7|def g():\n";
+    assert_eq!(
+        render_code_listing(text).unwrap(),
+        "<pre><code>[demo] &lt;b&gt;\n/srv/src/a.rs:1-2 `f`\n1|<span class=\"m-k\">fn</span> \
+         <span class=\"m-f\">f</span>() {} <span class=\"m-c\">// &quot;&lt;i&gt;&quot;</span>\n2|\nmore\n9|fn g()\n\
+         a.py:7\n7|<span class=\"m-k\">def</span> <span class=\"m-f\">g</span>():\n</code></pre>\n"
+    );
+    assert_eq!(render_code_listing("nothing\n|x\na|b\n"), None);
+}

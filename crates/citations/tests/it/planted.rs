@@ -177,7 +177,7 @@ fn is_doubted(one: &CheckedCitation, function: &Function) -> bool {
     match (one.state, &one.fault) {
         (CitationState::Unconfirmed, fault) => fault.is_none(),
         // It names the nearest occurrence, which may be a call.
-        (CitationState::Wrong, Some(CitationFault::Elsewhere { name, .. })) => {
+        (CitationState::Wrong, Some(CitationFault::AtOtherLines { name, .. })) => {
             name.ends_with(&function.name)
         }
         _ => false,

@@ -206,7 +206,8 @@ async fn a_path_means_first_what_was_shown_and_then_where_the_client_stands() {
     let checker = checker(&bench, PathMap::default());
     let meant = async |within, shown: &[(&Repo, &str)], text: &str| {
         let shown = shown.iter().map(|(repo, path)| repo.at(path).display().to_string()).collect();
-        let report = checker.check_text(text, &LookupScope { within, shown }).await.unwrap();
+        let report =
+            checker.check_text(text, &LookupScope { within, read_paths: shown }).await.unwrap();
         let meant = report.citations.iter().map(|one| {
             let path = one.rel_path.as_deref().unwrap_or_default();
             format!("{} {path}", one.repo.as_deref().unwrap_or("-"))
@@ -246,7 +247,7 @@ async fn a_path_means_first_what_was_shown_and_then_where_the_client_stands() {
     );
     let odd = LookupScope {
         within: tree,
-        shown: ["", "/", "/etc/passwd.toml", "~"].map(str::to_owned).into(),
+        read_paths: ["", "/", "/etc/passwd.toml", "~"].map(str::to_owned).into(),
     };
     let report = checker.check_text("/etc/passwd.toml:1 and src/lib.rs:1", &odd).await.unwrap();
     let states: Vec<Option<&str>> =

@@ -3,25 +3,21 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fmt::Write,
     fs::{self, File, TryLockError},
+    ops::Range,
     path::Path,
 };
 
-use codeinfo_core::atomic;
+use codeinfo_core::{LineRange, atomic};
 use sha2::{Digest, Sha256};
 
-use super::{
-    edit::{self, DocumentEdit},
-    error::DocumentError,
-};
 use crate::{
+    DocumentError,
+    content::short_hex,
     lock::{CitationLock, CitationLockKey, LOCK_FILE, PendingRewrite},
+    parse::Citation,
     tree::DocumentTree,
 };
-
-/// Digits that distinguish two texts of a document.
-const HASH_DIGITS: usize = 16;
 
 /// Planned change of one document.
 #[derive(Debug)]
@@ -52,12 +48,7 @@ impl FixLock {
 }
 
 pub(super) fn hash_text(text: &str) -> String {
-    let mut name = String::with_capacity(HASH_DIGITS);
-    for byte in Sha256::digest(text).iter().take(HASH_DIGITS / 2) {
-        // Writing to a `String` cannot fail.
-        let _infallible = write!(name, "{byte:02x}");
-    }
-    name
+    short_hex(&Sha256::digest(text))
 }
 
 /// Writes documents and the lock file, whose content is `stored`. Returns the failures.
@@ -74,37 +65,37 @@ pub(super) fn write_fixes(
     let mut texts: HashMap<String, String> = HashMap::new();
     let mut pending = lock.clone();
     for change in changes.iter().filter(|change| !change.edits.is_empty()) {
-        let mended = edit::apply_edits(&change.text, change.edits.clone());
+        let fixed = apply_edits(&change.text, change.edits.clone());
         let entries = change.entries.clone();
-        let (before, after) = (hash_text(&change.text), hash_text(&mended));
+        let (before, after) = (hash_text(&change.text), hash_text(&fixed));
         pending.pending.insert(change.document.clone(), PendingRewrite { before, after, entries });
-        texts.insert(change.document.clone(), mended);
+        texts.insert(change.document.clone(), fixed);
     }
     if !texts.is_empty()
         && let Err(error) = write_file(tree, LOCK_FILE, &pending.to_string())
     {
         return vec![error];
     }
-    let mut wanted = lock.clone();
-    wanted.entries.retain(|key, _| tree.path_exists(&key.document));
-    wanted.pending.retain(|document, _| tree.path_exists(document));
+    let mut new_lock = lock.clone();
+    new_lock.entries.retain(|key, _| tree.path_exists(&key.document));
+    new_lock.pending.retain(|document, _| tree.path_exists(document));
     let mut failures = Vec::new();
     let mut done = HashSet::new();
-    let mut entered = BTreeMap::new();
+    let mut new_entries = BTreeMap::new();
     for DocumentChange { document, text, entries, .. } in changes {
-        if let Some(mended) = texts.get(&document)
-            && let Err(error) = rewrite_document(tree, &document, &text, mended)
+        if let Some(fixed) = texts.get(&document)
+            && let Err(error) = rewrite_document(tree, &document, &text, fixed)
         {
             failures.push(error);
             continue;
         }
-        entered.extend(entries);
+        new_entries.extend(entries);
         done.insert(document);
     }
-    wanted.entries.retain(|key, _| !done.contains(&key.document));
-    wanted.entries.extend(entered);
-    if wanted != *stored || !texts.is_empty() {
-        failures.extend(write_file(tree, LOCK_FILE, &wanted.to_string()).err());
+    new_lock.entries.retain(|key, _| !done.contains(&key.document));
+    new_lock.entries.extend(new_entries);
+    if new_lock != *stored || !texts.is_empty() {
+        failures.extend(write_file(tree, LOCK_FILE, &new_lock.to_string()).err());
     }
     failures
 }
@@ -113,12 +104,12 @@ fn rewrite_document(
     tree: &DocumentTree,
     document: &str,
     text: &str,
-    mended: &str,
+    fixed: &str,
 ) -> Result<(), DocumentError> {
     if tree.read_text(document).ok().as_deref() != Some(text) {
-        return Err(DocumentError::Meanwhile { path: document.to_owned() });
+        return Err(DocumentError::ChangedMeanwhile { path: document.to_owned() });
     }
-    write_file(tree, document, mended)
+    write_file(tree, document, fixed)
 }
 
 fn write_file(tree: &DocumentTree, path: &str, text: &str) -> Result<(), DocumentError> {
@@ -133,4 +124,43 @@ fn remove_temporaries(tree: &DocumentTree, changes: &[DocumentChange]) {
         // A file that cannot be removed cannot be written either; that failure is reported.
         drop(fs::remove_file(atomic::temporary_path(&tree.root.join(path))));
     }
+}
+
+/// A replacement of a byte range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DocumentEdit {
+    pub(super) range: Range<usize>,
+    pub(super) text: String,
+}
+
+/// Builds the edits that change the lines of a citation. Returns them with the new lines.
+///
+/// The number of ranges stays the same, and a single line number stays single.
+pub(super) fn edit_line_numbers(
+    citation: &Citation,
+    to: &[LineRange],
+) -> (Vec<DocumentEdit>, Vec<LineRange>) {
+    let (mut edits, mut new_lines) = (Vec::new(), Vec::new());
+    for (numbers, to) in citation.numbers.iter().zip(to) {
+        edits.push(DocumentEdit { range: numbers.first.clone(), text: to.first.to_string() });
+        let mut range = LineRange { first: to.first, last: to.first };
+        if let Some(last) = &numbers.last {
+            edits.push(DocumentEdit { range: last.clone(), text: to.last.to_string() });
+            range = *to;
+        }
+        new_lines.push(range);
+    }
+    (edits, new_lines)
+}
+
+/// Applies edits that do not overlap.
+fn apply_edits(text: &str, mut edits: Vec<DocumentEdit>) -> String {
+    edits.sort_unstable_by_key(|edit| edit.range.start);
+    let (mut changed, mut done) = (String::with_capacity(text.len()), 0);
+    for DocumentEdit { range, text: new } in edits {
+        changed.push_str(text.get(done..range.start).unwrap_or_default());
+        changed.push_str(&new);
+        done = range.end;
+    }
+    changed + text.get(done..).unwrap_or_default()
 }

@@ -8,27 +8,27 @@
 use std::ops::Range;
 
 use super::{
+    markdown::{MarkdownPieceKind, MarkdownPieces},
     names::{CitedName, MAX_NAMES, name_in_prose, names_in_code},
     parse::Citation,
-    pieces::{MarkdownPieceKind, MarkdownPieces},
 };
 
 /// Maximum words before a citation that starts its sentence: "In `a.rs:1-9`, …".
-const OPENING_WORDS: usize = 2;
+const MAX_OPENING_WORDS: usize = 2;
 /// Maximum bytes before a citation that are searched for an open bracket.
 const MAX_BRACKET_BYTES: usize = 400;
 /// Words between the citations of a group, or between a name and its citation.
-const JOINING: [&str; 17] = [
+const JOINING_WORDS: [&str; 17] = [
     "and", "or", "see", "at", "in", "lines", "line", "und", "oder", "siehe", "bei", "zeilen",
     "zeile", "et", "ou", "と", "や",
 ];
 /// Joining words that add something else.
-const ADDING: [&str; 6] = ["and", "or", "und", "oder", "et", "ou"];
+const ADDING_WORDS: [&str; 6] = ["and", "or", "und", "oder", "et", "ou"];
 /// Words before a citation that is only compared with; the sentence is about something else.
-const ASIDE: [&str; 10] =
+const ASIDE_WORDS: [&str; 10] =
     ["also", "cf", "compare", "similar", "similarly", "like", "unlike", "auch", "vgl", "ähnlich"];
 /// Abbreviations whose full stop does not end a sentence.
-const SHORTENED: [&str; 11] =
+const ABBREVIATIONS: [&str; 11] =
     ["e.g", "i.e", "cf", "vs", "etc", "approx", "resp", "z.b", "d.h", "vgl", "bzw"];
 
 /// Names and texts that belong to one citation.
@@ -51,21 +51,21 @@ const CONTEXT_WEIGHT: f32 = 0.3;
 /// Minimum weight of a text that is about the citation itself.
 pub(super) const OWN_WEIGHT: f32 = FLOW_WEIGHT;
 
-/// Returns the names and texts of each citation of a text.
 pub(super) fn attribute_text(
     text: &str,
-    whole: &MarkdownPieces,
+    pieces: &MarkdownPieces,
     citations: &[Citation],
 ) -> Vec<AttributedText> {
-    let marks = tokenize_text(text, whole, citations);
+    let tokens = tokenize_text(text, pieces, citations);
     let mut all: Vec<AttributedText> = Vec::with_capacity(citations.len());
     let mut context: Vec<Range<usize>> = Vec::new();
-    for range in split_sentences(text, whole, &marks) {
-        let marks = tokens_in_range(&marks, &range);
-        if whole.blocks.binary_search(&range.start).is_ok() {
+    for range in split_sentences(text, pieces, &tokens) {
+        let tokens = tokens_in_range(&tokens, &range);
+        if pieces.blocks.binary_search(&range.start).is_ok() {
             context.clear();
         }
-        let gaps = TokenizedSentence { text, range, marks }.attribute_citations(&context, &mut all);
+        let gaps =
+            TokenizedSentence { text, range, tokens }.attribute_citations(&context, &mut all);
         if gaps.len() > 1 {
             context.clear();
         }
@@ -78,13 +78,13 @@ pub(super) fn attribute_text(
 /// after the full stop belong to it.
 pub(super) fn sentence_ranges(
     text: &str,
-    whole: &MarkdownPieces,
+    pieces: &MarkdownPieces,
     citations: &[Citation],
 ) -> Vec<Range<usize>> {
-    split_sentences(text, whole, &tokenize_text(text, whole, citations))
+    split_sentences(text, pieces, &tokenize_text(text, pieces, citations))
 }
 
-/// A word, a citation or a mark of a text.
+/// A word, a citation or a token of a text.
 #[derive(Debug, Clone)]
 struct SentenceToken {
     range: Range<usize>,
@@ -100,9 +100,9 @@ enum SentenceTokenKind {
     Names(Vec<CitedName>),
     /// A word that is not a name.
     Other,
-    /// One of [`JOINING`].
+    /// One of [`JOINING_WORDS`].
     Joining,
-    /// One of [`ASIDE`].
+    /// One of [`ASIDE_WORDS`].
     Aside,
     Stop,
 }
@@ -124,7 +124,7 @@ impl SentenceToken {
 struct TokenizedSentence<'a> {
     text: &'a str,
     range: Range<usize>,
-    marks: &'a [SentenceToken],
+    tokens: &'a [SentenceToken],
 }
 
 impl TokenizedSentence<'_> {
@@ -139,43 +139,44 @@ impl TokenizedSentence<'_> {
         let mut gap_start = self.range.start;
         let (mut at, mut opened, mut is_claimed) = (0, true, false);
         while let Some(first) = self.find_position(at, SentenceToken::is_citation) {
-            let lead = self.marks.get(at..first).unwrap_or_default();
+            let lead = self.tokens.get(at..first).unwrap_or_default();
             let end = self
                 .find_position(first, SentenceToken::separates_citations)
-                .unwrap_or(self.marks.len());
+                .unwrap_or(self.tokens.len());
             let next =
-                self.find_position(end, SentenceToken::is_citation).unwrap_or(self.marks.len());
-            let tail = self.marks.get(end..next).unwrap_or_default();
-            let cited = self.marks.get(first..end).unwrap_or_default();
+                self.find_position(end, SentenceToken::is_citation).unwrap_or(self.tokens.len());
+            let tail = self.tokens.get(end..next).unwrap_or_default();
+            let cited = self.tokens.get(first..end).unwrap_or_default();
             let is_adjacent = self.is_adjacent(lead, cited.first());
             let mut names = match last_names(lead) {
                 Some(nearest) if is_claimed && is_adjacent => {
-                    names_of(std::slice::from_ref(nearest))
+                    collect_names(std::slice::from_ref(nearest))
                 }
-                Some(_) if !is_claimed && !is_aside(lead) => names_of(lead),
+                Some(_) if !is_claimed && !is_aside(lead) => collect_names(lead),
                 _ => Vec::new(),
             };
             let is_first = at > 0
-                || lead.iter().filter(|mark| mark.separates_citations()).count() <= OPENING_WORDS;
-            let own = self.find_own_tokens(cited, tail, self.marks.get(next));
+                || lead.iter().filter(|token| token.separates_citations()).count()
+                    <= MAX_OPENING_WORDS;
+            let own = self.find_own_tokens(cited, tail, self.tokens.get(next));
             opened &= names.is_empty() && is_first && (tail.is_empty() || !own.is_empty());
             is_claimed = opened || self.is_attached(cited, tail);
             let is_in_flow = || !is_adjacent && !self.is_in_brackets(cited.first());
             if is_claimed || !names.is_empty() && is_in_flow() {
-                add_names(&mut names, names_of(own));
+                add_names(&mut names, collect_names(own));
             }
             let group = all.len();
-            let count = cited.iter().filter(|mark| mark.is_citation()).count();
+            let count = cited.iter().filter(|token| token.is_citation()).count();
             let place = gaps.len();
             if let (Some(SentenceTokenKind::Citation { begins }), Some(last)) = (
-                cited.first().map(|mark| &mark.kind),
-                cited.iter().rfind(|mark| mark.is_citation()),
+                cited.first().map(|token| &token.kind),
+                cited.iter().rfind(|token| token.is_citation()),
             ) {
                 gaps.push(gap_start..(*begins).max(gap_start));
                 gap_start = last.range.end;
             }
             let leads =
-                lead.iter().filter(|mark| mark.separates_citations()).count() > OPENING_WORDS;
+                lead.iter().filter(|token| token.separates_citations()).count() > MAX_OPENING_WORDS;
             let after = match cited.first() {
                 _ if !leads => 1.0,
                 first if self.is_in_brackets(first) => TAIL_WEIGHT,
@@ -198,24 +199,24 @@ impl TokenizedSentence<'_> {
     }
 
     fn find_position(&self, from: usize, is: impl Fn(&SentenceToken) -> bool) -> Option<usize> {
-        self.marks.get(from..)?.iter().position(is).map(|at| from + at)
+        self.tokens.get(from..)?.iter().position(is).map(|at| from + at)
     }
 
     /// Returns whether a citation directly follows the last name before it, as in `` `open`
     /// (a.rs:3)`` and `` `open` in a.rs:3``.
     fn is_adjacent(&self, lead: &[SentenceToken], citation: Option<&SentenceToken>) -> bool {
-        let last = lead.iter().rfind(|mark| mark.separates_citations());
+        let last = lead.iter().rfind(|token| token.separates_citations());
         let (Some(name), Some(citation)) = (last, citation) else { return false };
         let between = self.text.get(name.range.end..citation.range.start).unwrap_or_default();
         let separator = between.strip_prefix("()").unwrap_or(between);
         let is_apart = separator.contains([',', ';', '、', ')', '）'])
-            || separator.split_whitespace().any(|word| ADDING.contains(&word));
+            || separator.split_whitespace().any(|word| ADDING_WORDS.contains(&word));
         matches!(name.kind, SentenceTokenKind::Names(_)) && !is_apart
     }
 
     /// Returns whether the first name after a group of citations is in brackets or after a colon.
     fn is_attached(&self, cited: &[SentenceToken], tail: &[SentenceToken]) -> bool {
-        let last = cited.iter().rfind(|mark| mark.is_citation());
+        let last = cited.iter().rfind(|token| token.is_citation());
         let (Some(last), Some(name)) = (last, tail.first()) else { return false };
         let between = self.text.get(last.range.end..name.range.start).unwrap_or_default();
         let mark = between.trim_matches(|c: char| c.is_whitespace() || "`*_".contains(c));
@@ -231,9 +232,9 @@ impl TokenizedSentence<'_> {
         tail: &'m [SentenceToken],
         next: Option<&SentenceToken>,
     ) -> &'m [SentenceToken] {
-        let is_name = |mark: &SentenceToken| matches!(mark.kind, SentenceTokenKind::Names(_));
-        let last = cited.iter().rfind(|mark| mark.is_citation());
-        if let (Some(last), Some(name)) = (last, tail.iter().find(|mark| is_name(mark)))
+        let is_name = |token: &SentenceToken| matches!(token.kind, SentenceTokenKind::Names(_));
+        let last = cited.iter().rfind(|token| token.is_citation());
+        if let (Some(last), Some(name)) = (last, tail.iter().find(|token| is_name(token)))
             && self
                 .text
                 .get(last.range.end..name.range.start)
@@ -288,27 +289,27 @@ fn weigh_texts(
     sentence.chain(before).filter(|(_, weight)| *weight > 0.0).collect()
 }
 
-/// Returns whether a text begins with a mark that ends a clause.
+/// Returns whether a text begins with a token that ends a clause.
 fn is_pause(text: &str) -> bool {
     text.trim_start_matches(['`', ' ', '*', '_']).starts_with([';', ',', '.'])
 }
 
-fn last_names(marks: &[SentenceToken]) -> Option<&SentenceToken> {
-    marks.iter().rfind(|mark| matches!(mark.kind, SentenceTokenKind::Names(_)))
+fn last_names(tokens: &[SentenceToken]) -> Option<&SentenceToken> {
+    tokens.iter().rfind(|token| matches!(token.kind, SentenceTokenKind::Names(_)))
 }
 
-/// Returns whether the last words mark a citation as a comparison.
+/// Returns whether the last words token a citation as a comparison.
 fn is_aside(lead: &[SentenceToken]) -> bool {
     let words =
-        lead.iter().rev().take_while(|mark| !matches!(mark.kind, SentenceTokenKind::Names(_)));
-    words.take(2).any(|mark| matches!(mark.kind, SentenceTokenKind::Aside))
+        lead.iter().rev().take_while(|token| !matches!(token.kind, SentenceTokenKind::Names(_)));
+    words.take(2).any(|token| matches!(token.kind, SentenceTokenKind::Aside))
 }
 
 /// Returns the names among tokens without duplicates, those nearest to the end first.
-fn names_of(marks: &[SentenceToken]) -> Vec<CitedName> {
+fn collect_names(tokens: &[SentenceToken]) -> Vec<CitedName> {
     let mut found = Vec::new();
-    for mark in marks.iter().rev() {
-        if let SentenceTokenKind::Names(names) = &mark.kind {
+    for token in tokens.iter().rev() {
+        if let SentenceTokenKind::Names(names) = &token.kind {
             add_names(&mut found, names.clone());
         }
     }
@@ -323,24 +324,24 @@ fn add_names(names: &mut Vec<CitedName>, more: Vec<CitedName>) {
     }
 }
 
-fn tokens_in_range<'a>(marks: &'a [SentenceToken], range: &Range<usize>) -> &'a [SentenceToken] {
-    let first = marks.partition_point(|mark| mark.range.start < range.start);
-    let end = marks.partition_point(|mark| mark.range.start < range.end);
-    marks.get(first..end).unwrap_or_default()
+fn tokens_in_range<'a>(tokens: &'a [SentenceToken], range: &Range<usize>) -> &'a [SentenceToken] {
+    let first = tokens.partition_point(|token| token.range.start < range.start);
+    let end = tokens.partition_point(|token| token.range.start < range.end);
+    tokens.get(first..end).unwrap_or_default()
 }
 
 /// Splits a text into sentences. A sentence ends with a full stop or with its block; citations
 /// after the full stop belong to it.
 fn split_sentences(
     text: &str,
-    whole: &MarkdownPieces,
-    marks: &[SentenceToken],
+    pieces: &MarkdownPieces,
+    tokens: &[SentenceToken],
 ) -> Vec<Range<usize>> {
-    let stops = marks
+    let stops = tokens
         .iter()
-        .filter(|mark| matches!(mark.kind, SentenceTokenKind::Stop))
-        .map(|mark| mark.range.end);
-    let mut ends: Vec<usize> = whole.blocks.iter().copied().chain(stops).collect();
+        .filter(|token| matches!(token.kind, SentenceTokenKind::Stop))
+        .map(|token| token.range.end);
+    let mut ends: Vec<usize> = pieces.blocks.iter().copied().chain(stops).collect();
     ends.push(text.len());
     ends.sort_unstable();
     let mut start = 0;
@@ -349,12 +350,12 @@ fn split_sentences(
         if start >= end {
             continue;
         }
-        let own = tokens_in_range(marks, &(start..end));
+        let own = tokens_in_range(tokens, &(start..end));
         let is_citation_alone = own.iter().any(SentenceToken::is_citation)
             && !own.iter().any(SentenceToken::separates_citations);
         match sentences.last_mut() {
             // `It waits. (a.rs:3)`: the citation belongs to the sentence before it.
-            Some(before) if is_citation_alone && whole.blocks.binary_search(&start).is_err() => {
+            Some(before) if is_citation_alone && pieces.blocks.binary_search(&start).is_err() => {
                 before.end = end;
             }
             _ => sentences.push(start..end),
@@ -364,28 +365,32 @@ fn split_sentences(
     sentences
 }
 
-fn tokenize_text(text: &str, whole: &MarkdownPieces, citations: &[Citation]) -> Vec<SentenceToken> {
-    let mut marks = Vec::new();
+fn tokenize_text(
+    text: &str,
+    pieces: &MarkdownPieces,
+    citations: &[Citation],
+) -> Vec<SentenceToken> {
+    let mut tokens = Vec::new();
     let mut cited = citations.iter().peekable();
     // A citation may end after its code span.
     let mut done = 0;
-    for piece in &whole.pieces {
+    for piece in &pieces.pieces {
         let is_prose = piece.kind == MarkdownPieceKind::Prose;
         let mut has_citation = false;
         while let Some(citation) = cited.next_if(|citation| citation.range.start < piece.range.end)
         {
             let start = citation.range.start.max(piece.range.start);
             if is_prose {
-                read_prose(text, piece.range.start.max(done)..start, &mut marks);
+                read_prose(text, piece.range.start.max(done)..start, &mut tokens);
             }
             let kind = SentenceTokenKind::Citation { begins: citation.whole.start };
-            marks.push(SentenceToken { range: start..citation.whole.end.max(start), kind });
+            tokens.push(SentenceToken { range: start..citation.whole.end.max(start), kind });
             done = citation.range.end;
             has_citation = true;
         }
         let rest = piece.range.start.max(done)..piece.range.end;
         match piece.kind {
-            MarkdownPieceKind::Prose => read_prose(text, rest, &mut marks),
+            MarkdownPieceKind::Prose => read_prose(text, rest, &mut tokens),
             MarkdownPieceKind::Code if !has_citation => {
                 let names = names_in_code(text.get(rest).unwrap_or_default());
                 let kind = if names.is_empty() {
@@ -393,15 +398,15 @@ fn tokenize_text(text: &str, whole: &MarkdownPieces, citations: &[Citation]) -> 
                 } else {
                     SentenceTokenKind::Names(names)
                 };
-                marks.push(SentenceToken { range: piece.range.clone(), kind });
+                tokens.push(SentenceToken { range: piece.range.clone(), kind });
             }
             MarkdownPieceKind::Code | MarkdownPieceKind::Fenced => {}
         }
     }
-    marks
+    tokens
 }
 
-fn read_prose(text: &str, range: Range<usize>, marks: &mut Vec<SentenceToken>) {
+fn read_prose(text: &str, range: Range<usize>, tokens: &mut Vec<SentenceToken>) {
     let Some(prose) = text.get(range.clone()) else { return };
     let mut at = range.start;
     for word in prose.split_inclusive(char::is_whitespace) {
@@ -413,12 +418,12 @@ fn read_prose(text: &str, range: Range<usize>, marks: &mut Vec<SentenceToken>) {
             let kind = name
                 .map_or_else(|| classify_word(bare), |name| SentenceTokenKind::Names(vec![name]));
             let start = at + word.find(bare).unwrap_or_default();
-            marks.push(SentenceToken { range: start..start + bare.len(), kind });
+            tokens.push(SentenceToken { range: start..start + bare.len(), kind });
         }
         let tail = word.trim_end();
-        if is_last(tail, bare, text.get(at + word.len()..).unwrap_or_default()) {
+        if ends_sentence(tail, bare, text.get(at + word.len()..).unwrap_or_default()) {
             let end = at + tail.len();
-            marks.push(SentenceToken {
+            tokens.push(SentenceToken {
                 range: end.saturating_sub(1)..end,
                 kind: SentenceTokenKind::Stop,
             });
@@ -429,17 +434,17 @@ fn read_prose(text: &str, range: Range<usize>, marks: &mut Vec<SentenceToken>) {
 
 fn classify_word(word: &str) -> SentenceTokenKind {
     match word.to_lowercase().as_str() {
-        word if JOINING.contains(&word) => SentenceTokenKind::Joining,
-        word if ASIDE.contains(&word) => SentenceTokenKind::Aside,
+        word if JOINING_WORDS.contains(&word) => SentenceTokenKind::Joining,
+        word if ASIDE_WORDS.contains(&word) => SentenceTokenKind::Aside,
         _ => SentenceTokenKind::Other,
     }
 }
 
 /// Returns whether a word ends its sentence; `after` is the text after it.
-fn is_last(word: &str, bare: &str, after: &str) -> bool {
+fn ends_sentence(word: &str, bare: &str, after: &str) -> bool {
     let closed = word.trim_end_matches(['"', '\'', ')', '*', '_', ']']);
     closed.ends_with(['.', '!', '?', '。', '！', '？'])
-        && !SHORTENED.contains(&bare.to_lowercase().as_str())
+        && !ABBREVIATIONS.contains(&bare.to_lowercase().as_str())
         && !after.trim_start().starts_with(char::is_lowercase)
 }
 
@@ -448,11 +453,11 @@ mod tests {
     use super::*;
     use crate::{names::CitedNameWeight, parse::find_citations_in_pieces};
 
-    fn given(text: &str) -> Vec<String> {
-        let whole = MarkdownPieces::parse(text);
-        let mut citations = find_citations_in_pieces(text, &whole, 100);
+    fn attribute_names(text: &str) -> Vec<String> {
+        let pieces = MarkdownPieces::parse(text);
+        let mut citations = find_citations_in_pieces(text, &pieces, 100);
         citations.retain(|citation| !citation.is_bare());
-        let attributed = attribute_text(text, &whole, &citations);
+        let attributed = attribute_text(text, &pieces, &citations);
         assert_eq!(attributed.len(), citations.len());
         let names = |attributed: &AttributedText| {
             let names = attributed.names.iter().map(|name| match name.weight {
@@ -492,7 +497,7 @@ mod tests {
             ("`self.engines.forHeader(x)` (a.rs:1)", &["forHeader"]),
             ("`a_b` in `src/a.rs`:12-40 and `c_d` in a.rs:3", &["a_b", "c_d"]),
         ] {
-            assert_eq!(given(text), expected, "{text}");
+            assert_eq!(attribute_names(text), expected, "{text}");
         }
     }
 }

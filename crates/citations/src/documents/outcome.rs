@@ -4,12 +4,12 @@ use codeinfo_core::LineRange;
 
 use crate::{
     DocumentCitationState,
+    attribution::AttributedText,
     content::CitedFileText,
     fault::{CitationFault, join_lines},
     judge::{self, CitedFile, DocumentVerdict},
     lock::CitationLock,
     parse::Citation,
-    said::AttributedText,
 };
 
 /// Result of judging a citation with lines of an existing file.
@@ -20,7 +20,14 @@ pub(super) struct CitationOutcome {
     /// Current lines, if they are known.
     pub(super) moved_to: Vec<LineRange>,
     /// Set if the document can be rewritten to name the current lines.
-    pub(super) is_mendable: bool,
+    pub(super) is_fixable: bool,
+}
+
+impl CitationOutcome {
+    /// Creates an outcome without current lines.
+    pub(super) fn new(state: DocumentCitationState, message: Option<String>) -> Self {
+        Self { state, message, moved_to: Vec::new(), is_fixable: false }
+    }
 }
 
 /// Comparison of one range with its lock entry.
@@ -45,74 +52,61 @@ pub(super) fn compare_with_lock_entries(
     if entries.iter().all(Option::is_none) {
         return None;
     }
-    let now: Vec<RangeComparison> = lines
+    let comparisons: Vec<RangeComparison> = lines
         .iter()
         .zip(entries)
         .map(|(range, entry)| compare_with_lock(content, *range, entry))
         .collect();
-    let settled = |state, message: String| CitationOutcome {
-        state,
-        message: Some(message),
-        moved_to: Vec::new(),
-        is_mendable: false,
-    };
-    if now.iter().any(|now| matches!(now, RangeComparison::Beyond)) {
+    if comparisons.iter().any(|range| matches!(range, RangeComparison::Beyond)) {
         let fault = CitationFault::NoSuchLines { lines: content.line_count() };
-        return Some(settled(DocumentCitationState::Missing, fault.to_string()));
+        return Some(CitationOutcome::new(DocumentCitationState::Missing, Some(fault.to_string())));
     }
-    let changed = now.iter().find_map(|now| match now {
+    let changed = comparisons.iter().find_map(|comparison| match comparison {
         RangeComparison::Changed(why) => Some(*why),
         RangeComparison::Same | RangeComparison::Moved(_) | RangeComparison::Beyond => None,
     });
     if let Some(why) = changed {
-        return Some(settled(DocumentCitationState::Changed, why.to_owned()));
+        return Some(CitationOutcome::new(DocumentCitationState::Changed, Some(why.to_owned())));
     }
-    let by_range = lines.iter().zip(&now).map(|(range, now)| match now {
+    let by_range = lines.iter().zip(&comparisons).map(|(range, comparison)| match comparison {
         RangeComparison::Moved(to) => *to,
         RangeComparison::Same | RangeComparison::Changed(_) | RangeComparison::Beyond => *range,
     });
     let current_lines: Vec<LineRange> = by_range.collect();
     if current_lines == lines {
-        return Some(verified_outcome());
+        return Some(CitationOutcome::new(DocumentCitationState::Verified, None));
     }
     let message = format!("moved to {}", join_lines(&current_lines));
     Some(CitationOutcome {
         moved_to: current_lines,
-        is_mendable: true,
-        ..settled(DocumentCitationState::Moved, message)
+        is_fixable: true,
+        ..CitationOutcome::new(DocumentCitationState::Moved, Some(message))
     })
 }
 
 /// Judges a citation by the names in its sentence.
 pub(super) fn judge_by_names(
-    known: &CitedFile,
+    file: &CitedFile,
     citation: &Citation,
     attributed: &AttributedText,
     fits: bool,
 ) -> CitationOutcome {
     let (state, fault, moved_to) =
-        match judge::judge_lines(known, &citation.lines, &attributed.names, fits) {
-            DocumentVerdict::Right => return verified_outcome(),
+        match judge::judge_lines(file, &citation.lines, &attributed.names, fits) {
+            DocumentVerdict::Right => {
+                return CitationOutcome::new(DocumentCitationState::Verified, None);
+            }
             DocumentVerdict::Wrong(fault) => (DocumentCitationState::Missing, fault, Vec::new()),
             DocumentVerdict::Moved(fault, to) => (DocumentCitationState::Moved, fault, to),
             DocumentVerdict::Changed(fault) => (DocumentCitationState::Changed, fault, Vec::new()),
         };
     let is_one = moved_to.len() == 1 && citation.lines.len() == 1;
-    let is_mendable = match fault {
-        CitationFault::Elsewhere { .. } => is_one,
+    let is_fixable = match fault {
+        CitationFault::AtOtherLines { .. } => is_one,
         CitationFault::Reversed => moved_to.len() == citation.lines.len(),
         _ => false,
     };
-    CitationOutcome { state, message: Some(fault.to_string()), moved_to, is_mendable }
-}
-
-fn verified_outcome() -> CitationOutcome {
-    CitationOutcome {
-        state: DocumentCitationState::Verified,
-        message: None,
-        moved_to: Vec::new(),
-        is_mendable: false,
-    }
+    CitationOutcome { state, message: Some(fault.to_string()), moved_to, is_fixable }
 }
 
 fn compare_with_lock(
