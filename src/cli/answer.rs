@@ -2,17 +2,14 @@
 
 use codeinfo_citations::{CheckedCitation, CitationState, join_lines};
 use codeinfo_core::{CitationCounts, ClaimCounts, FileSummary, LineRange, Segment};
-use codeinfo_server::replies::{
-    ChatFrame, ErrorFrame, FilesFrame, FinalFrame, StartTurnReply, TextFrame, ToolOrigin,
-    ToolResultFrame, WarningFrame,
-};
+use codeinfo_server::replies::{ChatFrame, StartTurnReply, ToolOrigin};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use sse_stream::{Sse, SseByteStream};
 
 use super::{
     ApiClient, CliError,
-    print::{print_json, print_line, print_note, scope_parameter, shorten_text, single_line},
+    {print_json, print_line, print_note, scope_parameter, shorten_text, single_line},
 };
 
 /// Maximum bytes of a reply: far more than the texts of the longest turn and all its tool results.
@@ -77,20 +74,32 @@ async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(),
     let mut last_tool = String::new();
     while let Some(event) = events.next().await {
         let Sse { event, data, .. } = event.map_err(|error| explain_read_error(client, error))?;
-        let read = ChatFrame::parse(&event.unwrap_or_default(), &data.unwrap_or_default());
-        let Some(frame) = parse_frame(client, read)? else { continue };
+        let data = data.unwrap_or_default();
+        let frame = ChatFrame::parse(&event.unwrap_or_default(), &data)
+            .map_err(|error| broken_reply(client, &error.to_string()))?;
         match frame {
-            ChatFrame::Final(end) if as_json => {
-                return print_json(&serde_json::to_value(end)?);
+            None => {}
+            Some(end @ ChatFrame::Final { .. }) if as_json => {
+                return print_json(&end.into_parts().1);
             }
-            ChatFrame::Final(end) => return print_answers(client, &end),
-            ChatFrame::Answer(TextFrame { text }) => answers.push(text),
-            ChatFrame::Error(ErrorFrame { code, message, hint, .. }) => {
+            Some(ChatFrame::Final { conversation_id, model_id, segments, citations, .. }) => {
+                let Some(checked) = print_answers(&segments)? else {
+                    return Err(broken_reply(client, "the result holds no answer"));
+                };
+                if let Some(checked) = checked {
+                    print_verdict(checked, &citations)?;
+                }
+                return print_note(&format!(
+                    "{model_id}; continue with: codeinfo ask --conversation {conversation_id} QUESTION"
+                ));
+            }
+            Some(ChatFrame::Answer { text }) => answers.push(text),
+            Some(ChatFrame::Error { code, message, hint, .. }) => {
                 answers.iter().filter(|_| !as_json).try_for_each(|text| print_line(text))?;
                 return Err(CliError::Unanswered { code, message: format!("{message}; {hint}") });
             }
-            _ if as_json => {}
-            frame => show_frame(&frame, &mut last_tool)?,
+            Some(_) if as_json => {}
+            Some(frame) => show_frame(&frame, &mut last_tool)?,
         }
     }
     Err(broken_reply(client, "the stream ended before the answer"))
@@ -100,40 +109,38 @@ async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(),
 /// belongs.
 fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError> {
     match frame {
-        ChatFrame::Thinking(TextFrame { text }) => print_note(&format!("{text}\n")),
-        ChatFrame::Warning(WarningFrame { message }) => {
-            print_note(&format!("warning: {}", single_line(message)))
+        ChatFrame::Thinking { text } => print_note(&format!("{text}\n")),
+        ChatFrame::Warning { message } => print_note(&format!("warning: {}", single_line(message))),
+        ChatFrame::ToolRequest { name, origin, parameters, .. } => {
+            print_note(&describe_call(name, origin, parameters))
         }
-        ChatFrame::ToolRequest(request) => {
-            print_note(&describe_call(&request.name, &request.origin, &request.parameters))
+        ChatFrame::ToolResult { name, origin, result, error, .. } => {
+            last_tool.clone_from(name);
+            show_result(&name_tool(name, origin), result.as_ref(), error.as_deref())
         }
-        ChatFrame::ToolResult(result) => {
-            last_tool.clone_from(&result.name);
-            show_result(result)
-        }
-        ChatFrame::VectorSummary(FilesFrame { files }) => match last_tool.as_str() {
+        ChatFrame::VectorSummary { files } => match last_tool.as_str() {
             // The line of the call already shows the file.
             LINES => Ok(()),
             // Nothing measures how well a use fits.
             tool => print_found_files(files, tool != USES),
         },
-        ChatFrame::Thread(_) | ChatFrame::Answer(_) | ChatFrame::Final(_) | ChatFrame::Error(_) => {
-            Ok(())
-        }
+        ChatFrame::Thread { .. }
+        | ChatFrame::Answer { .. }
+        | ChatFrame::Final { .. }
+        | ChatFrame::Error { .. } => Ok(()),
     }
 }
 
 /// Prints the failure of a call, or the number of uses that it found. The files of other calls
 /// follow separately.
-fn show_result(result: &ToolResultFrame) -> Result<(), CliError> {
-    let name = name_tool(&result.name, &result.origin);
-    if let Some(error) = &result.error {
+fn show_result(name: &str, result: Option<&Value>, error: Option<&str>) -> Result<(), CliError> {
+    if let Some(error) = error {
         // The rest is advice for the model.
-        let reason = error.split_once(". ").map_or(error.as_str(), |(reason, _)| reason);
+        let reason = error.split_once(". ").map_or(error, |(reason, _)| reason);
         let reason = shorten_text(&single_line(reason), MAX_SHOWN);
         return print_note(&format!("{name} failed: {reason}"));
     }
-    let text = result.result.as_ref().and_then(|result| result.pointer("/content/0/text"));
+    let text = result.and_then(|result| result.pointer("/content/0/text"));
     match text.and_then(Value::as_str) {
         Some(text) if name == USES => print_note(&format!("  {}", count_uses(text))),
         _ => Ok(()),
@@ -197,27 +204,17 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
     }
 }
 
-/// Prints the answers, the results of their citation checks, and the command to continue.
-fn print_answers(client: &ApiClient, end: &FinalFrame) -> Result<(), CliError> {
-    let answers = end.segments.iter().rev().filter_map(|part| match part {
-        Segment::Answer { checked, .. } => Some(checked),
-        _ => None,
-    });
-    let Some(checked) = answers.into_iter().next() else {
-        return Err(broken_reply(client, "the result holds no answer"));
-    };
-    for segment in &end.segments {
-        if let Segment::Answer { text, .. } = segment {
+/// Prints the answers, and returns the counts of the last one's citation check; `None` without an
+/// answer.
+fn print_answers(segments: &[Segment]) -> Result<Option<Option<&CitationCounts>>, CliError> {
+    let mut last = None;
+    for segment in segments {
+        if let Segment::Answer { text, checked } = segment {
             print_line(text)?;
+            last = Some(checked.as_ref());
         }
     }
-    if let Some(checked) = checked {
-        print_verdict(checked, &end.citations)?;
-    }
-    print_note(&format!(
-        "{}; continue with: codeinfo ask --conversation {} QUESTION",
-        end.model_id, end.conversation_id
-    ))
+    Ok(last)
 }
 
 /// Prints the counts of the citation check, and the citations that are not confirmed.
@@ -275,10 +272,6 @@ fn explain_read_error(client: &ApiClient, error: sse_stream::Error) -> CliError 
         },
         error => broken_reply(client, &error.to_string()),
     }
-}
-
-fn parse_frame<T>(client: &ApiClient, read: serde_json::Result<T>) -> Result<T, CliError> {
-    read.map_err(|error| broken_reply(client, &error.to_string()))
 }
 
 fn broken_reply(client: &ApiClient, reason: &str) -> CliError {

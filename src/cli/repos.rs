@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, io::IsTerminal};
 
-use codeinfo_server::replies::{IngestedRepo, IngestedRepos, RepoAdditions};
+use codeinfo_server::replies::{IngestedRepo, IngestedRepos, TreeAdditions};
 use serde_json::{Value, json};
 
 use super::{
@@ -66,7 +66,7 @@ fn describe_repo(repo: &IngestedRepo) -> RepoCells {
     };
     let adds = repo.adds.filter(|_| repo.tree_of.is_some());
     let adds = adds
-        .map(|RepoAdditions { files, chunks }| format!(" ({} of its own)", size(files, chunks)));
+        .map(|TreeAdditions { files, chunks }| format!(" ({} of its own)", size(files, chunks)));
     let indexed = repo.last_ingest_at.as_deref().map(|at| format!("indexed {}", format_time(at)));
     let host = repo.host.as_deref().map(|host| format!("on {}  ", single_line(host)));
     [

@@ -88,11 +88,11 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "the reader of one language, Python",
     ),
     (
-        "crates/server/src/api/conversations.rs",
+        "crates/server/src/api/conversations/export.rs",
         &["json", "markdown", "md"],
         "formats of an export, and what its file is called",
     ),
-    ("crates/server/src/api/turns/shown.rs", &["html"], "a member of a frame"),
+    ("crates/server/src/api/turns/render.rs", &["html"], "a member of a frame"),
     ("crates/chat/src/archive/file.rs", &["jsonl"], "what our files are called"),
     (
         "crates/citations/src/documents/links.rs",

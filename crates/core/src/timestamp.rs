@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Point in time since 1970, serialized as milliseconds since the Unix epoch and displayed in RFC
 /// 3339 in UTC, such as `2026-11-20T08:05:09.120Z`.
@@ -26,6 +26,11 @@ impl Timestamp {
     /// Returns the milliseconds since the Unix epoch.
     pub fn as_milliseconds(self) -> u64 {
         self.0
+    }
+
+    /// Serializes the time as it is displayed, for clients.
+    pub fn serialize_text<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 
     /// Returns the time since this point. Zero for a point in the future.

@@ -9,6 +9,7 @@ use std::{
 use codeinfo_core::{FileRecord, IndexCounts, LastRun, Root, RootId, Timestamp};
 use codeinfo_lang::detect;
 use codeinfo_store::StorageSize;
+use serde::{Deserialize, Serialize};
 
 use super::{Ingest, IngestError, PastRun, RootStatus, WatchStatus};
 
@@ -29,7 +30,7 @@ pub struct RootDetails {
 }
 
 /// Files and chunks of a root in one language.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LanguageCount {
     /// Lower-case name of the language; `None` for text in no known language.
     pub language: Option<&'static str>,
@@ -132,7 +133,7 @@ const MAX_FILES: u64 = 300_000;
 const MAX_CACHED_REPOSITORIES: usize = 64;
 
 /// Files and chunks of a tree that no other tree of its repository has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeAdditions {
     pub files: u64,
     pub chunks: u64,

@@ -17,6 +17,7 @@ use std::{
 };
 
 use codeinfo_core::{LastRun, Root, RootId};
+use serde::Serialize;
 use tracing::{debug, info, warn};
 
 use self::{
@@ -39,11 +40,13 @@ const COMPARE: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(250);
 
 /// Watch status of a root.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", content = "reason", rename_all = "lowercase")]
 pub enum WatchStatus {
     /// This process does not watch.
     Off,
     /// Changes are indexed at once.
+    #[serde(rename = "watching")]
     On,
     /// Changes are indexed late or not at all, for the given reason.
     Failed(String),

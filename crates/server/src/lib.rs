@@ -7,4 +7,3 @@ pub mod mcp_http;
 pub mod relay;
 pub mod replies;
 pub mod takeover;
-pub mod wrong_bearers;

@@ -1,28 +1,53 @@
 //! Connects an MCP endpoint to a listener, for both edges.
 
 mod frames;
-mod placed;
 mod relays;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use codeinfo_core::Principal;
-use codeinfo_http::{HttpSettings, Request, Response, reply, sse};
+use codeinfo_core::{FOLDER_META, Principal};
+use codeinfo_http::{AuthContext, HttpSettings, Request, Response, reply, sse};
 use codeinfo_mcp::{CallRegistry, Endpoint, McpContext, McpPost, McpReply};
 use futures_util::stream::BoxStream;
 use hyper::{StatusCode, header::HeaderValue};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-pub use self::{
-    placed::FolderEndpoint,
-    relays::{
-        ClientFolder, HEADER, PATH, RelayHandshake, RelayServices, name_ingest_command, quote_path,
-    },
+pub use self::relays::{
+    ClientFolder, HEADER, PATH, RelayHandshake, RelayServices, name_ingest_command, quote_path,
 };
 
 /// Header in which a client receives a session and repeats it. It separates the calls of clients
 /// and names the client. Any session is accepted, and a restart loses nothing.
 const SESSION: &str = "mcp-session-id";
+
+/// Who calls a tool, from where, and until when.
+#[derive(Clone, Default)]
+pub struct CallContext {
+    /// The caller, if it has proved a name.
+    pub principal: Option<Principal>,
+    /// Cancelled when the rights of the caller end.
+    pub revoked: CancellationToken,
+    /// Cancelled when the server stops. Ends streams that would last until the client leaves.
+    pub stopping: CancellationToken,
+    /// Folder in which the client works, if it is known.
+    pub folder: Option<Arc<ClientFolder>>,
+}
+
+impl CallContext {
+    pub fn from_request(request: &Request) -> Self {
+        let AuthContext { principal, revoked, .. } = request.auth_context().clone();
+        Self { principal, revoked, stopping: request.shutdown_token(), folder: None }
+    }
+
+    /// Returns the context of one call. A folder in its `_meta` replaces that of the connection.
+    pub fn for_call(&self, meta: &Map<String, Value>, relays: &RelayServices) -> Self {
+        let named = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
+        let folder = named.map(|folder| Arc::new(relays.locate_client(folder)));
+        Self { folder: folder.or_else(|| self.folder.clone()), ..self.clone() }
+    }
+}
 
 /// Returns the bounds for all messages to an edge.
 pub fn build_message_bounds(http: &HttpSettings) -> McpContext {
@@ -30,21 +55,22 @@ pub fn build_message_bounds(http: &HttpSettings) -> McpContext {
     McpContext { max_batch, keep_alive, calls: CallRegistry::default() }
 }
 
-/// Accepts the handshake of a relay, and answers its messages with the `endpoint` for its folder.
+/// Accepts the handshake of a relay, and answers its messages with the `endpoint` for its context.
 ///
 /// # Errors
 /// The request is not a handshake, or the server is stopping in favour of another one.
 pub fn accept_relay(
-    endpoint: impl FnOnce(Option<Arc<ClientFolder>>) -> Arc<dyn Endpoint>,
+    endpoint: impl FnOnce(CallContext) -> Arc<dyn Endpoint>,
     request: &mut Request,
     relays: &RelayServices,
     bounds: &McpContext,
 ) -> Result<Response, codeinfo_http::HttpError> {
-    let (session, is_greeted, place) = relays.admit_relay(request)?;
-    if let Some(preparing) = place.clone() {
-        relays.spawn(async move { preparing.index_if_missing().await });
+    let (session, is_greeted, folder) = relays.admit_relay(request)?;
+    if let Some(folder) = folder.clone() {
+        relays.tasks.spawn(async move { folder.index_if_missing().await });
     }
-    frames::serve_websocket(endpoint(place), request, bounds, session, is_greeted)
+    let context = CallContext { folder, ..CallContext::from_request(request) };
+    frames::serve_websocket(endpoint(context), request, bounds, session, is_greeted)
 }
 
 /// Answers a POST to `endpoint`.

@@ -55,15 +55,18 @@ pub struct AllowProposal {
 }
 
 /// Summary of one toolkit in a repository's file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolkitPreview {
-    pub name: ToolkitName,
+    pub name: String,
     pub enabled: bool,
     /// Command line, or URL, on one line, with variables unexpanded.
+    #[serde(rename = "runs")]
     pub command_line: String,
     /// Environment variables or headers as `NAME=VALUE`, with variables unexpanded.
+    #[serde(rename = "given")]
     pub variables: Vec<String>,
     /// Permissions beyond the defaults, each in a few words.
+    #[serde(rename = "beyond")]
     pub extra_permissions: Vec<String>,
 }
 
@@ -136,7 +139,7 @@ impl ToolkitAllowlist {
             status: self.check_file(&found)?,
             toolkits: toolkits
                 .into_iter()
-                .map(|(name, entry)| preview_toolkit(name, &entry))
+                .map(|(name, entry)| preview_toolkit(&name, &entry))
                 .collect(),
             content: found,
         })
@@ -162,10 +165,10 @@ fn build_file_key(found: &RepositoryToolkitFile) -> String {
     found.file.to_str().map_or_else(bytes, str::to_owned)
 }
 
-fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPreview {
+fn preview_toolkit(name: &ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPreview {
     let ToolkitDocumentEntry::Is(spec) = entry else {
         return ToolkitPreview {
-            name,
+            name: name.to_string(),
             enabled: false,
             command_line: String::new(),
             variables: Vec::new(),
@@ -182,7 +185,7 @@ fn preview_toolkit(name: ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitPr
     let format_variable =
         |(name, value): (&String, &Secret)| plain_line(&format!("{name}={}", value.expose()));
     ToolkitPreview {
-        name,
+        name: name.to_string(),
         enabled: spec.enabled,
         command_line,
         variables: variables.iter().map(format_variable).collect(),

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use serde::Serialize;
 use uuid::Uuid;
 
 use crate::Timestamp;
@@ -17,9 +18,10 @@ const MAX_PATH: usize = 200;
 const UUID_BYTES: usize = 36;
 
 /// A failure, or several equal ones in a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureRecord {
     /// Time of the latest occurrence.
+    #[serde(serialize_with = "Timestamp::serialize_text")]
     pub at: Timestamp,
     /// `main`, `mcp`, or `runs` for a failure that no client waited for.
     pub listener: &'static str,
@@ -28,6 +30,7 @@ pub struct FailureRecord {
     /// Message sent to the client.
     pub message: String,
     /// Requested path, without its query.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Number of occurrences in a row.
     pub times: u64,

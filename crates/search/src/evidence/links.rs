@@ -8,6 +8,7 @@ use codeinfo_lang::{
     comment::is_comment,
     words::{find_identifiers, is_import},
 };
+use serde::Serialize;
 
 use super::{Evidence, EvidenceError, resolve::ResolvedPath, snapshot::FileSnapshot};
 
@@ -19,7 +20,7 @@ const MAX_LINES: usize = 20_000;
 const MAX_NAMES: usize = 8;
 
 /// A use of one file by another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileLink {
     /// Index of the file that uses the other.
     pub from: usize,
@@ -32,7 +33,8 @@ pub struct FileLink {
 }
 
 /// Kind of use of one file by another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FileLinkKind {
     /// Its names occur in code.
     Calls,

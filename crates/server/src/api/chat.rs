@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use codeinfo_chat::{ChatEvent, Turn, TurnFailure, TurnOutcome, TurnRequest};
+use codeinfo_chat::{ChatEvent, Turn, TurnRequest};
 use codeinfo_codex::{CodexAvailability, EFFORTS};
 use codeinfo_core::{ConversationId, MAX_QUESTION_BYTES, Question};
 use codeinfo_http::{AuthContext, Response, reply, sse};
@@ -10,15 +10,12 @@ use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tracing::{debug, error, info};
+use tracing::{debug, info};
 
 use super::{
     ApiServices,
+    chat_frame::ChatFrame,
     error::{ApiError, note_end},
-};
-use crate::replies::{
-    ChatFrame, ErrorFrame, FilesFrame, FinalFrame, TextFrame, ThreadFrame, ToolOrigin,
-    ToolRequestFrame, ToolResultFrame, WarningFrame,
 };
 
 /// Arguments of a question, sent to `POST /chat`, `POST /turns` or `/ws`.
@@ -127,10 +124,7 @@ pub(super) fn stream_turn(
 ) -> Response {
     let failures = services.failures.clone();
     let events = turn.inspect(move |event| note_end(&failures, event, "/chat"));
-    sse::stream_events(
-        events.map(|event| encode_event(&build_frame(event))).inspect(log_frame),
-        keep_alive,
-    )
+    sse::stream_events(events.map(encode_event).inspect(log_frame), keep_alive)
 }
 
 /// Lists the providers: Codex, with a reason and a hint when it is unavailable.
@@ -159,64 +153,9 @@ pub(super) async fn list_models(services: &ApiServices) -> Result<Response, ApiE
     Ok(reply::json_response(StatusCode::OK, &json!({ "models": models.collect::<Vec<Value>>() })))
 }
 
-pub(super) fn build_frame(event: ChatEvent) -> ChatFrame {
-    match event {
-        ChatEvent::Thread { conversation, model_id } => {
-            ChatFrame::Thread(ThreadFrame { conversation_id: conversation, model_id })
-        }
-        ChatEvent::Warning { text } => ChatFrame::Warning(WarningFrame { message: text }),
-        ChatEvent::Thinking { text } => ChatFrame::Thinking(TextFrame { text }),
-        ChatEvent::ToolRequest { call_id, name, source, timestamp, parameters } => {
-            let origin = ToolOrigin::from(&source);
-            ChatFrame::ToolRequest(ToolRequestFrame {
-                call_id,
-                name,
-                origin,
-                timestamp: timestamp.to_string(),
-                parameters,
-            })
-        }
-        ChatEvent::ToolResult { call_id, name, source, timestamp, stage, result, error } => {
-            let origin = ToolOrigin::from(&source);
-            ChatFrame::ToolResult(ToolResultFrame {
-                call_id,
-                name,
-                origin,
-                timestamp: timestamp.to_string(),
-                stage,
-                result,
-                error,
-            })
-        }
-        ChatEvent::VectorSummary { files } => ChatFrame::VectorSummary(FilesFrame { files }),
-        ChatEvent::Answer { text } => ChatFrame::Answer(TextFrame { text }),
-        ChatEvent::Ended(outcome) => build_end_frame(outcome),
-    }
-}
-
-fn build_end_frame(outcome: TurnOutcome) -> ChatFrame {
-    let TurnOutcome { conversation, model_id, segments, usage, citations, failure } = outcome;
-    let conversation_id = conversation;
-    match failure {
-        Some(TurnFailure { code, message, hint }) => ChatFrame::Error(ErrorFrame {
-            code: code.as_str().to_owned(),
-            message,
-            hint,
-            conversation_id,
-        }),
-        None => {
-            ChatFrame::Final(FinalFrame { conversation_id, model_id, segments, usage, citations })
-        }
-    }
-}
-
-fn encode_event(frame: &ChatFrame) -> sse::SseEvent {
-    let data = serde_json::to_string(frame).unwrap_or_else(|cause| {
-        // Every frame has a JSON form.
-        error!(%cause, "frame cannot be written as JSON");
-        String::new()
-    });
-    sse::SseEvent { id: None, name: Some(frame.name()), data }
+fn encode_event(event: ChatEvent) -> sse::SseEvent {
+    let (name, data) = ChatFrame::from_event(event).into_parts();
+    sse::SseEvent { id: None, name: Some(name), data: data.to_string() }
 }
 
 /// Logs the name and size of a frame; its content at debug level only.

@@ -7,73 +7,84 @@ use std::collections::HashMap;
 use codeinfo_chat::archive::{ArchivedConversation, ArchivedTurn, ConversationSummary};
 use codeinfo_core::{ConversationId, Principal, TurnId};
 use codeinfo_http::{Response, reply};
-use hyper::{
-    StatusCode,
-    header::{CONTENT_DISPOSITION, HeaderValue},
-};
+use hyper::StatusCode;
+use serde::Serialize;
+use serde_json::json;
 
+pub(super) use self::export::{ExportParameters, export_conversation};
 use super::{
     ApiServices,
     error::ApiError,
     parameters::{invalid_argument, parse_query, unknown_parameter},
-    turns::{self, MarkupFormat, TurnRegistry, shown_turn},
-};
-use crate::replies::{
-    AboutConversation, ConversationsReply, DeleteAllReply, DeleteConversationReply,
-    ListedConversation, WholeConversation,
+    turns::{self, MarkupFormat, RenderedTurn, TurnRegistry, render_turn},
 };
 
 /// Number of conversations listed by default.
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 10_000;
 
-/// Query parameters of `GET /conversations` and of an export.
+#[derive(Serialize)]
+struct ConversationsReply {
+    conversations: Vec<ListedConversation>,
+    /// True if there are more than `limit`.
+    more: bool,
+    /// Maximum number of conversations that the server keeps.
+    kept: usize,
+}
+
+#[derive(Serialize)]
+struct ListedConversation {
+    #[serde(flatten)]
+    head: ConversationHead,
+    turns: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<TurnId>,
+    /// Text around the search words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excerpt: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConversationHead {
+    id: ConversationId,
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<String>,
+    created_at: String,
+    updated_at: String,
+}
+
+/// A conversation with all its turns.
+#[derive(Serialize)]
+struct RenderedConversation {
+    #[serde(flatten)]
+    head: ConversationHead,
+    turns: Vec<RenderedTurn>,
+}
+
+/// Query parameters of `GET /conversations`.
 #[derive(Default)]
 pub(super) struct ConversationParameters {
     words: Option<String>,
     limit: Option<usize>,
-    format: Option<ExportFormat>,
-    turn: Option<TurnId>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ExportFormat {
-    Markdown,
-    Json,
 }
 
 impl ConversationParameters {
-    /// Parses the parameters of `GET /conversations`.
-    pub(super) fn from_list_query(query: Option<&str>) -> Result<Self, ApiError> {
-        let mut read = Self::default();
+    pub(super) fn parse(query: Option<&str>) -> Result<Self, ApiError> {
+        let mut parameters = Self::default();
         for (name, value) in parse_query(query) {
             match &*name {
-                "q" => read.words = Some(value),
+                "q" => parameters.words = Some(value).filter(|words| !words.trim().is_empty()),
                 "limit" => {
                     let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
                     let wrong = || invalid_argument(&format!("`limit` must be 1 to {MAX_LIMIT}"));
-                    read.limit = Some(limit.ok_or_else(wrong)?);
+                    parameters.limit = Some(limit.ok_or_else(wrong)?);
                 }
                 _ => return Err(unknown_parameter(&name, "`q` and `limit`")),
             }
         }
-        Ok(read)
-    }
-
-    pub(super) fn from_export_query(query: Option<&str>) -> Result<Self, ApiError> {
-        let mut read = Self::default();
-        for (name, value) in parse_query(query) {
-            match (&*name, &*value) {
-                ("format", "markdown") => read.format = Some(ExportFormat::Markdown),
-                ("format", "json") => read.format = Some(ExportFormat::Json),
-                ("format", _) => {
-                    return Err(invalid_argument("`format` must be `markdown` or `json`"));
-                }
-                ("turn", id) => read.turn = Some(id.parse()?),
-                _ => return Err(unknown_parameter(&name, "`format` and `turn`")),
-            }
-        }
-        Ok(read)
+        Ok(parameters)
     }
 }
 
@@ -85,17 +96,16 @@ pub(super) async fn list_conversations(
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
     let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT);
-    let words = parameters.words.filter(|words| !words.trim().is_empty());
     let mut listed = turns.archive().list_summaries(principal);
     listed.extend(list_unarchived(turns, principal, &listed));
     listed.sort_by_key(|summary| (std::cmp::Reverse(summary.updated_at), summary.id));
-    let found: Vec<(ConversationSummary, Option<String>)> = if let Some(words) = words {
+    let found: Vec<(ConversationSummary, Option<String>)> = if let Some(words) = parameters.words {
         let lives = turns.list_visible(principal);
         let in_memory = move |id: ConversationId| {
             lives
                 .iter()
                 .filter(|live| live.summary().id == id)
-                .map(|live| live.to_kept_turn())
+                .map(|live| live.to_archived_turn())
                 .collect()
         };
         // One more than the limit reveals whether there are more.
@@ -115,7 +125,7 @@ pub(super) async fn list_conversations(
     let listed = |(summary, excerpt): (ConversationSummary, Option<String>)| ListedConversation {
         running: running.get(&summary.id).copied(),
         turns: summary.turns.len(),
-        about: describe_conversation(&summary),
+        head: build_head(&summary),
         excerpt,
     };
     let conversations = found.into_iter().take(limit).map(listed).collect();
@@ -144,8 +154,8 @@ fn list_unarchived(
     summaries
 }
 
-fn describe_conversation(summary: &ConversationSummary) -> AboutConversation {
-    AboutConversation {
+fn build_head(summary: &ConversationSummary) -> ConversationHead {
+    ConversationHead {
         id: summary.id,
         title: summary.title.clone(),
         repository: summary.repository.clone(),
@@ -170,7 +180,7 @@ async fn load_conversation(
     id: ConversationId,
     format: MarkupFormat,
     principal: Option<&Principal>,
-) -> Result<WholeConversation, ApiError> {
+) -> Result<RenderedConversation, ApiError> {
     let lives: Vec<_> =
         turns.list_visible(principal).into_iter().filter(|live| live.summary().id == id).collect();
     let archived = turns.archive().read_conversation(id).await?;
@@ -183,48 +193,18 @@ async fn load_conversation(
     turns
         .run_rendering(move || {
             let live: HashMap<TurnId, ArchivedTurn> =
-                lives.iter().map(|live| (live.id(), live.to_kept_turn())).collect();
+                lives.iter().map(|live| (live.id(), live.to_archived_turn())).collect();
             all.retain(|kept| !live.contains_key(&kept.id));
             let is_live = |id: TurnId| lives.iter().any(|live| live.id() == id);
             all.extend(live.into_values());
             all.sort_by_key(|kept| kept.asked_at);
             let shown = all.into_iter().map(|kept| {
                 let is_live = is_live(kept.id);
-                shown_turn(&summary, kept, format, is_live)
+                render_turn(&summary, kept, format, is_live)
             });
-            WholeConversation { turns: shown.collect(), about: describe_conversation(&summary) }
+            RenderedConversation { turns: shown.collect(), head: build_head(&summary) }
         })
         .await
-}
-
-/// Sends a conversation, or one of its turns, as a file.
-pub(super) async fn export_conversation(
-    services: &ApiServices,
-    id: ConversationId,
-    parameters: ConversationParameters,
-    principal: Option<&Principal>,
-) -> Result<Response, ApiError> {
-    let mut whole =
-        load_conversation(&services.turns, id, MarkupFormat::Markdown, principal).await?;
-    if let Some(turn) = parameters.turn {
-        whole.turns.retain(|shown| shown.turn_id == turn);
-        if whole.turns.is_empty() {
-            return Err(turns::unknown_turn());
-        }
-    }
-    let (mut response, extension) = match parameters.format.unwrap_or(ExportFormat::Markdown) {
-        ExportFormat::Markdown => (
-            reply::text_response("text/markdown; charset=utf-8", export::render_markdown(&whole)),
-            "md",
-        ),
-        ExportFormat::Json => (reply::json_response(StatusCode::OK, &whole), "json"),
-    };
-    // The id has only characters that a header allows.
-    let name = format!("attachment; filename=\"codeinfo-{id}.{extension}\"");
-    if let Ok(name) = HeaderValue::from_str(&name) {
-        response.headers_mut().insert(CONTENT_DISPOSITION, name);
-    }
-    Ok(response)
 }
 
 /// Deletes a conversation and stops its running turns.
@@ -241,7 +221,7 @@ pub(super) async fn delete_conversation(
         return Err(turns::unknown_conversation());
     }
     remove_conversation(turns, id).await?;
-    Ok(reply::json_response(StatusCode::OK, &DeleteConversationReply { deleted: id }))
+    Ok(reply::json_response(StatusCode::OK, &json!({ "deleted": id })))
 }
 
 /// Deletes all conversations that `principal` may see.
@@ -261,7 +241,7 @@ pub(super) async fn delete_all(
     if let Some(error) = failed {
         return Err(error);
     }
-    Ok(reply::json_response(StatusCode::OK, &DeleteAllReply { deleted: listed.len() }))
+    Ok(reply::json_response(StatusCode::OK, &json!({ "deleted": listed.len() })))
 }
 
 async fn remove_conversation(turns: &TurnRegistry, id: ConversationId) -> Result<(), ApiError> {

@@ -1,19 +1,26 @@
-//! Starts, reports and cancels ingest runs; lists and removes roots.
+//! Starts, reports and cancels ingest runs; lists and removes roots; lists folders to index.
 
-use std::path::PathBuf;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use codeinfo_core::{OmissionRule, OmittedGroup, RunId};
+use codeinfo_core::{IndexCounts, OmissionRule, OmittedGroup, Root, RootId, RunId};
 use codeinfo_http::{AccessRights, Response, reply};
-use codeinfo_ingest::RootStatus;
+use codeinfo_ingest::{FolderChoice, IngestError, RootStatus, RunState};
 use hyper::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::{ApiServices, error::ApiError};
-use crate::replies::{
-    ListedRoot, OmittedCount, RemoveRootReply, RemovedRoot, RootsReply, StartRunReply,
+use super::{
+    ApiServices,
+    error::ApiError,
+    parameters::{invalid_argument, parse_query, unknown_parameter},
 };
+
+/// Maximum length of a path, in bytes.
+const MAX_PATH: usize = 4096;
 
 /// The body of `POST /ingest/start`.
 #[derive(Deserialize)]
@@ -21,6 +28,84 @@ pub(super) struct StartIngestArguments {
     path: PathBuf,
     name: Option<String>,
     description: Option<String>,
+}
+
+/// Run that was queued.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartRunReply {
+    pub run_id: RunId,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RootsReply {
+    pub roots: Vec<ListedRoot>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedRoot {
+    pub id: RootId,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    pub path: PathBuf,
+    /// Name of the host that has the root, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    pub model_id: String,
+    pub last_ingest_at: Option<String>,
+    pub counts: IndexCounts,
+    pub last_error: Option<String>,
+    pub state: RunState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Files that rules leave out of its index, the most telling first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<OmittedCount>,
+}
+
+/// Files and folders that one rule leaves out of an index.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct OmittedCount {
+    pub rule: OmissionRule,
+    /// The rule in words.
+    pub reason: String,
+    pub files: u64,
+    /// Number of folders; nothing inside them is counted.
+    pub folders: u64,
+    /// The first paths below the repository; folders come first and end with `/`.
+    pub examples: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct RemovedRoot {
+    id: RootId,
+    name: String,
+    path: PathBuf,
+}
+
+#[derive(Serialize)]
+struct FoldersReply {
+    /// The listed folder; `null` for the list of allowed folders.
+    path: Option<PathBuf>,
+    /// Parent folder, if it can be listed.
+    parent: Option<PathBuf>,
+    folders: Vec<ListedFolder>,
+    /// True if there are more folders.
+    truncated: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedFolder {
+    name: String,
+    path: PathBuf,
+    /// True if a Git repository starts here.
+    is_repository: bool,
+    /// Name of the root that indexes this folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indexed: Option<String>,
 }
 
 pub(super) fn start_schema() -> Value {
@@ -80,7 +165,7 @@ pub(super) async fn remove_root(services: &ApiServices, root: &str) -> Result<Re
     info!(root.id = %root.id, "root removed");
     let path = services.path_map.to_client_path(&root.path);
     let removed = RemovedRoot { id: root.id, name: root.name, path };
-    Ok(reply::json_response(StatusCode::OK, &RemoveRootReply { removed }))
+    Ok(reply::json_response(StatusCode::OK, &BTreeMap::from([("removed", removed)])))
 }
 
 pub(super) async fn list_roots(services: &ApiServices) -> Result<Response, ApiError> {
@@ -124,4 +209,69 @@ fn count_omitted(rule: OmissionRule, group: &OmittedGroup) -> OmittedCount {
 
 fn reply_accepted(run_id: RunId) -> Response {
     reply::json_response(StatusCode::ACCEPTED, &StartRunReply { run_id })
+}
+
+/// Lists the subfolders of the requested folder, or the allowed top folders.
+pub(super) async fn list_folders(
+    services: &ApiServices,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let requested = parse_path(query)?;
+    let folder = requested.map(|path| services.path_map.to_server_path(&path));
+    let listing =
+        services.ingest.list_folders(folder.as_deref()).await.map_err(|error| match error {
+            IngestError::FolderNotFound(path) => {
+                IngestError::FolderNotFound(services.path_map.to_client_path(&path))
+            }
+            error => error,
+        })?;
+    let roots = services.list_roots().await?;
+    let to_client_path = |path: PathBuf| services.path_map.to_client_path(&path);
+    let is_top = listing.path.is_none();
+    let choices = listing.folders.into_iter();
+    let folders =
+        choices.map(|choice| build_listed_folder(choice, is_top, &roots, to_client_path)).collect();
+    let folders = FoldersReply {
+        path: listing.path.map(to_client_path),
+        parent: listing.parent.map(to_client_path),
+        folders,
+        truncated: listing.is_truncated,
+    };
+    Ok(reply::json_response(StatusCode::OK, &folders))
+}
+
+/// Parses the `path` parameter. A blank one counts as missing.
+fn parse_path(query: Option<&str>) -> Result<Option<PathBuf>, ApiError> {
+    let mut path = None;
+    for (name, value) in parse_query(query) {
+        match &*name {
+            "path" => path = Some(value).filter(|value| !value.is_empty()),
+            _ => return Err(unknown_parameter(&name, "`path`")),
+        }
+    }
+    match path {
+        Some(path) if MAX_PATH < path.len() || path.contains('\0') => {
+            Err(invalid_argument(&format!("`path` must be at most {MAX_PATH} bytes")))
+        }
+        Some(path) if !Path::new(&path).is_absolute() => {
+            Err(invalid_argument("`path` must be absolute"))
+        }
+        path => Ok(path.map(PathBuf::from)),
+    }
+}
+
+fn build_listed_folder(
+    choice: FolderChoice,
+    is_top: bool,
+    roots: &[Root],
+    to_client_path: impl Fn(PathBuf) -> PathBuf,
+) -> ListedFolder {
+    let FolderChoice { path, is_repository } = choice;
+    let root = roots.iter().find(|root| root.local_folder() == Some(&path));
+    let indexed = root.map(|root| root.name.clone());
+    let path = to_client_path(path);
+    // Allowed top folders may share a name, so they are listed by path.
+    let last = path.file_name().filter(|_| !is_top).unwrap_or(path.as_os_str());
+    let name = last.to_string_lossy().into_owned();
+    ListedFolder { name, path, is_repository, indexed }
 }

@@ -6,8 +6,9 @@ use codeinfo_chat::archive::ArchivedTurn;
 use codeinfo_citations::CheckedCitation;
 use codeinfo_core::{FileSummary, LineRange, Principal, TurnId};
 use codeinfo_http::{Response, reply};
-use codeinfo_search::evidence::FileLinkKind;
+use codeinfo_search::evidence::FileLink;
 use hyper::StatusCode;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -15,12 +16,52 @@ use super::{
     error::ApiError,
     parameters::{invalid_argument, parse_query, unknown_parameter},
 };
-use crate::replies::{FileMap, FolderMap, MapFile, MapFolder, MapLink};
 
 /// Maximum number of folders; a picture of more cannot be read.
 const MAX_FOLDERS: usize = 2000;
 /// Maximum number of files of one answer; the last ones are dropped.
 const MAX_FILES: usize = 40;
+
+#[derive(Serialize)]
+struct FolderMap {
+    repo: String,
+    /// Folders, ordered by path.
+    folders: Vec<MapFolder>,
+    /// True if there are more folders.
+    truncated: bool,
+}
+
+/// Folder with the files directly in it.
+#[derive(Serialize)]
+struct MapFolder {
+    /// Path below the root; empty for the root.
+    path: String,
+    files: usize,
+    bytes: u64,
+    /// Sum, over the files, of the conversations whose answers cite the file.
+    cited: usize,
+}
+
+/// Files on which an answer is based.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FileMap {
+    turn_id: TurnId,
+    /// Files, the cited ones first.
+    files: Vec<MapFile>,
+    links: Vec<FileLink>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MapFile {
+    path: String,
+    rel_path: String,
+    repo: String,
+    /// True if the answer cites the file; otherwise a search found it.
+    cited: bool,
+    ranges: Vec<LineRange>,
+}
 
 /// Returns the map of the `repository` or `turn` in the query.
 pub(super) async fn draw_map(
@@ -82,15 +123,8 @@ async fn draw_files(
 ) -> Result<Response, ApiError> {
     let files = list_turn_files(&services.turns.find_turn(turn, principal).await?);
     let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-    let found = services.evidence.find_links(&paths).await?;
-    let links = found.into_iter().map(|link| {
-        let kind = match link.kind {
-            FileLinkKind::Calls => "calls",
-            FileLinkKind::Imports => "imports",
-        };
-        MapLink { from: link.from, to: link.to, kind: kind.to_owned(), names: link.names }
-    });
-    let drawn = FileMap { turn_id: turn, links: links.collect(), files };
+    let links = services.evidence.find_links(&paths).await?;
+    let drawn = FileMap { turn_id: turn, files, links };
     Ok(reply::json_response(StatusCode::OK, &drawn))
 }
 

@@ -1,46 +1,41 @@
 //! `POST /mcp` of the main listener: read-only search tools for Codex and other agents.
 
-mod arguments;
 mod evidence;
-mod shown;
+mod search;
 pub(super) mod toolkits;
 
-use std::{fmt::Write, path::Path, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use codeinfo_core::{
-    FILES_META, FOLDER_META, InvalidId, MAX_TOOL_TEXT_BYTES, Root, RootFilter, RootId, SEARCH_TOOL,
-    UnknownRoot, count_things,
+    InvalidId, RootId, SEARCH_TOOL,
     error::{ErrorCode, format_error_chain},
-    plain_name,
     telemetry::ToolCallLabel,
 };
-use codeinfo_http::HttpError;
+use codeinfo_http::{HttpError, Request};
 use codeinfo_mcp::{
     Endpoint, EndpointInfo, JsonRpcError, McpTool, McpToolResult, SchemaError, StartedCall,
     ToolCallError, ToolIdempotence,
 };
-use codeinfo_search::{SearchError, SearchResults};
-use codeinfo_worktree::roots::find_root;
+use codeinfo_search::MAX_LIMIT;
 use futures_util::{FutureExt, future, future::BoxFuture};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use tracing::{error, info, warn};
+use tracing::{error, warn};
 
-use self::{arguments::mend_arguments, shown::ShownChunks};
+use self::search::ShownChunks;
 use super::{
     ApiServices,
     error::{ApiError, MAIN},
-    repos, tools,
+    parameters::parse_query,
+    search::search_schema,
 };
-use crate::replies::IngestedRepo;
+use crate::mcp_http::{CallContext, ClientFolder};
 
 const LIST: &str = "ListIngestedRepositories";
 /// Member of `params._meta` in which Codex sends the id of its conversation.
 const CONVERSATION_META: &str = "threadId";
 /// Default number of chunks in a reply; most of them are shortened to a few lines.
 const DEFAULT_LIMIT: usize = 8;
-
-/// Maximum characters of the line that describes what was not searched.
-const MAX_UNSEARCHED_CHARS: usize = 600;
 
 const INSTRUCTIONS: &str = "\
 Searches code and documents of the indexed repositories by meaning and by name: call VectorSearch first.
@@ -57,16 +52,17 @@ const LIST_DESCRIPTION: &str = "\
 Lists the repositories that can be searched: name, path, size and description. Call it for the name to pass as `repository`.";
 
 /// Endpoint with the read-only tools. Calls are never gated by Codex, because Codex itself makes
-/// them. Clones share everything but `only` and `tree`.
+/// them. Clones share the services and what conversations were shown.
 #[derive(Clone)]
 pub(super) struct RawSearch {
     services: Arc<ApiServices>,
-    about: Arc<EndpointInfo>,
+    info: Arc<EndpointInfo>,
     shown: ShownChunks,
     /// Name, id or path of the only repository that is visible.
     only: Option<String>,
     /// Tree to search in its repository, unless a call names another one.
     tree: Option<RootId>,
+    context: CallContext,
 }
 
 impl RawSearch {
@@ -79,12 +75,12 @@ impl RawSearch {
                 SEARCH_TOOL,
                 "Search code",
                 SEARCH_DESCRIPTION,
-                tools::search_schema(DEFAULT_LIMIT),
+                search_schema(DEFAULT_LIMIT),
                 repeatable,
             )?,
         ];
         tools.extend(evidence::build_tools()?);
-        let about = EndpointInfo {
+        let info = EndpointInfo {
             title: "CodeInfo search".to_owned(),
             instructions: INSTRUCTIONS.to_owned(),
             tools,
@@ -92,19 +88,25 @@ impl RawSearch {
         };
         Ok(Self {
             services,
-            about: Arc::new(about),
+            info: Arc::new(info),
             shown: ShownChunks::default(),
             only: None,
             tree: None,
+            context: CallContext::default(),
         })
     }
 
-    /// Returns the endpoint for the query of an address. `repository=…` restricts it to one
+    /// Returns the endpoint for a client in its context.
+    pub(super) fn with_context(&self, context: CallContext) -> Self {
+        Self { context, ..self.clone() }
+    }
+
+    /// Returns the endpoint for the caller and the query of a request. `repository=…` restricts it to one
     /// repository; `tree=…` leaves out the other trees of that tree's repository. A client with
     /// such an address cannot search beyond it.
-    pub(super) fn with_address_query(&self, query: Option<&str>) -> Result<Self, ApiError> {
-        let mut search = self.clone();
-        for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+    pub(super) fn for_request(&self, request: &Request) -> Result<Self, ApiError> {
+        let mut search = self.with_context(CallContext::from_request(request));
+        for (name, value) in parse_query(request.query()) {
             let reason = match (&*name, value.trim()) {
                 ("repository", "") => "`repository` is blank".to_owned(),
                 ("repository", only) if search.only.is_none() => {
@@ -128,115 +130,11 @@ impl RawSearch {
         }
         Ok(search)
     }
-
-    /// Returns the only repository, if the endpoint is restricted to one. A model may name it;
-    /// naming another one is an error.
-    async fn find_only_root(&self, named: Option<&str>) -> Result<Option<Root>, SearchError> {
-        let Some(only) = &self.only else { return Ok(None) };
-        let paths = &self.services.path_map;
-        let roots = self.services.search.list_roots().await?;
-        let found = paths.find_root(&roots, only).cloned();
-        let root = found.ok_or_else(|| UnknownRoot::new(only, &[]))?;
-        match named.map(|named| paths.find_root(&roots, named.trim())) {
-            Some(other) if other.is_none_or(|other| other.id != root.id) => {
-                Err(UnknownRoot::new(named.unwrap_or_default(), &[root]).into())
-            }
-            Some(_) | None => Ok(Some(root)),
-        }
-    }
-
-    /// Refuses to compare trees of other repositories than the only one.
-    async fn check_compared_trees(&self, trees: [&str; 2]) -> Result<(), ToolCallError> {
-        let Ok(Some(only)) = self.find_only_root(None).await else { return Ok(()) };
-        let roots = self.services.search.list_roots().await.unwrap_or_default();
-        for named in trees {
-            let root = find_root(&self.services.path_map, &roots, named).await;
-            if root.is_ok_and(|root| root.chunk_owner() == only.chunk_owner()) {
-                continue;
-            }
-            let refused = format!("only trees of `{}` can be compared here", only.name);
-            return Err(ToolCallError::Arguments(vec![refused]));
-        }
-        Ok(())
-    }
-
-    async fn list_repositories(&self) -> Result<McpToolResult, ToolCallError> {
-        let only = match self.find_only_root(None).await {
-            Ok(only) => only,
-            Err(failure) => return self.report_failure(failure.code(), &failure),
-        };
-        match repos::list_repos(&self.services).await {
-            Ok(mut repos) => {
-                repos.repos.retain(|repo| only.as_ref().is_none_or(|root| repo.id == root.id));
-                Ok(McpToolResult::text(render_repositories(&repos.repos)))
-            }
-            Err(failure) => self.report_failure(failure.code(), &failure),
-        }
-    }
-
-    async fn search_code(
-        &self,
-        arguments: tools::SearchArguments,
-        conversation: Option<&str>,
-        tree: Option<RootId>,
-    ) -> Result<McpToolResult, ToolCallError> {
-        let only = match arguments.compared_trees() {
-            Some(trees) => self.check_compared_trees(trees).await.map(|()| Ok(None))?,
-            None => self.find_only_root(arguments.repository()).await,
-        };
-        let arguments = match only {
-            Ok(None) => arguments,
-            Ok(Some(root)) => arguments.with_root(&root),
-            Err(failure) => return self.report_failure(failure.code(), &failure),
-        };
-        let named = arguments.repository().map(str::to_owned);
-        let query = arguments
-            .query_or(DEFAULT_LIMIT)
-            .map_err(|error| ToolCallError::Arguments(vec![error.to_string()]))?
-            .within_tree(tree);
-        let within =
-            self.resolve_scope(named.as_deref(), tree).await.unwrap_or(RootFilter::Everything);
-        let found = match self.services.search_and_count(&query).await {
-            Ok(found) => found,
-            Err(failure) => return self.report_failure(failure.code(), &failure),
-        };
-        let freshness = match self.services.search.check_freshness(&found).await {
-            Ok(freshness) => freshness,
-            Err(failure) => return self.report_failure(failure.code(), &failure),
-        };
-        let known = self.shown.get(conversation);
-        let unsearched = self.describe_unsearched(&found, within).await;
-        let max_bytes = MAX_TOOL_TEXT_BYTES - unsearched.len();
-        let excerpt =
-            codeinfo_search::render_excerpt(&found, query.text(), &freshness, &known, max_bytes);
-        self.shown.add_chunks(conversation, excerpt.whole);
-        info!(
-            search.hits = found.hits.len(),
-            search.files = excerpt.files.len(),
-            search.left_out = excerpt.left_out,
-            search.bytes = excerpt.text.len(),
-            "search answered"
-        );
-        let text = excerpt.text + &unsearched;
-        Ok(McpToolResult::text(text).with_meta(FILES_META, json!(excerpt.files)))
-    }
-
-    /// Describes in one line what was not searched for the names that are absent from the index.
-    async fn describe_unsearched(&self, found: &SearchResults, within: RootFilter) -> String {
-        let names: Vec<&str> = found.absent.iter().map(String::as_str).collect();
-        if names.is_empty() {
-            return String::new();
-        }
-        let unsearched = self.services.evidence.describe_unsearched(&names, within).await;
-        unsearched
-            .map(|line| format!("\n({})", plain_name(&line, MAX_UNSEARCHED_CHARS)))
-            .unwrap_or_default()
-    }
 }
 
 impl Endpoint for RawSearch {
     fn endpoint_info(&self) -> &EndpointInfo {
-        &self.about
+        &self.info
     }
 
     fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
@@ -251,7 +149,7 @@ impl Endpoint for RawSearch {
     ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>> {
         async move {
             let began = Instant::now();
-            let called = self.call_tool(tool, arguments, &meta).await;
+            let called = self.call_with_notice(tool, arguments, &meta).await;
             let outcome = match &called {
                 Ok(result) if result.is_error() => "error",
                 Ok(_) => "ok",
@@ -268,63 +166,57 @@ impl Endpoint for RawSearch {
 
 impl RawSearch {
     /// Calls a tool, and appends a notice if the index lacks changes of the client's folder.
-    async fn call_tool(
+    async fn call_with_notice(
         &self,
         tool: &McpTool,
-        mut arguments: Value,
+        arguments: Value,
         meta: &Map<String, Value>,
     ) -> Result<McpToolResult, ToolCallError> {
-        let folder = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
-        let tree = match self.tree {
-            Some(tree) => Some(tree),
-            None => self.services.find_client_tree(folder).await.0,
-        };
+        let context = self.context.for_call(meta, &self.services.relays);
+        let folder = context.folder.as_deref();
         // An address with a tree belongs to a turn, which has its own notice.
-        let place = folder.filter(|_| self.tree.is_none());
+        if self.tree.is_some() {
+            return self.call_in_tree(tool, arguments, meta).await;
+        }
+        let client_path = folder.map(ClientFolder::client_path);
+        let (tree, _) = self.services.find_client_tree(client_path.as_deref()).await;
         // Computed before the call: a run that ends during the call may be too late for its
         // results.
-        let notice = match place.map(|folder| self.services.relays.locate_client(folder)) {
-            Some(place) => place.describe_index_gaps().await,
+        let notice = match folder {
+            Some(folder) => folder.describe_index_gaps().await,
             None => None,
         };
-        let called = self.call_tool_in_tree(tool, &mut arguments, tree, meta).await?;
+        let search = Self { tree, ..self.clone() };
+        let called = search.call_in_tree(tool, arguments, meta).await?;
         Ok(match notice {
             Some(notice) => called.map_text(|text| format!("{text}\n{notice}")),
             None => called,
         })
     }
 
-    /// Calls a tool for a client that works in `tree`.
-    async fn call_tool_in_tree(
+    /// Calls a tool for a client that works in `self.tree`.
+    async fn call_in_tree(
         &self,
         tool: &McpTool,
-        arguments: &mut Value,
-        tree: Option<RootId>,
+        mut arguments: Value,
         meta: &Map<String, Value>,
     ) -> Result<McpToolResult, ToolCallError> {
-        mend_arguments(arguments);
-        if tool.name() == SEARCH_TOOL {
-            let arguments: tools::SearchArguments = tool
-                .arguments()
-                .validate_and_parse(arguments.take())
-                .map_err(ToolCallError::Arguments)?;
-            let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);
-            return match self.search_at_path(&arguments, tree).await? {
-                Some(found) => Ok(found),
-                None => self.search_code(arguments, conversation, tree).await,
-            };
+        repair_arguments(&mut arguments);
+        match tool.name() {
+            SEARCH_TOOL => {
+                let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);
+                self.answer_search(parse_arguments(tool, arguments)?, conversation).await
+            }
+            evidence::USES => self.find_uses(parse_arguments(tool, arguments)?).await,
+            evidence::LINES => self.read_lines(parse_arguments(tool, arguments)?).await,
+            evidence::OUTLINE => self.show_outline(parse_arguments(tool, arguments)?).await,
+            _ => {
+                parse_arguments::<Value>(tool, arguments)?;
+                self.list_repositories().await
+            }
         }
-        if let Some(given) = self.call_evidence_tool(tool, arguments, tree).await {
-            return given;
-        }
-        tool.arguments()
-            .validate_and_parse::<Value>(arguments.take())
-            .map_err(ToolCallError::Arguments)?;
-        self.list_repositories().await
     }
-}
 
-impl RawSearch {
     /// Converts a failure into a result for the calling model. Internal errors are logged and
     /// hidden.
     fn report_failure(
@@ -358,42 +250,49 @@ impl RawSearch {
     }
 }
 
-/// Renders one line for each repository, as many as fit.
-fn render_repositories(repos: &[IngestedRepo]) -> String {
-    const RESERVE: usize = 100;
-    if repos.is_empty() {
-        return "No repository is indexed yet. The user can index one with `codeinfo ingest PATH`."
-            .to_owned();
-    }
-    let mut text = String::new();
-    for (place, repo) in repos.iter().enumerate() {
-        let line = render_repository(repo);
-        if text.len() + line.len() + RESERVE > MAX_TOOL_TEXT_BYTES {
-            let rest = repos.len() - place;
-            // Writing to a `String` cannot fail.
-            let _ = write!(text, "({rest} more are indexed; VectorSearch finds in them, too)");
-            break;
-        }
-        text.push_str(&line);
-    }
-    text.trim_end().to_owned()
+fn parse_arguments<T: DeserializeOwned>(
+    tool: &McpTool,
+    arguments: Value,
+) -> Result<T, ToolCallError> {
+    tool.arguments().validate_and_parse(arguments).map_err(ToolCallError::Arguments)
 }
 
-fn render_repository(repo: &IngestedRepo) -> String {
-    // Maximum characters of each part.
-    const NAME: usize = 100;
-    const PATH: usize = 500;
-    const DESCRIPTION: usize = 300;
-    // Names and descriptions come from people; `plain_name` keeps them from starting a line.
-    let name = plain_name(&repo.name, NAME);
-    let description = plain_name(repo.description.as_deref().unwrap_or_default(), DESCRIPTION);
-    let path = plain_name(&repo.path.display().to_string(), PATH);
-    let host = repo.host.as_deref().map(|host| format!("on {}, ", plain_name(host, NAME)));
-    let tree = repo.tree_of.as_deref().map(|tree| format!("tree of {}, ", plain_name(tree, NAME)));
-    let gone = repo.folder_gone.then(|| "its folder is gone, ".to_owned());
-    let is = [host, tree, gone].into_iter().flatten().collect::<Vec<_>>().concat();
-    let files = count_things(repo.counts.files, "file");
-    let chunks = count_things(repo.counts.chunks, "chunk");
-    let line = format!("{name}: {path} ({is}{files}, {chunks}) {description}");
-    format!("{}\n", line.trim_end())
+/// Repairs arguments of models whose meaning is clear, so that an error does not cost a call: drops
+/// `null` and empty text, parses numbers from text, and clamps them to their bounds.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 32 bits")]
+#[expect(clippy::cast_precision_loss, reason = "20 is exact")]
+fn repair_arguments(arguments: &mut Value) {
+    let Some(members) = arguments.as_object_mut() else { return };
+    members.retain(|name, member| !member.is_null() && (member != "" || name == "query"));
+    let max_line = f64::from(u32::MAX);
+    for (name, max) in [("first", max_line), ("last", max_line), ("limit", MAX_LIMIT as f64)] {
+        if let Some(member) = members.get_mut(name)
+            && let Some(number) = member.as_f64().or_else(|| member.as_str()?.trim().parse().ok())
+        {
+            *member = json!(number.clamp(1.0, max) as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clear_arguments_are_repaired_and_others_stay() {
+        for (sent, taken) in [
+            (json!({ "limit": "5" }), json!({ "limit": 5 })),
+            (json!({ "limit": " 500 " }), json!({ "limit": 20 })),
+            (json!({ "limit": 3.0, "first": "-4" }), json!({ "limit": 3, "first": 1 })),
+            (json!({ "limit": null, "repository": null, "query": "a" }), json!({ "query": "a" })),
+            (json!({ "repository": "", "query": "" }), json!({ "query": "" })),
+            (json!({ "limit": "all" }), json!({ "limit": "all" })),
+            (json!({ "limit": [5], "last": 1e99 }), json!({ "limit": [5], "last": u32::MAX })),
+            (json!(null), json!(null)),
+        ] {
+            let mut arguments = sent.clone();
+            repair_arguments(&mut arguments);
+            assert_eq!(arguments, taken, "{sent}");
+        }
+    }
 }

@@ -1,5 +1,9 @@
-//! Parses the query of an address. Unknown names are refused; the last of several values counts.
+//! Reads the arguments of a request, from its JSON body or from the query of its address.
 
+use codeinfo_http::{HttpError, Request};
+use codeinfo_mcp::Schema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use url::form_urlencoded;
 
 use super::error::ApiError;
@@ -7,7 +11,21 @@ use super::error::ApiError;
 /// Maximum characters of a name in an error.
 const MAX_CHARS: usize = 80;
 
-/// Returns the decoded names and values.
+/// Reads a JSON body and validates it.
+pub(super) async fn parse_arguments<T: DeserializeOwned>(
+    request: &mut Request,
+    schema: &Schema,
+) -> Result<T, ApiError> {
+    schema.validate_and_parse(read_json_body(request).await?).map_err(ApiError::Arguments)
+}
+
+pub(super) async fn read_json_body(request: &mut Request) -> Result<Value, ApiError> {
+    let body = request.read_json_body().await?;
+    let read = serde_json::from_slice(&body);
+    Ok(read.map_err(|error| HttpError::InvalidJson(error.to_string()))?)
+}
+
+/// Returns the decoded names and values of a query. The last of several values counts.
 pub(super) fn parse_query(query: Option<&str>) -> impl Iterator<Item = (String, String)> {
     let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))

@@ -1,12 +1,12 @@
 //! Routes of the main API, with their methods and rights.
 
-mod for_page;
-
 use codeinfo_http::AccessRights;
 use hyper::Method;
 
-pub(super) use self::for_page::{PAGE_CONFIG, PageRoute};
 use super::{page, toolkits::ToolkitAction};
+
+/// Name below `/page/` that is not a file of the page.
+pub(super) const PAGE_CONFIG: &str = "config";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ApiRoute<'a> {
@@ -156,7 +156,7 @@ pub(super) fn match_route<'a>(method: &Method, path: &[&'a str]) -> ApiRoute<'a>
         (&Method::POST, ["mcp", "config"]) => ApiRoute::StoreConfig,
         (&Method::GET | &Method::HEAD, ["mcp", "config"]) => ApiRoute::StoredConfig,
         _ => match (PageRoute::match_route(method, path), allowed_methods(path)) {
-            (Some(of), _) => ApiRoute::ForPage(of),
+            (Some(route), _) => ApiRoute::ForPage(route),
             (None, Some(allow)) => ApiRoute::NotAllowed { allow },
             (None, None) => ApiRoute::NotFound,
         },
@@ -187,6 +187,81 @@ fn allowed_methods(path: &[&str]) -> Option<&'static str> {
         ["auth", "mcp-tokens", _] => "DELETE",
         _ => return PageRoute::allowed_methods(path),
     })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PageRoute<'a> {
+    /// A turn that the server owns.
+    StartTurn,
+    WatchTurn {
+        turn: &'a str,
+    },
+    StopTurn {
+        turn: &'a str,
+    },
+    Conversations,
+    Conversation {
+        id: &'a str,
+    },
+    Export {
+        id: &'a str,
+    },
+    DeleteConversation {
+        id: &'a str,
+    },
+    DeleteConversations,
+    Config,
+    /// Folders to choose from when indexing.
+    Folders,
+    Repository {
+        reference: &'a str,
+    },
+    Settings,
+    Failures,
+    /// Search results for people.
+    Search,
+    Source,
+    /// The folders of a repository, or the files of a turn.
+    Map,
+}
+
+impl<'a> PageRoute<'a> {
+    fn match_route(method: &Method, path: &[&'a str]) -> Option<Self> {
+        Some(match (method, path) {
+            (&Method::POST, ["turns"]) => Self::StartTurn,
+            (&Method::GET, ["turns", turn]) => Self::WatchTurn { turn },
+            (&Method::POST, ["turns", turn, "stop"]) => Self::StopTurn { turn },
+            (&Method::GET | &Method::HEAD, ["conversations"]) => Self::Conversations,
+            (&Method::DELETE, ["conversations"]) => Self::DeleteConversations,
+            (&Method::GET | &Method::HEAD, ["conversations", id]) => Self::Conversation { id },
+            (&Method::DELETE, ["conversations", id]) => Self::DeleteConversation { id },
+            (&Method::GET | &Method::HEAD, ["conversations", id, "export"]) => Self::Export { id },
+            (&Method::GET | &Method::HEAD, ["page", PAGE_CONFIG]) => Self::Config,
+            (&Method::GET | &Method::HEAD, ["folders"]) => Self::Folders,
+            (&Method::GET | &Method::HEAD, ["repositories", reference]) => {
+                Self::Repository { reference }
+            }
+            (&Method::GET | &Method::HEAD, ["settings"]) => Self::Settings,
+            (&Method::GET | &Method::HEAD, ["failures"]) => Self::Failures,
+            (&Method::POST, ["search"]) => Self::Search,
+            (&Method::GET | &Method::HEAD, ["source"]) => Self::Source,
+            (&Method::GET | &Method::HEAD, ["map"]) => Self::Map,
+            _ => return None,
+        })
+    }
+
+    /// Returns the methods that a path allows.
+    fn allowed_methods(path: &[&str]) -> Option<&'static str> {
+        Some(match path {
+            ["turns" | "search"] | ["turns", _, "stop"] => "POST",
+            ["turns", _] => "GET",
+            ["conversations"] | ["conversations", _] => "GET, HEAD, DELETE",
+            ["conversations", _, "export"]
+            | ["repositories", _]
+            | ["source" | "map" | "folders" | "settings" | "failures"] => "GET, HEAD",
+            _ => return None,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -4,13 +4,54 @@ use codeinfo_core::RootFilter;
 use codeinfo_http::{Response, reply};
 use codeinfo_search::evidence::{HighlightedSource, IndexedFileState, RequestedLines};
 use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
 
 use super::{
     ApiServices,
     error::ApiError,
     parameters::{invalid_argument, parse_query, unknown_parameter},
 };
-use crate::replies::{SourceLine, SourceLines};
+
+/// Start, end and letter of the class of a mark, in UTF-16 code units.
+pub(super) type EncodedMark = (u32, u32, char);
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceLines {
+    /// Absolute path as the client sees it.
+    pub path: String,
+    pub rel_path: String,
+    pub repo: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Number of lines of the file.
+    pub total: u32,
+    /// Number of the first of `lines`.
+    pub first: u32,
+    /// Number of the last of `lines`.
+    pub last: u32,
+    pub lines: Vec<SourceLine>,
+    /// One of `same`, `changed`, `gone`, `unreadable` and `elsewhere`.
+    pub state: String,
+    /// True if there is a file at `path`.
+    pub on_disk: bool,
+    /// Address of the file on the web.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permalink: Option<String>,
+    /// Text to append to `permalink` for the lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_anchor: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SourceLine {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<EncodedMark>,
+    /// True if the line differs from the indexed one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
+}
 
 #[derive(Default)]
 struct SourceParameters {
@@ -98,7 +139,6 @@ fn build_source_lines(
     }
 }
 
-/// Encodes a mark for the page as start, end and letter of its class.
-pub(super) fn encode_mark(mark: &codeinfo_chunk::HighlightMark) -> (u32, u32, char) {
+pub(super) fn encode_mark(mark: &codeinfo_chunk::HighlightMark) -> EncodedMark {
     (mark.start, mark.end, mark.class.letter())
 }

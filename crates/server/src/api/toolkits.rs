@@ -6,20 +6,23 @@
 use std::path::{Path, PathBuf};
 
 use codeinfo_core::{
-    PathMap, Principal, Root,
+    Principal, Root,
     error::{ErrorCode, format_error_chain},
 };
 use codeinfo_http::{Request, Response, reply};
 use codeinfo_toolkits::{
-    AllowProposal, ToolDirectory, ToolEntrySource, ToolFilter, ToolkitGateway, ToolkitHandle,
+    ToolDirectory, ToolEntrySource, ToolFilter, ToolkitGateway, ToolkitHandle, ToolkitPreview,
     ToolkitTurnContext,
 };
 use hyper::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{ApiServices, error::ApiError};
-use crate::replies::{AllowedFile, ProposedToolkit, ToolAnswer};
+use super::{
+    ApiServices,
+    error::ApiError,
+    parameters::{invalid_argument, parse_query},
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolkitAction {
@@ -81,6 +84,24 @@ pub(super) fn allow_schema() -> Value {
     })
 }
 
+/// Toolkits that the file of a repository would run, and whether it may.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AllowedFile {
+    pub file: String,
+    /// Digest of the content that was read.
+    pub sha256: String,
+    pub allowed: bool,
+    pub toolkits: Vec<ToolkitPreview>,
+}
+
+/// Answer of a tool, or the reason of its failure, in the form that a model reads.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolAnswer {
+    pub is_error: bool,
+    pub text: String,
+}
+
 #[derive(Debug, Default)]
 struct ToolkitParameters {
     filter: ToolFilter,
@@ -90,7 +111,7 @@ struct ToolkitParameters {
 
 fn parse_parameters(query: Option<&str>) -> Result<ToolkitParameters, ApiError> {
     let mut read = ToolkitParameters::default();
-    for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+    for (name, value) in parse_query(query) {
         let trimmed = value.trim().to_owned();
         let place = match &*name {
             "source" => {
@@ -116,10 +137,6 @@ fn parse_parameters(query: Option<&str>) -> Result<ToolkitParameters, ApiError> 
         *place = Some(trimmed);
     }
     Ok(read)
-}
-
-fn invalid_argument(sentence: &str) -> ApiError {
-    ApiError::Arguments(vec![sentence.to_owned()])
 }
 
 pub(super) async fn list_toolkits(
@@ -209,26 +226,13 @@ pub(super) async fn allow_toolkits(
         code: error.code(),
         message: format_error_chain(&error),
     })?;
-    Ok(reply::json_response(
-        StatusCode::OK,
-        &build_allowed_file(&proposal, is_allowed, &services.path_map),
-    ))
-}
-
-fn build_allowed_file(proposal: &AllowProposal, allowed: bool, paths: &PathMap) -> AllowedFile {
-    let toolkits = proposal.toolkits.iter().map(|toolkit| ProposedToolkit {
-        name: toolkit.name.to_string(),
-        enabled: toolkit.enabled,
-        runs: toolkit.command_line.clone(),
-        given: toolkit.variables.clone(),
-        beyond: toolkit.extra_permissions.clone(),
-    });
-    AllowedFile {
-        file: paths.to_client_path(&proposal.file).display().to_string(),
+    let file = AllowedFile {
+        file: services.path_map.to_client_path(&proposal.file).display().to_string(),
         sha256: proposal.digest(),
-        allowed,
-        toolkits: toolkits.collect(),
-    }
+        allowed: is_allowed,
+        toolkits: proposal.toolkits,
+    };
+    Ok(reply::json_response(StatusCode::OK, &file))
 }
 
 /// Finds a toolkit for an authenticated caller.

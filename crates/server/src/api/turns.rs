@@ -2,7 +2,7 @@
 //! continued when none watches.
 
 mod live;
-mod shown;
+mod render;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -21,24 +21,35 @@ use codeinfo_core::{
 use codeinfo_http::{AuthContext, Request, Response, reply, sse};
 use futures_util::StreamExt;
 use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tracing::{Instrument, Span, warn};
 
 use self::live::LiveTurn;
-pub(super) use self::shown::{MarkupFormat, final_answer, shown_turn};
+pub(super) use self::render::{
+    MarkupFormat, NumberedFrame, RenderedTurn, final_answer, render_turn,
+};
 use super::{
     ApiServices,
     chat::{self, ChatArguments},
     error::{ApiError, MAIN, note_end},
     parameters::{invalid_argument, parse_query, unknown_parameter},
 };
-use crate::replies::{QuestionFrame, StartTurnReply, TurnStatus};
 
 /// Maximum bytes and age of ended turns in memory. They serve clients that return, even when none
 /// are kept on disk.
 const MAX_ENDED_BYTES: usize = 64 << 20;
 const ENDED_FOR: Duration = Duration::from_mins(10);
+
+/// A turn that was started.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartTurnReply {
+    pub turn_id: TurnId,
+    pub conversation_id: ConversationId,
+    pub model_id: String,
+}
 
 /// Running and recently ended turns. Clones share them.
 #[derive(Clone)]
@@ -179,9 +190,8 @@ impl TurnRegistry {
             };
             if let Some(event) = event {
                 note_end(&failures, &event, "/turns");
-                let taken = Arc::clone(&live);
-                let write = move || taken.record_frame(&chat::build_frame(event));
-                drop(self.tasks.spawn_blocking(write).await);
+                let recording = Arc::clone(&live);
+                drop(self.tasks.spawn_blocking(move || recording.record_event(event)).await);
             }
             if state != TurnState::Running {
                 break state;
@@ -203,7 +213,8 @@ impl TurnRegistry {
     async fn archive_turn(&self, live: &Arc<LiveTurn>, failures: &FailureLog) {
         let summary = live.summary().clone();
         let archived = Arc::clone(live);
-        if let Err(error) = self.archive.store_turn(summary, move || archived.to_kept_turn()).await
+        if let Err(error) =
+            self.archive.store_turn(summary, move || archived.to_archived_turn()).await
         {
             warn!(turn.id = %live.id(), %error, "a turn is not kept");
             failures.record_failure(
@@ -231,9 +242,7 @@ impl TurnRegistry {
         let kept = found.turns.into_iter().find(|kept| kept.id == turn);
         Ok(kept.filter(|_| summary.is_visible_to(principal)).map(|kept| (summary, kept)))
     }
-}
 
-impl TurnRegistry {
     /// Returns a turn in its archived form, from memory or from disk.
     pub(super) async fn find_turn(
         &self,
@@ -241,7 +250,7 @@ impl TurnRegistry {
         principal: Option<&Principal>,
     ) -> Result<ArchivedTurn, ApiError> {
         if let Some(live) = self.get(turn).filter(|live| live.summary().is_visible_to(principal)) {
-            return self.run_blocking(move || live.to_kept_turn()).await;
+            return self.run_blocking(move || live.to_archived_turn()).await;
         }
         let found = self.load_archived(turn, principal).await?;
         found.map(|(_, kept)| kept).ok_or_else(unknown_turn)
@@ -292,7 +301,7 @@ pub(super) async fn watch_turn(
     let Some((summary, kept)) = turns.load_archived(turn, principal).await? else {
         return Err(unknown_turn());
     };
-    let frames = turns.run_rendering(move || shown::list_events(&summary, kept, after)).await?;
+    let frames = turns.run_rendering(move || render::list_events(&summary, kept, after)).await?;
     Ok(sse::stream_events(futures_util::stream::iter(frames), keep_alive))
 }
 
@@ -305,11 +314,11 @@ pub(super) async fn stop_turn(
     let state = match turns.get(turn).filter(|live| live.summary().is_visible_to(principal)) {
         Some(live) => live.request_stop(),
         None => match turns.load_archived(turn, principal).await? {
-            Some((_, kept)) => shown::final_state(&kept),
+            Some((_, kept)) => render::final_state(&kept),
             None => return Err(unknown_turn()),
         },
     };
-    Ok(reply::json_response(StatusCode::OK, &TurnStatus { turn_id: turn, state }))
+    Ok(reply::json_response(StatusCode::OK, &json!({ "turnId": turn, "state": state })))
 }
 
 /// Returns the number of frames that a client already has: `after` in the address, or a higher
@@ -342,20 +351,4 @@ pub(super) fn unknown_turn() -> ApiError {
 pub(super) fn unknown_conversation() -> ApiError {
     let message = "there is no such conversation; it may have been removed".to_owned();
     ApiError::Failed { code: ErrorCode::ConversationNotFound, message }
-}
-
-fn question_frame(
-    turn_id: TurnId,
-    conversation_id: ConversationId,
-    question: String,
-    repository: Option<String>,
-    asked_at: Timestamp,
-) -> serde_json::Value {
-    json!(QuestionFrame {
-        turn_id,
-        conversation_id,
-        question,
-        repository,
-        asked_at: asked_at.to_string(),
-    })
 }

@@ -7,14 +7,16 @@ use codeinfo_core::plain_name;
 use codeinfo_mcp::{CallUpdate, JsonRpcError, ToolCallError};
 use codeinfo_toolkits::spec::ToolkitName;
 use futures_util::{Stream, StreamExt, stream};
+use pulldown_cmark::{Event, Parser, TagEnd};
 use serde_json::Value;
 use tracing::{debug, error, info};
 
-use super::{
-    error,
-    plain::{MAX_CHARS, flatten_markdown},
-    tool::ResponseForm,
-};
+use super::{outcome, question::QuestionCall};
+
+/// Maximum characters of a line; the result has the whole text.
+const MAX_CHARS: usize = 200;
+/// Maximum bytes of Markdown that are parsed for a line.
+const MAX_BYTES: usize = 4096;
 
 enum CallStep {
     Asking(Box<(Chat, TurnRequest)>),
@@ -22,62 +24,65 @@ enum CallStep {
     Over,
 }
 
-/// Starts a turn and streams its progress until the end. Dropping the stream drops the turn.
-pub(super) fn stream_updates(
-    chat: Chat,
-    ask: TurnRequest,
-    form: ResponseForm,
-) -> impl Stream<Item = CallUpdate> + Send + 'static {
-    let first = CallStep::Asking(Box::new((chat, ask)));
-    stream::unfold((first, Arc::new(form)), move |(mut step, form)| async move {
-        let updates = |update, step| Some((update, (step, Arc::clone(&form))));
-        loop {
-            step = match step {
-                CallStep::Over => return None,
-                CallStep::Asking(asking) => {
-                    let (chat, mut ask) = *asking;
-                    if let (None, Some(place)) = (&ask.repository, &form.place) {
-                        ask.tree = place.find_tree().await;
+impl QuestionCall {
+    /// Starts a turn and streams its progress until the end. Dropping the stream drops the turn.
+    pub(super) fn stream_updates(
+        self,
+        chat: Chat,
+    ) -> impl Stream<Item = CallUpdate> + Send + 'static {
+        let Self { request, form } = self;
+        let first = CallStep::Asking(Box::new((chat, request)));
+        stream::unfold((first, Arc::new(form)), move |(mut step, form)| async move {
+            let updates = |update, step| Some((update, (step, Arc::clone(&form))));
+            loop {
+                step = match step {
+                    CallStep::Over => return None,
+                    CallStep::Asking(asking) => {
+                        let (chat, mut request) = *asking;
+                        if let (None, Some(folder)) = (&request.repository, &form.folder) {
+                            request.tree = folder.find_tree().await;
+                        }
+                        let conversation = request.conversation;
+                        match chat.ask(request).await {
+                            Ok(turn) => CallStep::Running { turn, queries: ToolQueries::default() },
+                            Err(failure) => {
+                                let notice = form.describe_index_gaps().await;
+                                let end = outcome::build_refusal(
+                                    &failure,
+                                    conversation,
+                                    &form,
+                                    notice.as_deref(),
+                                );
+                                return updates(CallUpdate::Done(end), CallStep::Over);
+                            }
+                        }
                     }
-                    let conversation = ask.conversation;
-                    match chat.ask(ask).await {
-                        Ok(turn) => CallStep::Running { turn, queries: ToolQueries::default() },
-                        Err(failure) => {
+                    CallStep::Running { mut turn, mut queries } => match turn.next().await {
+                        Some(ChatEvent::Ended(outcome)) => {
                             let notice = form.describe_index_gaps().await;
-                            let end = error::build_refusal(
-                                &failure,
-                                conversation,
-                                &form,
-                                notice.as_deref(),
-                            );
+                            let end =
+                                outcome::build_turn_result(&outcome, &form, notice.as_deref());
                             return updates(CallUpdate::Done(end), CallStep::Over);
                         }
-                    }
-                }
-                CallStep::Running { mut turn, mut queries } => match turn.next().await {
-                    Some(ChatEvent::Ended(outcome)) => {
-                        let notice = form.describe_index_gaps().await;
-                        let end = error::build_turn_result(&outcome, &form, notice.as_deref());
-                        return updates(CallUpdate::Done(end), CallStep::Over);
-                    }
-                    Some(event) => match describe_event(log_event(event), &mut queries) {
-                        Some(text) => {
-                            return updates(
-                                CallUpdate::Progress(text),
-                                CallStep::Running { turn, queries },
-                            );
+                        Some(event) => match describe_event(log_event(event), &mut queries) {
+                            Some(text) => {
+                                return updates(
+                                    CallUpdate::Progress(text),
+                                    CallStep::Running { turn, queries },
+                                );
+                            }
+                            None => CallStep::Running { turn, queries },
+                        },
+                        None => {
+                            error!("turn ended without an outcome");
+                            let end = Err(ToolCallError::Error(JsonRpcError::internal_error()));
+                            return updates(CallUpdate::Done(end), CallStep::Over);
                         }
-                        None => CallStep::Running { turn, queries },
                     },
-                    None => {
-                        error!("turn ended without an outcome");
-                        let end = Err(ToolCallError::Error(JsonRpcError::internal_error()));
-                        return updates(CallUpdate::Done(end), CallStep::Over);
-                    }
-                },
-            };
-        }
-    })
+                };
+            }
+        })
+    }
 }
 
 /// Logs the kind and size of an event; its text at debug level only.
@@ -163,6 +168,31 @@ fn describe_call(parameters: &Value) -> Option<String> {
     })
 }
 
+/// Returns the first words of a Markdown text on one line.
+fn flatten_markdown(text: &str) -> String {
+    let (start, _) = text.split_at(text.floor_char_boundary(MAX_BYTES));
+    let mut words = String::new();
+    for event in Parser::new(start) {
+        match event {
+            Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) | Event::Html(text) => {
+                words.push_str(&text);
+            }
+            Event::End(tag) if tag_is_block(tag) => words.push(' '),
+            Event::SoftBreak | Event::HardBreak | Event::Rule => words.push(' '),
+            _ => {}
+        }
+    }
+    let line = words.split_whitespace().collect::<Vec<&str>>().join(" ");
+    plain_name(&line, MAX_CHARS)
+}
+
+fn tag_is_block(tag: TagEnd) -> bool {
+    !matches!(
+        tag,
+        TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -205,5 +235,24 @@ mod tests {
         assert_eq!(said(result(None)), None);
         assert_eq!(said(result(Some("gone"))).as_deref(), Some("git · log failed: gone"));
         assert_eq!(said(call(ToolOwner::Local)), None);
+    }
+
+    #[test]
+    fn words_of_markdown_stand_on_one_line() {
+        for (text, expected) in [
+            ("**Reading the parser**", "Reading the parser"),
+            ("# A\n\n* one\n* `two<T>`\n\n> three", "A one two<T> three"),
+            (
+                "see [the docs](http://x) of Vec<String>, *half*way",
+                "see the docs of Vec<String>, halfway",
+            ),
+            ("```rust\nfn a() {}\n```", "fn a() {}"),
+            ("a\u{1b}[31m b\u{202e}c", "a [31m bc"),
+            ("", ""),
+        ] {
+            assert_eq!(flatten_markdown(text), expected, "{text:?}");
+        }
+        let long = flatten_markdown(&"word ".repeat(5000));
+        assert_eq!((long.chars().count(), long.ends_with('…')), (MAX_CHARS, true));
     }
 }

@@ -46,28 +46,18 @@ pub struct RelayHandshake {
 /// Services that relays need.
 #[derive(Clone)]
 pub struct RelayServices {
-    chat: Chat,
-    ingest: Ingest,
-    paths: PathMap,
+    pub chat: Chat,
+    pub ingest: Ingest,
+    pub paths: PathMap,
     /// Owner of the work that is started for relays.
-    tasks: Tasks,
+    pub tasks: Tasks,
     /// Cancelled to stop this server in favour of another; `None` unless a relay started it.
-    gives_way: Option<CancellationToken>,
+    pub gives_way: Option<CancellationToken>,
 }
 
 impl RelayServices {
-    pub fn new(
-        chat: Chat,
-        ingest: Ingest,
-        paths: PathMap,
-        tasks: Tasks,
-        gives_way: Option<CancellationToken>,
-    ) -> Self {
-        Self { chat, ingest, paths, tasks, gives_way }
-    }
-
-    /// Returns the place of a client, whose `folder` is a path as the client sees it.
-    pub fn locate_client(&self, folder: &Path) -> ClientFolder {
+    /// Returns the folder of a client, whose path is as the client sees it.
+    pub(super) fn locate_client(&self, folder: &Path) -> ClientFolder {
         ClientFolder {
             ingest: self.ingest.clone(),
             folder: self.paths.to_server_path(folder),
@@ -76,18 +66,13 @@ impl RelayServices {
         }
     }
 
-    /// Runs work for which no handshake waits.
-    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.spawn(work);
-    }
-
     /// Returns a session for the client of the relay, whether the client was greeted before, and
-    /// its place.
+    /// its folder.
     ///
     /// # Errors
     /// This server was started by a relay and stops: for a newer relay while it is idle, or for a
     /// server that replaces it.
-    pub fn admit_relay(
+    pub(super) fn admit_relay(
         &self,
         request: &Request,
     ) -> Result<(String, bool, Option<Arc<ClientFolder>>), HttpError> {
@@ -106,17 +91,15 @@ impl RelayServices {
             return Err(HttpError::Stopping);
         }
         let RelayHandshake { folder, auto_index, is_greeted, client, .. } = handshake;
-        let place = folder.map(|folder| {
-            Arc::new(ClientFolder {
-                auto_index: auto_index && is_owner,
-                ..self.locate_client(&folder)
-            })
-        });
+        let auto_index = auto_index && is_owner;
+        let folder = folder
+            .map(|folder| Arc::new(ClientFolder { auto_index, ..self.locate_client(&folder) }));
         let id = Uuid::new_v4().to_string();
-        Ok((codeinfo_mcp::name_session(&id, client.as_deref()), is_greeted, place))
+        Ok((codeinfo_mcp::name_session(&id, client.as_deref()), is_greeted, folder))
     }
 }
 
+/// Folder in which a client works.
 pub struct ClientFolder {
     ingest: Ingest,
     paths: PathMap,
@@ -127,7 +110,7 @@ pub struct ClientFolder {
 
 impl ClientFolder {
     /// Indexes the repository if it is not indexed and its relay allows that.
-    pub async fn index_if_missing(&self) {
+    pub(super) async fn index_if_missing(&self) {
         if !self.auto_index || self.find_root_status().await.is_some() {
             return;
         }
@@ -144,30 +127,30 @@ impl ClientFolder {
     }
 
     /// Returns the path of the folder as clients see it.
-    pub(super) fn display_path(&self) -> String {
-        self.paths.to_client_path(&self.folder).display().to_string()
+    pub(crate) fn client_path(&self) -> PathBuf {
+        self.paths.to_client_path(&self.folder)
     }
 
     /// Returns the tree that belongs to the folder.
-    pub async fn find_tree(&self) -> Option<RootId> {
+    pub(crate) async fn find_tree(&self) -> Option<RootId> {
         Some(self.ingest.find_client_tree(&self.folder).await?.tree.id)
     }
 
     /// Describes what answers about the repository miss, if they miss something.
-    pub async fn describe_index_gaps(&self) -> Option<String> {
-        let shown = quote_path(&self.paths.to_client_path(&self.folder));
-        let standing = self.ingest.find_client_tree(&self.folder).await;
-        let instead = standing.and_then(|standing| standing.build_notice(&shown));
+    pub(crate) async fn describe_index_gaps(&self) -> Option<String> {
+        let path = quote_path(&self.client_path());
+        let client_tree = self.ingest.find_client_tree(&self.folder).await;
+        let instead = client_tree.and_then(|found| found.build_notice(&path));
         let Some(RootStatus { root, state, run_id }) = self.find_root_status().await else {
             if let Some(instead) = instead {
                 return Some(format!(
                     "{instead}; the user can index it with {}",
-                    name_ingest_command(&shown)
+                    name_ingest_command(&path)
                 ));
             }
             return Some(format!(
-                "`{shown}` is not indexed, so nothing of it was found; the user can index it with {}",
-                name_ingest_command(&shown)
+                "`{path}` is not indexed, so nothing of it was found; the user can index it with {}",
+                name_ingest_command(&path)
             ));
         };
         match state {
@@ -184,11 +167,11 @@ impl ClientFolder {
                     (None, Some(instead)) => format!("until then {instead}"),
                     (Some(_), _) => return None,
                 };
-                Some(format!("`{shown}` is being indexed{read}; {misses}"))
+                Some(format!("`{path}` is being indexed{read}; {misses}"))
             }
             RunState::Error if root.last_ingest_at.is_none() => Some(format!(
-                "`{shown}` could not be indexed; {} says why",
-                name_ingest_command(&shown)
+                "`{path}` could not be indexed; {} says why",
+                name_ingest_command(&path)
             )),
             _ => None,
         }
@@ -198,8 +181,8 @@ impl ClientFolder {
     /// inside another root.
     async fn find_root_status(&self) -> Option<RootStatus> {
         let roots = self.ingest.list_roots().await.ok()?.into_iter();
-        let standing = self.ingest.find_client_tree(&self.folder).await;
-        if let Some(worktree) = standing.and_then(|standing| standing.worktree) {
+        let client_tree = self.ingest.find_client_tree(&self.folder).await;
+        if let Some(worktree) = client_tree.and_then(|found| found.worktree) {
             return roots.into_iter().find(|status| status.root.local_folder() == Some(&worktree));
         }
         let is_around = |folder: &Path| self.folder.starts_with(folder);
@@ -215,10 +198,10 @@ pub fn quote_path(path: &Path) -> String {
 }
 
 /// Returns the command that indexes a folder, in a form that can be pasted.
-pub fn name_ingest_command(shown: &str) -> String {
+pub fn name_ingest_command(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/_-.:\\".contains(c);
-    if shown.chars().all(is_plain) {
-        format!("`codeinfo ingest {shown}`")
+    if path.chars().all(is_plain) {
+        format!("`codeinfo ingest {path}`")
     } else {
         "`codeinfo ingest .` in that folder".to_owned()
     }

@@ -1,23 +1,96 @@
-//! Renders a conversation as Markdown for people.
+//! Exports a conversation as Markdown or JSON.
 
 use std::fmt::Write as _;
 
+use codeinfo_core::{ConversationId, Principal, TurnId};
+use codeinfo_http::{Response, reply};
+use hyper::{
+    StatusCode,
+    header::{CONTENT_DISPOSITION, HeaderValue},
+};
 use serde_json::Value;
 
-use super::super::turns::final_answer;
-use crate::replies::{NumberedFrame, WholeConversation, WholeTurn};
+use super::{RenderedConversation, load_conversation};
+use crate::api::{
+    ApiServices,
+    error::ApiError,
+    parameters::{invalid_argument, parse_query, unknown_parameter},
+    turns::{self, MarkupFormat, NumberedFrame, RenderedTurn, final_answer},
+};
+
+/// Query parameters of an export.
+#[derive(Default)]
+pub(in crate::api) struct ExportParameters {
+    format: ExportFormat,
+    turn: Option<TurnId>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum ExportFormat {
+    #[default]
+    Markdown,
+    Json,
+}
+
+impl ExportParameters {
+    pub(in crate::api) fn parse(query: Option<&str>) -> Result<Self, ApiError> {
+        let mut parameters = Self::default();
+        for (name, value) in parse_query(query) {
+            match (&*name, &*value) {
+                ("format", "markdown") => parameters.format = ExportFormat::Markdown,
+                ("format", "json") => parameters.format = ExportFormat::Json,
+                ("format", _) => {
+                    return Err(invalid_argument("`format` must be `markdown` or `json`"));
+                }
+                ("turn", id) => parameters.turn = Some(id.parse()?),
+                _ => return Err(unknown_parameter(&name, "`format` and `turn`")),
+            }
+        }
+        Ok(parameters)
+    }
+}
+
+/// Sends a conversation, or one of its turns, as a file.
+pub(in crate::api) async fn export_conversation(
+    services: &ApiServices,
+    id: ConversationId,
+    parameters: ExportParameters,
+    principal: Option<&Principal>,
+) -> Result<Response, ApiError> {
+    let mut conversation =
+        load_conversation(&services.turns, id, MarkupFormat::Markdown, principal).await?;
+    if let Some(turn) = parameters.turn {
+        conversation.turns.retain(|rendered| rendered.turn_id == turn);
+        if conversation.turns.is_empty() {
+            return Err(turns::unknown_turn());
+        }
+    }
+    let (mut response, extension) = match parameters.format {
+        ExportFormat::Markdown => (
+            reply::text_response("text/markdown; charset=utf-8", render_markdown(&conversation)),
+            "md",
+        ),
+        ExportFormat::Json => (reply::json_response(StatusCode::OK, &conversation), "json"),
+    };
+    // The id has only characters that a header allows.
+    let name = format!("attachment; filename=\"codeinfo-{id}.{extension}\"");
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
 
 /// Renders each question as a heading, then its searches and their files as a list, then the
 /// unchanged answer.
-pub(super) fn render_markdown(whole: &WholeConversation) -> String {
-    let mut out = format!("# {}\n", one_line(&whole.about.title));
-    for turn in &whole.turns {
+fn render_markdown(conversation: &RenderedConversation) -> String {
+    let mut out = format!("# {}\n", one_line(&conversation.head.title));
+    for turn in &conversation.turns {
         let _ = write_turn(&mut out, turn);
     }
     out
 }
 
-fn write_turn(out: &mut String, turn: &WholeTurn) -> std::fmt::Result {
+fn write_turn(out: &mut String, turn: &RenderedTurn) -> std::fmt::Result {
     let mut lines = turn.question.lines();
     writeln!(out, "\n## {}\n", one_line(lines.next().unwrap_or_default()))?;
     let rest = lines.collect::<Vec<_>>().join("\n");

@@ -2,16 +2,20 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use codeinfo_chat::archive::{ArchivedFrame, ArchivedTurn, ConversationSummary, TurnState};
-use codeinfo_core::{Timestamp, TurnId, error::ErrorCode};
+use codeinfo_chat::{
+    ChatEvent,
+    archive::{ArchivedFrame, ArchivedTurn, ConversationSummary, TurnState},
+};
+use codeinfo_core::{ConversationId, Timestamp, TurnId, error::ErrorCode};
 use codeinfo_http::sse;
 use futures_util::{Stream, stream};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{question_frame, shown};
-use crate::replies::ChatFrame;
+use super::render;
+use crate::api::chat_frame::ChatFrame;
 
 /// Maximum bytes of tool results in one turn; later results are left out. Text of the model is
 /// bounded at its source.
@@ -25,7 +29,7 @@ pub(crate) struct LiveTurn {
     question: String,
     asked_at: Timestamp,
     model_id: String,
-    so_far: Mutex<LiveState>,
+    progress: Mutex<LiveState>,
     /// Number of frames, and whether the turn has ended.
     grown: watch::Sender<(usize, bool)>,
     stop: CancellationToken,
@@ -44,6 +48,18 @@ struct SentFrame {
     data: String,
 }
 
+/// First frame of a turn.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct QuestionFrame<'a> {
+    turn_id: TurnId,
+    conversation_id: ConversationId,
+    question: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<String>,
+    asked_at: String,
+}
+
 impl LiveTurn {
     pub(super) fn new(
         summary: ConversationSummary,
@@ -53,14 +69,20 @@ impl LiveTurn {
         asked_at: Timestamp,
     ) -> Self {
         let id = TurnId::random();
-        let question_data = question_frame(id, summary.id, question.clone(), repository, asked_at);
-        let first = Arc::new(SentFrame { name: shown::QUESTION, data: question_data.to_string() });
+        let data = json!(QuestionFrame {
+            turn_id: id,
+            conversation_id: summary.id,
+            question: &question,
+            repository,
+            asked_at: asked_at.to_string(),
+        });
+        let first = Arc::new(SentFrame { name: render::QUESTION, data: data.to_string() });
         let state = TurnState::Running;
-        let so_far = LiveState { frames: vec![first], result_bytes: 0, state, ended_at: None };
+        let progress = LiveState { frames: vec![first], result_bytes: 0, state, ended_at: None };
         let (grown, _) = watch::channel((1, false));
         let stop = CancellationToken::new();
-        let so_far = Mutex::new(so_far);
-        Self { id, summary, question, asked_at, model_id, so_far, grown, stop }
+        let progress = Mutex::new(progress);
+        Self { id, summary, question, asked_at, model_id, progress, grown, stop }
     }
 
     pub(crate) fn id(&self) -> TurnId {
@@ -79,31 +101,29 @@ impl LiveTurn {
         self.lock_state().state == TurnState::Running
     }
 
-    /// Records a frame of the turn, with its Markdown rendered as HTML.
-    pub(super) fn record_frame(&self, frame: &ChatFrame) {
-        let name = frame.name();
-        let ends = matches!(frame, ChatFrame::Final(_) | ChatFrame::Error(_));
-        let mut data = json!(frame);
+    /// Records an event of the turn as a frame, with its Markdown rendered as HTML.
+    pub(super) fn record_event(&self, event: ChatEvent) {
+        let (name, mut data) = ChatFrame::from_event(event).into_parts();
         if let Some(result) = data.get_mut("result") {
             let bytes = result.to_string().len();
-            let mut so_far = self.lock_state();
-            so_far.result_bytes += bytes;
-            if so_far.result_bytes > MAX_RESULT_BYTES {
+            let mut progress = self.lock_state();
+            progress.result_bytes += bytes;
+            if progress.result_bytes > MAX_RESULT_BYTES {
                 *result = Value::from(LEFT_OUT);
             }
         }
-        shown::with_html(name, &mut data);
-        if let (true, Value::Object(members)) = (ends, &mut data) {
+        render::with_html(name, &mut data);
+        if let (true, Value::Object(members)) = (render::is_end(name), &mut data) {
             members.insert("endedAt".to_owned(), Timestamp::now().to_string().into());
         }
         self.push_frame(SentFrame { name, data: data.to_string() });
     }
 
-    fn push_frame(&self, line: SentFrame) {
-        let mut so_far = self.lock_state();
-        so_far.frames.push(Arc::new(line));
-        let frames = so_far.frames.len();
-        drop(so_far);
+    fn push_frame(&self, frame: SentFrame) {
+        let mut progress = self.lock_state();
+        progress.frames.push(Arc::new(frame));
+        let frames = progress.frames.len();
+        drop(progress);
         self.grown.send_replace((frames, false));
     }
 
@@ -124,7 +144,8 @@ impl LiveTurn {
     /// Ends the turn, with a closing frame if its own is missing.
     pub(super) fn end_turn(&self, state: TurnState) {
         let now = Timestamp::now();
-        let has_end = self.lock_state().frames.last().is_some_and(|line| shown::is_end(line.name));
+        let has_end =
+            self.lock_state().frames.last().is_some_and(|frame| render::is_end(frame.name));
         if !has_end {
             let message = match state {
                 TurnState::Stopped => "the turn was stopped",
@@ -139,10 +160,10 @@ impl LiveTurn {
                 "conversationId": self.summary.id,
                 "endedAt": now.to_string(),
             });
-            self.push_frame(SentFrame { name: shown::ERROR, data: data.to_string() });
+            self.push_frame(SentFrame { name: render::ERROR, data: data.to_string() });
         }
-        let mut so_far = self.lock_state();
-        (so_far.state, so_far.ended_at) = (state, Some(now));
+        let mut progress = self.lock_state();
+        (progress.state, progress.ended_at) = (state, Some(now));
     }
 
     /// Ends the streams of the watchers.
@@ -153,21 +174,20 @@ impl LiveTurn {
 
     /// Returns the size of its frames in bytes.
     pub(super) fn frame_bytes(&self) -> usize {
-        self.lock_state().frames.iter().map(|line| line.data.len()).sum()
+        self.lock_state().frames.iter().map(|frame| frame.data.len()).sum()
     }
 
     /// Returns the turn in its archived form.
-    pub(crate) fn to_kept_turn(&self) -> ArchivedTurn {
-        let so_far = self.lock_state();
-        let lines = so_far.frames.clone();
-        let ended_at = so_far.ended_at;
-        let state = so_far.state;
+    pub(crate) fn to_archived_turn(&self) -> ArchivedTurn {
+        let progress = self.lock_state();
+        let (sent_frames, state, ended_at) =
+            (progress.frames.clone(), progress.state, progress.ended_at);
         // Parsing the frames takes a while, in which others need the lock.
-        drop(so_far);
-        let frames = lines.iter().map(|line| {
-            let mut data: Value = serde_json::from_str(&line.data).unwrap_or_default();
-            shown::without_html(&mut data);
-            ArchivedFrame { name: line.name.to_owned(), data }
+        drop(progress);
+        let frames = sent_frames.iter().map(|frame| {
+            let mut data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
+            render::without_html(&mut data);
+            ArchivedFrame { name: frame.name.to_owned(), data }
         });
         ArchivedTurn {
             id: self.id,
@@ -191,11 +211,11 @@ impl LiveTurn {
             loop {
                 let (frames, has_ended) = *grown.borrow_and_update();
                 if at < frames {
-                    let line = live.lock_state().frames.get(at).cloned()?;
+                    let frame = live.lock_state().frames.get(at).cloned()?;
                     let event = sse::SseEvent {
                         id: Some(at + 1),
-                        name: Some(line.name),
-                        data: line.data.clone(),
+                        name: Some(frame.name),
+                        data: frame.data.clone(),
                     };
                     return Some((event, (live, grown, at + 1)));
                 }
@@ -208,6 +228,6 @@ impl LiveTurn {
     }
 
     fn lock_state(&self) -> MutexGuard<'_, LiveState> {
-        self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

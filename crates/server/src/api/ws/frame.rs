@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::replies::ToolOrigin;
+use crate::api::chat_frame::ToolOrigin;
 
 /// Frame to a client. Names and order of members are a wire promise.
 #[derive(Debug, Serialize)]

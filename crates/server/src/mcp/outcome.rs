@@ -1,11 +1,12 @@
-//! Errors of the MCP server: one mapping to replies, one log line each.
+//! Converts the end of a question into the result or error of its call, with one log line for each
+//! failure.
 
 use std::error::Error as _;
 
 use codeinfo_chat::{ChatError, TurnFailure, TurnOutcome};
 use codeinfo_codex::UnavailableReason;
 use codeinfo_core::{
-    ConversationId,
+    ConversationId, Segment,
     error::ErrorCode,
     telemetry::{FailureLog, TURN_FAILED},
 };
@@ -13,7 +14,10 @@ use codeinfo_mcp::{JsonRpcError, McpToolResult, ToolCallError};
 use serde_json::json;
 use tracing::{error, warn};
 
-use super::tool::{self, ErrorWording};
+use super::{
+    question::{ErrorWording, ResponseForm},
+    result::{self, ResultError, ResultHead},
+};
 
 /// Name of the listener in lists of failures.
 const MCP: &str = "mcp";
@@ -21,20 +25,25 @@ const MCP: &str = "mcp";
 const INTERNAL: &str = "an internal error happened; the log of the server says more";
 
 /// Records a failure, unless the call was cancelled.
-fn record_failure(form: &tool::ResponseForm, code: ErrorCode, message: &str) {
+fn record_failure(form: &ResponseForm, code: ErrorCode, message: &str) {
     if code != ErrorCode::Cancelled {
         form.failures.record_failure(MCP, code.as_str(), message, None);
     }
 }
 
 /// Returns the reason why Codex is unavailable, with a hint.
-fn explain_absence(why: &UnavailableReason) -> String {
+fn explain_unavailability(why: &UnavailableReason) -> String {
     format!("{}; {}", why.reason, why.hint)
 }
 
 /// Records that Codex is unavailable.
-pub(super) fn note_away(failures: &FailureLog, why: &UnavailableReason) {
-    failures.record_failure(MCP, ErrorCode::LlmUnavailable.as_str(), &explain_absence(why), None);
+pub(super) fn record_unavailability(failures: &FailureLog, why: &UnavailableReason) {
+    failures.record_failure(
+        MCP,
+        ErrorCode::LlmUnavailable.as_str(),
+        &explain_unavailability(why),
+        None,
+    );
 }
 
 /// Returns the error that reports an unavailable Codex.
@@ -50,7 +59,7 @@ pub(super) fn unavailable_error(
     let code = ErrorCode::LlmUnavailable.as_str();
     let message = match wording {
         ErrorWording::Code => code.to_owned(),
-        ErrorWording::Explained => format!("{code}: {}", explain_absence(why)),
+        ErrorWording::Explained => format!("{code}: {}", explain_unavailability(why)),
     };
     JsonRpcError::new(-32001, message).with_data(data)
 }
@@ -58,14 +67,14 @@ pub(super) fn unavailable_error(
 /// Returns the end of a call whose turn ran.
 pub(super) fn build_turn_result(
     outcome: &TurnOutcome,
-    form: &tool::ResponseForm,
+    form: &ResponseForm,
     notice: Option<&str>,
 ) -> Result<McpToolResult, ToolCallError> {
     match &outcome.failure {
         Some(TurnFailure { code: ErrorCode::LlmUnavailable, message, hint }) => {
             warn!(reason = %message, "codex was lost in a turn");
             let why = UnavailableReason { reason: message.clone(), hint: hint.clone() };
-            note_away(&form.failures, &why);
+            record_unavailability(&form.failures, &why);
             let error = unavailable_error(&why, Some(outcome.conversation), form.wording);
             return Err(ToolCallError::Error(error));
         }
@@ -84,19 +93,19 @@ pub(super) fn build_turn_result(
         }
         None => {}
     }
-    tool::build_result(outcome, form, notice).map_err(|cause| hide_internal_error(&cause, form))
+    write_outcome(outcome, form, notice).map_err(|cause| hide_internal_error(&cause, form))
 }
 
 /// Returns the end of a call whose question was refused.
 pub(super) fn build_refusal(
     failure: &ChatError,
     conversation: Option<ConversationId>,
-    form: &tool::ResponseForm,
+    form: &ResponseForm,
     notice: Option<&str>,
 ) -> Result<McpToolResult, ToolCallError> {
     if let ChatError::Unavailable(why, conversation) = failure {
         warn!(reason = %why.reason, "codex is unavailable");
-        note_away(&form.failures, why);
+        record_unavailability(&form.failures, why);
         return Err(ToolCallError::Error(unavailable_error(why, *conversation, form.wording)));
     }
     match failure.code() {
@@ -108,16 +117,49 @@ pub(super) fn build_refusal(
             warn!(%code, error = %failure, cause = failure.source(), "question refused");
             record_failure(form, code, &failure.to_string());
             let failure = TurnFailure { code, message: failure.to_string(), hint: String::new() };
-            tool::build_refusal(conversation, &failure, notice)
+            write_refusal(conversation, &failure, notice)
                 .map_err(|cause| hide_internal_error(&cause, form))
         }
     }
 }
 
+/// Writes the outcome of a turn. A failed turn keeps its segments.
+fn write_outcome(
+    outcome: &TurnOutcome,
+    form: &ResponseForm,
+    notice: Option<&str>,
+) -> Result<McpToolResult, serde_json::Error> {
+    let conversation_id = Some(outcome.conversation);
+    let head = ResultHead { notice, conversation_id, model_id: Some(&outcome.model_id) };
+    let segments: Vec<&Segment> =
+        outcome.segments.iter().filter(|segment| form.segments.includes(segment)).collect();
+    let error = outcome.failure.as_ref().map(to_result_error);
+    let text = result::write_result(&head, &segments, error.as_ref(), form.max_bytes)?;
+    Ok(match outcome.failure {
+        None => McpToolResult::text(text),
+        Some(_) => McpToolResult::error(text),
+    })
+}
+
+/// Writes a failure that happened before there was a turn.
+fn write_refusal(
+    conversation: Option<ConversationId>,
+    failure: &TurnFailure,
+    notice: Option<&str>,
+) -> Result<McpToolResult, serde_json::Error> {
+    let head = ResultHead { notice, conversation_id: conversation, model_id: None };
+    result::write_result(&head, &[], Some(&to_result_error(failure)), usize::MAX)
+        .map(McpToolResult::error)
+}
+
+fn to_result_error(failure: &TurnFailure) -> ResultError<'_> {
+    ResultError { code: failure.code.as_str(), message: &failure.message }
+}
+
 /// Logs an internal error and hides it from the client.
 fn hide_internal_error(
     cause: &(dyn std::error::Error + 'static),
-    form: &tool::ResponseForm,
+    form: &ResponseForm,
 ) -> ToolCallError {
     record_failure(form, ErrorCode::Internal, INTERNAL);
     error!(error = cause, "tool failed");

@@ -8,11 +8,24 @@ use codeinfo_toolkits::spec::{
     SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSandbox, ToolkitTransport,
 };
 use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Host, Url};
 
 use super::{ApiServices, error::ApiError};
-use crate::replies::StoreConfigReply;
+
+/// Stored version of a configuration.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoreConfigReply {
+    pub success: bool,
+    pub id: String,
+    pub version: u64,
+    pub created_at: String,
+    /// Capabilities of its toolkits that a person may not expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
 
 /// Returns the principal of a request. Without one, there is no configuration to read or write.
 pub(super) fn require_principal(request: &Request) -> Result<Principal, ApiError> {

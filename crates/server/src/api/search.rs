@@ -1,18 +1,30 @@
-//! Raw search and the list of repositories over plain HTTP.
+//! Search over plain HTTP: `POST /tools/vector-search` for programs, `POST /search` for people.
 
 use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
 
-use codeinfo_core::{Root, telemetry::OutcomeLabel};
+use codeinfo_core::{FileSummary, Hit, Root, ScoreParts, telemetry::OutcomeLabel};
 use codeinfo_http::{Response, reply};
-use codeinfo_search::{MAX_LIMIT, MAX_QUERY_BYTES, SearchError, SearchQuery, SearchResults};
+use codeinfo_lang::detect;
+use codeinfo_search::{
+    MAX_LIMIT, MAX_LISTED, MAX_QUERY_BYTES, SearchError, SearchQuery, SearchResults,
+};
 use hyper::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ApiServices, error::ApiError, repos::repos_compared};
+use super::{
+    ApiServices,
+    error::ApiError,
+    source::{EncodedMark, encode_mark},
+};
+
+/// Default number of results for people.
+const DEFAULT_LISTED: usize = 50;
+/// Maximum number of languages in a request.
+const MAX_LANGUAGES: usize = 50;
 
 /// Arguments of a search over HTTP or MCP.
 #[derive(Deserialize)]
@@ -60,6 +72,44 @@ impl SearchArguments {
     }
 }
 
+/// Arguments of `POST /search`.
+#[derive(Deserialize)]
+pub(super) struct ListingArguments {
+    query: String,
+    repository: Option<String>,
+    limit: Option<usize>,
+    languages: Option<Vec<String>>,
+}
+
+/// Reply of `POST /search`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SearchListing {
+    results: Vec<ListedHit>,
+    /// The same results by file.
+    files: Vec<FileSummary>,
+    /// Names and files of the query that are absent from everything searched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    absent: Vec<String>,
+    model_id: String,
+}
+
+#[derive(Serialize)]
+struct ListedHit {
+    #[serde(flatten)]
+    hit: Hit,
+    /// Parts of the score, the largest first.
+    parts: Vec<ScorePart>,
+    /// Marks of each line of `chunk`.
+    marks: Vec<Vec<EncodedMark>>,
+}
+
+#[derive(Serialize)]
+struct ScorePart {
+    name: &'static str,
+    value: f64,
+}
+
 /// Returns the schema of [`SearchArguments`], which describes `default_limit`. Its descriptions are
 /// for models.
 pub(super) fn search_schema(default_limit: usize) -> Value {
@@ -97,7 +147,7 @@ pub(super) fn search_schema(default_limit: usize) -> Value {
 }
 
 /// Returns [`search_schema`] with the client's folder, which programs know and models do not.
-pub(super) fn standing_schema(default_limit: usize) -> Value {
+pub(super) fn schema_with_folder(default_limit: usize) -> Value {
     let mut schema = search_schema(default_limit);
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         let folder = json!({ "type": "string", "minLength": 1, "maxLength": 4096 });
@@ -106,8 +156,22 @@ pub(super) fn standing_schema(default_limit: usize) -> Value {
     schema
 }
 
-pub(super) async fn ingested_repos(services: &ApiServices) -> Result<Response, ApiError> {
-    Ok(reply::json_response(StatusCode::OK, &repos_compared(services).await?))
+pub(super) fn listing_schema() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["query"],
+        "properties": {
+            "query": { "type": "string", "minLength": 1, "maxLength": MAX_QUERY_BYTES },
+            "repository": { "type": "string", "minLength": 1 },
+            "limit": { "type": "integer", "minimum": 1, "maximum": MAX_LISTED },
+            "languages": {
+                "type": "array",
+                "maxItems": MAX_LANGUAGES,
+                "items": { "type": "string", "minLength": 1, "maxLength": 100 },
+            },
+        },
+    })
 }
 
 impl ApiServices {
@@ -135,4 +199,46 @@ pub(super) async fn vector_search(
         StatusCode::OK,
         &SearchResults { notice: notice.or(found.notice.clone()), ..found },
     ))
+}
+
+pub(super) async fn list_hits(
+    services: &ApiServices,
+    ListingArguments { query, repository, limit, languages }: ListingArguments,
+) -> Result<Response, ApiError> {
+    let limit = limit.unwrap_or(DEFAULT_LISTED);
+    let languages = languages.unwrap_or_default();
+    let query = SearchQuery::for_listing(&query, repository.as_deref(), limit, languages)?;
+    let found = services.search_and_count(&query).await?;
+    // Highlighting a thousand chunks takes a while.
+    let listing = services.turns.run_blocking(move || build_listing(found)).await?;
+    Ok(reply::json_response(StatusCode::OK, &listing))
+}
+
+fn build_listing(
+    SearchResults { hits, files, absent, model_id, .. }: SearchResults,
+) -> SearchListing {
+    SearchListing {
+        results: hits.into_iter().map(build_listed_hit).collect(),
+        files,
+        absent,
+        model_id,
+    }
+}
+
+fn build_listed_hit(hit: Hit) -> ListedHit {
+    let language = hit.language.as_deref().and_then(detect::find_language);
+    let lines = 0..hit.chunk.lines().count();
+    let highlighted = codeinfo_chunk::highlight_lines(language, &hit.chunk, lines);
+    let marks = highlighted.iter().map(|line| line.iter().map(encode_mark).collect()).collect();
+    ListedHit { parts: list_score_parts(&hit.parts), marks, hit }
+}
+
+/// Returns the parts that are not zero, the largest first.
+fn list_score_parts(parts: &ScoreParts) -> Vec<ScorePart> {
+    let rounded = |part: f32| (f64::from(part) * 1e4).round() / 1e4;
+    let named =
+        parts.to_named_values().map(|(name, value)| ScorePart { name, value: rounded(value) });
+    let mut nonzero: Vec<ScorePart> = named.into_iter().filter(|part| part.value != 0.0).collect();
+    nonzero.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+    nonzero
 }

@@ -2,28 +2,46 @@
 
 use codeinfo_chat::archive::{ArchivedFrame, ArchivedTurn, ConversationSummary, TurnState};
 use codeinfo_citations::{CheckedCitation, render_cited_html, render_code_listing, render_html};
-use codeinfo_core::error::ErrorCode;
+use codeinfo_core::{TurnId, error::ErrorCode};
 use codeinfo_http::sse;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::replies::{NumberedFrame, WholeTurn};
+use crate::api::chat_frame::ChatFrame;
 
 pub(super) const QUESTION: &str = "question";
 pub(super) const ERROR: &str = "error";
-/// Names of all frames; archived frames with other names are dropped.
-const NAMES: [&str; 10] = [
-    QUESTION,
-    "thread",
-    "warning",
-    "thinking",
-    "tool-request",
-    "tool-result",
-    "vector_summary",
-    "answer",
-    "final",
-    ERROR,
-];
 const HTML: &str = "html";
+
+/// A turn of a conversation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RenderedTurn {
+    pub(crate) turn_id: TurnId,
+    pub(crate) question: String,
+    pub(crate) asked_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    state: TurnState,
+    pub(crate) model_id: String,
+    pub(crate) frames: Vec<NumberedFrame>,
+}
+
+/// A frame of a turn with its number, from 1.
+#[derive(Serialize)]
+pub(crate) struct NumberedFrame {
+    id: usize,
+    pub(crate) name: String,
+    pub(crate) data: Value,
+}
+
+/// Formats of the text in frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MarkupFormat {
+    Markdown,
+    /// HTML beside the Markdown.
+    Html,
+}
 
 /// Returns whether a frame with this name ends a turn.
 pub(super) fn is_end(name: &str) -> bool {
@@ -68,29 +86,21 @@ pub(crate) fn final_answer(data: &Value) -> Option<&str> {
 
 /// Returns the state of an archived turn. One that was running when the server ended counts as
 /// failed.
-pub(super) fn final_state(kept: &ArchivedTurn) -> TurnState {
-    match kept.state {
+pub(super) fn final_state(turn: &ArchivedTurn) -> TurnState {
+    match turn.state {
         TurnState::Running => TurnState::Failed,
         state => state,
     }
 }
 
-/// Formats of the text in frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MarkupFormat {
-    Markdown,
-    /// HTML beside the Markdown.
-    Html,
-}
-
 /// Returns the frames of an archived turn, with a closing frame if the server ended before it.
 fn complete_frames(
     summary: &ConversationSummary,
-    kept: ArchivedTurn,
+    turn: ArchivedTurn,
     format: MarkupFormat,
 ) -> Vec<ArchivedFrame> {
-    let mut frames = kept.frames;
-    frames.retain(|frame| NAMES.contains(&frame.name.as_str()));
+    let mut frames = turn.frames;
+    frames.retain(|frame| find_name(&frame.name).is_some());
     if !frames.last().is_some_and(|frame| is_end(&frame.name)) {
         let data = json!({
             "code": ErrorCode::Cancelled.as_str(),
@@ -112,17 +122,17 @@ fn complete_frames(
 /// frames than were archived before the server ended; the closing event follows all of them.
 pub(super) fn list_events(
     summary: &ConversationSummary,
-    kept: ArchivedTurn,
+    turn: ArchivedTurn,
     after: usize,
 ) -> Vec<sse::SseEvent> {
-    let was_cut = kept.state == TurnState::Running;
+    let was_cut = turn.state == TurnState::Running;
     let line = |(frame, id): (ArchivedFrame, usize)| sse::SseEvent {
         id: Some(id),
-        name: NAMES.into_iter().find(|name| *name == frame.name),
+        name: find_name(&frame.name),
         data: frame.data.to_string(),
     };
     let mut lines: Vec<sse::SseEvent> =
-        complete_frames(summary, kept, MarkupFormat::Html).into_iter().zip(1..).map(line).collect();
+        complete_frames(summary, turn, MarkupFormat::Html).into_iter().zip(1..).map(line).collect();
     if let Some(end) = lines.last_mut().filter(|_| was_cut) {
         end.id = end.id.map(|id| id.max(after + 1));
     }
@@ -131,38 +141,31 @@ pub(super) fn list_events(
 }
 
 /// Renders a turn of a conversation. A `live` one has no end yet.
-pub(crate) fn shown_turn(
+pub(crate) fn render_turn(
     summary: &ConversationSummary,
-    kept: ArchivedTurn,
+    turn: ArchivedTurn,
     format: MarkupFormat,
     live: bool,
-) -> WholeTurn {
-    let ended_at = kept.ended_at.map(|at| at.to_string());
-    let turn_id = kept.id;
-    let question = kept.question.clone();
-    let model_id = kept.model_id.clone();
-    let asked_at = kept.asked_at.to_string();
-    let state = if live { kept.state } else { final_state(&kept) };
+) -> RenderedTurn {
+    let state = if live { turn.state } else { final_state(&turn) };
+    let (turn_id, model_id, question) = (turn.id, turn.model_id.clone(), turn.question.clone());
+    let (asked_at, ended_at) = (turn.asked_at.to_string(), turn.ended_at.map(|at| at.to_string()));
     let frames = if state == TurnState::Running {
-        let mut frames = kept.frames;
-        for frame in frames.iter_mut().filter(|_| format == MarkupFormat::Html) {
-            with_html(&frame.name, &mut frame.data);
+        let mut frames = turn.frames;
+        if format == MarkupFormat::Html {
+            frames.iter_mut().for_each(|frame| with_html(&frame.name, &mut frame.data));
         }
         frames
     } else {
-        complete_frames(summary, kept, format)
+        complete_frames(summary, turn, format)
     };
-    let numbered = |(frame, id): (ArchivedFrame, usize)| {
-        let ArchivedFrame { name, data } = frame;
-        NumberedFrame { id, name, data }
-    };
-    WholeTurn {
-        turn_id,
-        question,
-        asked_at,
-        ended_at,
-        state,
-        model_id,
-        frames: frames.into_iter().zip(1..).map(numbered).collect(),
-    }
+    let number_frame = |(ArchivedFrame { name, data }, id)| NumberedFrame { id, name, data };
+    let frames = frames.into_iter().zip(1..).map(number_frame).collect();
+    RenderedTurn { turn_id, question, asked_at, ended_at, state, model_id, frames }
+}
+
+/// Returns the name of a frame; `None` for one that is not known, which is dropped.
+fn find_name(name: &str) -> Option<&'static str> {
+    let mut names = ChatFrame::NAMES.into_iter().chain([QUESTION]);
+    names.find(|known| *known == name)
 }
