@@ -137,7 +137,7 @@ impl Server {
             // Most single commands do not use Codex, so their server probes only when needed.
             drop(services.codex.availability());
         }
-        let gateway = services.gateway.clone();
+        let gateway = services.toolkits.clone();
         let is_grant = Arc::new(move |bearer: &str| gateway.find_grant(bearer).is_some());
         let bearers = GateCredentials {
             tokens: vault.tokens.clone(),
@@ -145,7 +145,7 @@ impl Server {
             search,
             is_grant,
             are_required: config.auth_required,
-            wrong: Arc::default(),
+            wrong_bearers: Arc::default(),
             find_document,
         };
         serve_listeners(config, services, main, mcp, bearers, &activity, &groups)?;

@@ -170,13 +170,13 @@ pub(super) fn build_services(
         .with_joining_worktrees(config.relays.auto_index);
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
     Ok(ApiServices {
-        relays: RelayServices::new(
-            chat.clone(),
-            ingest.clone(),
-            config.path_map.clone(),
-            work,
+        relays: RelayServices {
+            chat: chat.clone(),
+            ingest: ingest.clone(),
+            paths: config.path_map.clone(),
+            tasks: work,
             gives_way,
-        ),
+        },
         chat,
         turns,
         failures: ingest.failures(),
@@ -191,8 +191,8 @@ pub(super) fn build_services(
         settings: config.settings.clone(),
         mcp_port,
         metrics,
-        vault: vault.clone(),
-        gateway,
+        credentials: vault.clone(),
+        toolkits: gateway,
         find_document,
     })
 }

@@ -9,7 +9,7 @@ use sse_stream::{Sse, SseByteStream};
 
 use super::{
     ApiClient, CliError,
-    {print_json, print_line, print_note, scope_parameter, shorten_text, single_line},
+    print::{print_json, print_line, print_note, scope_parameter, shorten_text, single_line},
 };
 
 /// Maximum bytes of a reply: far more than the texts of the longest turn and all its tool results.
@@ -83,12 +83,7 @@ async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(),
                 return print_json(&end.into_parts().1);
             }
             Some(ChatFrame::Final { conversation_id, model_id, segments, citations, .. }) => {
-                let Some(checked) = print_answers(&segments)? else {
-                    return Err(broken_reply(client, "the result holds no answer"));
-                };
-                if let Some(checked) = checked {
-                    print_verdict(checked, &citations)?;
-                }
+                print_answers(client, &segments, &citations)?;
                 return print_note(&format!(
                     "{model_id}; continue with: codeinfo ask --conversation {conversation_id} QUESTION"
                 ));
@@ -204,17 +199,24 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
     }
 }
 
-/// Prints the answers, and returns the counts of the last one's citation check; `None` without an
-/// answer.
-fn print_answers(segments: &[Segment]) -> Result<Option<Option<&CitationCounts>>, CliError> {
+/// Prints the answers, and the result of the last one's citation check.
+fn print_answers(
+    client: &ApiClient,
+    segments: &[Segment],
+    citations: &[CheckedCitation],
+) -> Result<(), CliError> {
     let mut last = None;
     for segment in segments {
         if let Segment::Answer { text, checked } = segment {
             print_line(text)?;
-            last = Some(checked.as_ref());
+            last = Some(checked);
         }
     }
-    Ok(last)
+    match last {
+        Some(Some(checked)) => print_verdict(checked, citations),
+        Some(None) => Ok(()),
+        None => Err(broken_reply(client, "the result holds no answer")),
+    }
 }
 
 /// Prints the counts of the citation check, and the citations that are not confirmed.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use codeinfo_core::{Secret, error::format_error_chain, install_crypto_provider};
-use codeinfo_http::reply::ErrorReply;
+use codeinfo_http::ErrorReply;
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;

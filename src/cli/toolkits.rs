@@ -263,12 +263,19 @@ async fn allow_file(
         print_line(&format!("{} (SHA-256 {})", single_line(&shown.file), shown.sha256))?;
         for toolkit in &shown.toolkits {
             let off = if toolkit.enabled { "" } else { " (switched off)" };
-            print_line(&format!("  {}{off}: {}", toolkit.name, single_line(&toolkit.runs)))?;
-            for more in &toolkit.beyond {
+            print_line(&format!(
+                "  {}{off}: {}",
+                toolkit.name,
+                single_line(&toolkit.command_line)
+            ))?;
+            for more in &toolkit.extra_permissions {
                 print_line(&format!("    {}", single_line(more)))?;
             }
-            if !toolkit.given.is_empty() {
-                print_line(&format!("    is given: {}", single_line(&toolkit.given.join(", "))))?;
+            if !toolkit.variables.is_empty() {
+                print_line(&format!(
+                    "    is given: {}",
+                    single_line(&toolkit.variables.join(", "))
+                ))?;
             }
         }
     }

@@ -12,8 +12,8 @@ use std::{
 
 use codeinfo_core::{error::format_error_chain, task::Tasks};
 use codeinfo_server::{
-    mcp_http::RelayHandshake,
     relay::{ReachableServer, ServerLocator, run_relay},
+    takeover::RelayHandshake,
     takeover::{RelayPlan, START_TIMEOUT, plan_relay},
 };
 use codeinfo_store::{LockHolder, find_lock_holder};

@@ -313,7 +313,7 @@ async fn a_server_for_relays_makes_room_for_a_newer_one() {
     assert_eq!(opened(stranger).await, Ok(101));
     let (status, said) = handshake(data.path(), "99.0.0").await.unwrap_err();
     assert_eq!(status, 503);
-    assert!(said.contains("makes room for another"), "{said}");
+    assert!(said.contains("another one is taking over"), "{said}");
     until("it stays", || find_lock_holder(data.path()).unwrap().is_none_or(|now| now.pid != first))
         .await;
     relay.send(2, "ping", json!({})).await;

@@ -30,7 +30,7 @@ pub enum HttpError {
          or send one that is known, which is answered at once"
     )]
     TooManyWrongTokens { retry_after_s: u64 },
-    #[error("the server stops and makes room for another; try again in a moment")]
+    #[error("the server is shutting down and another one is taking over; retry in a moment")]
     Stopping,
     #[error("the body did not arrive in time")]
     Timeout,

@@ -21,17 +21,26 @@ const FOREIGN_PAGE: &str = "a page of another site asked for this; open the addr
 /// Port of an origin without one.
 const HTTP_PORT: u16 = 80;
 
+/// Names that may address the listeners, besides loopback names and clients without an `Origin`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AllowedNames {
+    /// Additional host names, without port, in lower case.
+    pub hosts: Vec<String>,
+    /// Additional origins such as `https://tools.example`, in lower case.
+    pub origins: Vec<String>,
+}
+
 /// Checks `Host` against loopback names and the configured ones, and `Origin` against the
 /// listener's own and the configured ones. Pages of other programs of this machine count as
 /// foreign.
 #[derive(Debug, Clone)]
 pub(super) struct OriginGuard {
-    allowed: crate::AllowedNames,
+    allowed: AllowedNames,
     port: u16,
 }
 
 impl OriginGuard {
-    pub(super) fn new(allowed: &crate::AllowedNames, port: u16) -> Self {
+    pub(super) fn new(allowed: &AllowedNames, port: u16) -> Self {
         Self { allowed: allowed.clone(), port }
     }
 
@@ -130,9 +139,9 @@ fn is_loopback(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::OriginGuard;
+    use super::{AllowedNames, OriginGuard};
     fn guard() -> OriginGuard {
-        let allowed = crate::AllowedNames {
+        let allowed = AllowedNames {
             hosts: vec!["codeinfo".to_owned()],
             origins: vec!["https://tools.example".to_owned(), "http://localhost:6274".to_owned()],
         };

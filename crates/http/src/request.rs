@@ -1,9 +1,10 @@
-//! A request that passed the guard, with its id and its unread body.
+//! A request that passed the guard, with its id, its path and its unread body.
 
 use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc, time::Duration};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use codeinfo_core::{Principal, Secret, task::Tasks};
+use http_body_util::BodyExt;
 use hyper::{
     HeaderMap, Method,
     body::{Body as _, Incoming},
@@ -13,9 +14,7 @@ use hyper::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{
-    AccessRights, AuthContext, HttpError, ServerActivity, body, gate, slots::ConnectionSlot,
-};
+use super::{AccessRights, AuthContext, HttpError, ServerActivity, gate, slots::ConnectionSlot};
 
 const OWNER_NEEDED: &str = "only the owner of the server may do that: with the owner's key, as the command line \
                             shows it, on the page that `codeinfo open` opens, or \
@@ -23,6 +22,13 @@ const OWNER_NEEDED: &str = "only the owner of the server may do that: with the o
 
 /// Maximum length of an id accepted from a client.
 const MAX_ID_BYTES: usize = 128;
+
+/// Maximum bytes of an unwanted body that are read. A client that is still sending would otherwise
+/// see a reset instead of the reply; one that sends more gets the reset.
+const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
+/// Maximum silence of a client during an unwanted body. After it, the client has read the reply or
+/// never will.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// Id of a request in the log and in `x-request-id`, received and sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,7 +182,7 @@ impl Request {
     pub async fn read_json_body(&mut self) -> Result<Bytes, HttpError> {
         self.refuse_other_than_json()?;
         self.slot.mark_idle();
-        let body = body::read_body(&mut self.body, self.max_body_bytes, self.read_timeout).await;
+        let body = read_body(&mut self.body, self.max_body_bytes, self.read_timeout).await;
         self.slot.mark_busy().await;
         body
     }
@@ -194,11 +200,91 @@ fn is_json(content_type: &str) -> bool {
     kind.trim().eq_ignore_ascii_case("application/json")
 }
 
+/// Returns the decoded parts of a path between its slashes; `/` has none. An encoded slash (`%2F`)
+/// stays inside its part, so that a file path can be one part.
+pub fn split_path(path: &str) -> Result<Vec<String>, HttpError> {
+    let relative = path.strip_prefix('/').unwrap_or(path);
+    if relative.is_empty() {
+        return Ok(Vec::new());
+    }
+    relative.split('/').map(decode_segment).collect()
+}
+
+fn decode_segment(part: &str) -> Result<String, HttpError> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.bytes();
+    while let Some(byte) = rest.next() {
+        let decoded = match byte {
+            b'%' => {
+                let digits = (parse_hex_digit(rest.next()), parse_hex_digit(rest.next()));
+                let (Some(high), Some(low)) = digits else {
+                    return Err(HttpError::BadRequest("the path holds a broken `%` escape"));
+                };
+                high * 16 + low
+            }
+            byte => byte,
+        };
+        if decoded == 0 {
+            return Err(HttpError::BadRequest("the path holds a NUL character"));
+        }
+        bytes.push(decoded);
+    }
+    String::from_utf8(bytes).map_err(|_| HttpError::BadRequest("the path is not UTF-8"))
+}
+
+fn parse_hex_digit(digit: Option<u8>) -> Option<u8> {
+    char::from(digit?).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// Reads at most `limit` bytes within `timeout`.
+async fn read_body(
+    body: &mut Incoming,
+    limit: usize,
+    timeout: Duration,
+) -> Result<Bytes, HttpError> {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if limit < announced {
+        return Err(HttpError::BodyTooLarge { limit });
+    }
+    tokio::time::timeout(timeout, collect_frames(body, limit))
+        .await
+        .unwrap_or(Err(HttpError::Timeout))
+}
+
+async fn collect_frames(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> {
+    let mut collected = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        // Trailers are not data and are skipped.
+        let Ok(piece) = frame.map_err(|_| HttpError::Incomplete)?.into_data() else { continue };
+        if limit - collected.len() < piece.len() {
+            return Err(HttpError::BodyTooLarge { limit });
+        }
+        collected.extend_from_slice(&piece);
+    }
+    Ok(collected.freeze())
+}
+
+/// Reads and discards the rest of a body while the reply is sent. A body that does not end closes
+/// the connection.
+pub(super) async fn discard_body(mut body: Incoming, timeout: Duration) {
+    let discarding = async {
+        let mut discarded = 0;
+        while let Ok(Some(Ok(frame))) = tokio::time::timeout(SILENCE, body.frame()).await {
+            discarded += frame.data_ref().map_or(0, Bytes::len);
+            if discarded > MAX_DISCARDED_BYTES {
+                return;
+            }
+        }
+    };
+    // A timeout counts as the end.
+    drop(tokio::time::timeout(timeout, discarding).await);
+}
+
 #[cfg(test)]
 mod tests {
     use hyper::{HeaderMap, header::HeaderValue};
 
-    use super::{HttpRequestId, is_json};
+    use super::{HttpRequestId, is_json, split_path};
 
     #[test]
     fn only_plain_ids_are_taken_over() {
@@ -221,5 +307,16 @@ mod tests {
         assert!(!is_json("text/plain"));
         assert!(!is_json("application/jsonp"));
         assert!(!is_json(""));
+    }
+
+    #[test]
+    fn parts_are_decoded_one_by_one() {
+        assert_eq!(split_path("/").unwrap(), Vec::<String>::new());
+        assert_eq!(split_path("/a/b").unwrap(), ["a", "b"]);
+        assert_eq!(split_path("/remove/%2Fsrv%2Fa%20b/").unwrap(), ["remove", "/srv/a b", ""]);
+        assert_eq!(split_path("/%C3%A9+").unwrap(), ["é+"]);
+        for broken in ["/%", "/%4", "/%zz", "/%00", "/%ff"] {
+            assert!(split_path(broken).is_err(), "{broken}");
+        }
     }
 }

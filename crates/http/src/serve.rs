@@ -33,18 +33,17 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use super::{
-    AccessRights, AuthContext, AuthGate, AuthRequest, HttpError, HttpRequestId, Request,
-    RequestHandler, Response, ServerActivity, body,
+    AccessRights, AuthContext, AuthGate, AuthRequest, HttpError, HttpRequestId, HttpSettings,
+    Request, RequestHandler, Response, ServerActivity,
     framing::MAX_HEAD_BYTES,
     gate,
-    guard::OriginGuard,
+    guard::{AllowedNames, OriginGuard},
     peer_account::PeerAccounts,
     record::{ListenerMetrics, RecordedBody, RequestLogEntry},
-    request::ConnectionPeer,
+    request::{ConnectionPeer, discard_body},
     slots::{ConnectionSlot, ConnectionSlots},
     socket::ConnectionSocket,
 };
-use crate::HttpSettings;
 
 /// Pause after a failed accept, so that the loop does not spin while file handles are short.
 const BACKOFF: Duration = Duration::from_millis(50);
@@ -83,7 +82,7 @@ pub fn serve<H: RequestHandler>(
     listener: Listener,
     handler: H,
     http: &HttpSettings,
-    guard: &crate::AllowedNames,
+    guard: &AllowedNames,
     tasks: Tasks,
 ) -> io::Result<()> {
     let Listener { socket, name, requests, gate, activity } = listener;
@@ -362,7 +361,7 @@ impl<H: RequestHandler> HttpServer<H> {
             }
             // Discarded while the refusal is sent, so that the client reads the refusal instead of
             // a reset, and need not send the whole body first.
-            let discarding = body::discard_body(rest, self.http.read_timeout);
+            let discarding = discard_body(rest, self.http.read_timeout);
             let stopping = self.tasks.stop_token().clone();
             let until_stopped = async move { stopping.run_until_cancelled(discarding).await };
             self.tasks.spawn(until_stopped);

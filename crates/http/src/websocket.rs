@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, debug, error, info};
 
 use super::{
-    HttpError, Request, Response, activity::ActivityGuard, reply, slots::ConnectionSlot,
+    HttpError, Request, Response, record::ActivityGuard, reply, slots::ConnectionSlot,
     socket::ConnectionSocket,
 };
 

@@ -1,13 +1,13 @@
-//! Interface of an MCP endpoint: its name, its tools and their implementation.
+//! Interface of an MCP endpoint: its name, its tools, and the results of their calls.
 
 use futures_util::{
     FutureExt,
     future::{self, BoxFuture},
     stream::BoxStream,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{JsonRpcError, McpTool, McpToolResult};
+use super::{JsonRpcError, Schema, SchemaError};
 
 /// Description of an endpoint.
 #[derive(Debug, Clone)]
@@ -92,4 +92,173 @@ pub trait Endpoint: Send + Sync + 'static {
         arguments: Value,
         meta: Map<String, Value>,
     ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>>;
+}
+
+/// Idempotence of a tool: a search is idempotent, a conversation is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolIdempotence {
+    Idempotent,
+    Changing,
+}
+
+/// Behaviour of calls that a client may rely on, listed as `annotations`. The default is that of
+/// the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has these four")]
+pub struct ToolHints {
+    /// Calls change nothing.
+    pub read_only: bool,
+    /// Calls may destroy existing data.
+    pub destructive: bool,
+    /// A repeated call changes nothing more.
+    pub idempotent: bool,
+    /// Calls affect more than this machine.
+    pub open_world: bool,
+}
+
+impl Default for ToolHints {
+    fn default() -> Self {
+        Self { read_only: false, destructive: true, idempotent: false, open_world: true }
+    }
+}
+
+/// A tool. Its schema validates each call before the endpoint sees it.
+#[derive(Debug, Clone)]
+pub struct McpTool {
+    name: String,
+    arguments: Schema,
+    listed: Value,
+}
+
+impl McpTool {
+    /// Creates a read-only tool.
+    pub fn new(
+        name: &str,
+        title: &str,
+        description: &str,
+        arguments: Value,
+        idempotence: ToolIdempotence,
+    ) -> Result<Self, SchemaError> {
+        let idempotent = idempotence == ToolIdempotence::Idempotent;
+        let hints =
+            ToolHints { read_only: true, destructive: false, idempotent, open_world: false };
+        Ok(Self::with_hints(name, title, description, Schema::new(arguments)?, hints))
+    }
+
+    /// Creates a tool with `hints`.
+    pub fn with_hints(
+        name: &str,
+        title: &str,
+        description: &str,
+        arguments: Schema,
+        hints: ToolHints,
+    ) -> Self {
+        let listed = json!({
+            "name": name,
+            "title": title,
+            "description": description,
+            "inputSchema": arguments.value(),
+            // All four hints are explicit, because the protocol's default is "destructive".
+            "annotations": {
+                "title": title,
+                "readOnlyHint": hints.read_only,
+                "destructiveHint": hints.destructive,
+                "idempotentHint": hints.idempotent,
+                "openWorldHint": hints.open_world,
+            },
+        });
+        Self { name: name.to_owned(), arguments, listed }
+    }
+
+    /// Replaces the listed description.
+    #[must_use]
+    pub fn with_listed_description(mut self, description: &str) -> Self {
+        if let Some(listed) = self.listed.get_mut("description") {
+            *listed = description.into();
+        }
+        self
+    }
+
+    /// Replaces the listed schema by the part that clients support; validation keeps the original
+    /// one.
+    #[must_use]
+    pub fn with_listed_schema(mut self, schema: Value) -> Self {
+        if let Some(listed) = self.listed.get_mut("inputSchema") {
+            *listed = schema;
+        }
+        self
+    }
+
+    /// Adds a member to `_meta` of the list entry.
+    #[must_use]
+    pub fn with_listed_meta(mut self, key: &str, value: Value) -> Self {
+        if let Some(listed) = self.listed.as_object_mut() {
+            let meta = listed.entry("_meta").or_insert_with(|| json!({}));
+            meta.as_object_mut().map(|meta| meta.insert(key.to_owned(), value));
+        }
+        self
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn arguments(&self) -> &Schema {
+        &self.arguments
+    }
+
+    /// Returns the entry of `tools/list`.
+    pub fn as_list_entry(&self) -> &Value {
+        &self.listed
+    }
+}
+
+/// Result of a call: one text for a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpToolResult {
+    text: String,
+    is_error: bool,
+    meta: Option<Map<String, Value>>,
+}
+
+impl McpToolResult {
+    pub fn text(text: String) -> Self {
+        Self { text, is_error: false, meta: None }
+    }
+
+    /// Creates the result of a failure that the calling model can act on.
+    pub fn error(text: String) -> Self {
+        Self { text, is_error: true, meta: None }
+    }
+
+    /// Replaces the text.
+    #[must_use]
+    pub fn map_text(mut self, change: impl FnOnce(String) -> String) -> Self {
+        self.text = change(self.text);
+        self
+    }
+
+    /// Adds a member to `_meta`, which clients see and models do not.
+    #[must_use]
+    pub fn with_meta(mut self, key: &str, value: Value) -> Self {
+        self.meta.get_or_insert_default().insert(key.to_owned(), value);
+        self
+    }
+
+    /// Returns whether the result reports a failure.
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    pub(super) fn into_members(self) -> Map<String, Value> {
+        let mut members = Map::new();
+        members.insert("content".to_owned(), json!([{ "type": "text", "text": self.text }]));
+        if self.is_error {
+            members.insert("isError".to_owned(), Value::Bool(true));
+        }
+        if let Some(meta) = self.meta {
+            members.insert("_meta".to_owned(), Value::Object(meta));
+        }
+        members
+    }
 }

@@ -4,26 +4,23 @@
 //! The crate has no I/O, no HTTP types and no tools. An edge passes headers and a body, provides
 //! its tools through [`Endpoint`], and sends the result of [`answer_post`].
 
-mod accept;
 mod answer;
 mod calls;
 mod endpoint;
 mod era;
-mod foreign;
-mod listen;
 mod message;
 mod method;
-mod modern;
 mod post;
-mod progress;
 mod schema;
-mod tool;
+mod stream;
 
 pub use answer::{McpContext, McpReply, answer_post};
 pub use calls::CallRegistry;
-pub use endpoint::{CallUpdate, Endpoint, EndpointInfo, StartedCall, ToolCallError};
-pub use listen::{open_change_stream, tools_changed_message};
+pub use endpoint::{
+    CallUpdate, Endpoint, EndpointInfo, McpTool, McpToolResult, StartedCall, ToolCallError,
+    ToolHints, ToolIdempotence,
+};
 pub use message::{CLIENT_KEY, JsonRpcError};
 pub use post::{McpPost, name_session};
 pub use schema::{Schema, SchemaError};
-pub use tool::{McpTool, McpToolResult, ToolHints, ToolIdempotence};
+pub use stream::{open_change_stream, tools_changed_message};

@@ -4,11 +4,11 @@ use futures_util::stream::BoxStream;
 use serde_json::{Map, Value, json};
 
 use super::{
-    endpoint::{CallUpdate, Endpoint, EndpointInfo, StartedCall, ToolCallError},
-    era::{self, ProtocolEra},
+    endpoint::{
+        CallUpdate, Endpoint, EndpointInfo, McpTool, McpToolResult, StartedCall, ToolCallError,
+    },
+    era::{self, CacheScope, ProtocolEra},
     message::{JsonRpcError, JsonRpcRequest},
-    modern::{self, CacheScope},
-    tool::{McpTool, McpToolResult},
 };
 
 type JsonMembers = Map<String, Value>;
@@ -41,10 +41,7 @@ pub(super) async fn answer_method(
             } else {
                 CacheScope::Public
             };
-            MethodAnswer::Now(Ok(modern::complete_result(
-                build_discover_result(endpoint).await,
-                keep,
-            )))
+            MethodAnswer::Now(Ok(era::complete_result(build_discover_result(endpoint).await, keep)))
         }
         _ => MethodAnswer::Now(answer_fixed_method(era, &request)),
     }
@@ -58,14 +55,12 @@ fn answer_fixed_method(
     let params = &request.params;
     match (era, request.method.as_str()) {
         (ProtocolEra::Legacy, "ping") => Ok(JsonMembers::new()),
-        (_, "resources/list") => build_list_result(era, params, "resources", json!([])),
-        (_, "resources/templates/list") => {
-            build_list_result(era, params, "resourceTemplates", json!([]))
-        }
+        (_, "resources/list") => build_empty_list(era, params, "resources"),
+        (_, "resources/templates/list") => build_empty_list(era, params, "resourceTemplates"),
         (ProtocolEra::Legacy, "resources/listTemplates") => {
             Ok(build_members([("resourceTemplates", json!([])), ("resource_templates", json!([]))]))
         }
-        (_, "prompts/list") => build_list_result(era, params, "prompts", json!([])),
+        (_, "prompts/list") => build_empty_list(era, params, "prompts"),
         (_, "prompts/get") => {
             Err(JsonRpcError::invalid_params(&["there are no prompts".to_owned()]))
         }
@@ -81,7 +76,7 @@ async fn build_initialize_result(endpoint: &dyn Endpoint, params: &JsonMembers) 
         ("capabilities", build_capabilities(endpoint)),
         (
             "serverInfo",
-            json!({ "name": modern::NAME, "title": title, "version": env!("CARGO_PKG_VERSION") }),
+            json!({ "name": era::NAME, "title": title, "version": env!("CARGO_PKG_VERSION") }),
         ),
         ("instructions", json!(endpoint.load_instructions().await)),
     ])
@@ -114,23 +109,23 @@ async fn list_tools(
     let listed =
         endpoint.list_tools().await.iter().map(|tool| tool.as_list_entry().clone()).collect();
     let keep = if endpoint.endpoint_info().shared { CacheScope::Public } else { CacheScope::Never };
-    build_list_page(era, params, ("tools", Value::Array(listed)), keep)
+    build_list_page(era, params, "tools", Value::Array(listed), keep)
 }
 
-fn build_list_result(
+fn build_empty_list(
     era: ProtocolEra,
     params: &JsonMembers,
     name: &str,
-    entries: Value,
 ) -> Result<JsonMembers, JsonRpcError> {
-    build_list_page(era, params, (name, entries), CacheScope::Public)
+    build_list_page(era, params, name, json!([]), CacheScope::Public)
 }
 
 /// Builds the only page of a list.
 fn build_list_page(
     era: ProtocolEra,
     params: &JsonMembers,
-    entries: (&str, Value),
+    name: &str,
+    entries: Value,
     keep: CacheScope,
 ) -> Result<JsonMembers, JsonRpcError> {
     if params.contains_key("cursor") {
@@ -138,10 +133,10 @@ fn build_list_page(
             "`cursor` is unknown: lists have one page".to_owned()
         ]));
     }
-    let page = build_members([entries]);
+    let page = build_members([(name, entries)]);
     match era {
         ProtocolEra::Legacy => Ok(page),
-        ProtocolEra::Modern => Ok(modern::complete_result(page, keep)),
+        ProtocolEra::Modern => Ok(era::complete_result(page, keep)),
     }
 }
 
@@ -179,7 +174,7 @@ async fn call_tool(
 }
 
 fn find_tool<'a>(
-    about: &'a EndpointInfo,
+    info: &'a EndpointInfo,
     name: Option<&Value>,
 ) -> Result<&'a McpTool, JsonRpcError> {
     let Some(name) = name.and_then(Value::as_str) else {
@@ -187,8 +182,8 @@ fn find_tool<'a>(
             &["`name` must be there and a string".to_owned()],
         ));
     };
-    about.tools.iter().find(|tool| tool.name() == name).ok_or_else(|| {
-        let known: Vec<&str> = about.tools.iter().map(McpTool::name).collect();
+    info.tools.iter().find(|tool| tool.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = info.tools.iter().map(McpTool::name).collect();
         let shortened: String = name.chars().take(80).collect();
         let fault = format!("there is no tool `{shortened}`; there is {}", known.join(", "));
         JsonRpcError::invalid_params(&[fault])
@@ -203,7 +198,7 @@ pub(super) fn convert_call_result(
     match (era, ended) {
         (ProtocolEra::Legacy, Ok(result)) => Ok(result.into_members()),
         (ProtocolEra::Modern, Ok(result)) => {
-            Ok(modern::complete_result(result.into_members(), CacheScope::Unsaid))
+            Ok(era::complete_result(result.into_members(), CacheScope::Unsaid))
         }
         (ProtocolEra::Legacy, Err(ToolCallError::Arguments(faults))) => {
             Err(JsonRpcError::invalid_params(&faults))
@@ -211,10 +206,7 @@ pub(super) fn convert_call_result(
         // A model can correct faults that it reads, but it never sees protocol errors.
         (ProtocolEra::Modern, Err(ToolCallError::Arguments(faults))) => {
             let text = format!("Invalid params: {}", faults.join("; "));
-            Ok(modern::complete_result(
-                McpToolResult::error(text).into_members(),
-                CacheScope::Unsaid,
-            ))
+            Ok(era::complete_result(McpToolResult::error(text).into_members(), CacheScope::Unsaid))
         }
         (_, Err(ToolCallError::Error(error))) => Err(error),
     }

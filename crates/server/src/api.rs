@@ -47,7 +47,6 @@ pub use page::{FindDocument, is_of_page};
 pub use settings::{EditorLink, EffectiveSetting, PageSettings, SettingSource};
 pub use turns::TurnRegistry;
 
-/// Services that the handlers call.
 pub struct ApiServices {
     pub ingest: Ingest,
     pub search: Search,
@@ -64,8 +63,8 @@ pub struct ApiServices {
     /// Port of the MCP server, as `GET /health` reports it.
     pub mcp_port: u16,
     pub metrics: ServerMetrics,
-    pub vault: CredentialStore,
-    pub gateway: ToolkitGateway,
+    pub credentials: CredentialStore,
+    pub toolkits: ToolkitGateway,
     pub relays: RelayServices,
     pub find_document: FindDocument,
 }

@@ -19,7 +19,6 @@ use crate::api::{FindDocument, is_of_page};
 
 /// Paths that monitors poll. Without a bearer, they return only the overall state.
 const MONITORED: [&str; 3] = ["/health", "/ready", "/version"];
-/// Path at which the page opens a session with a code.
 const OPEN_SESSION: &str = "/auth/page-sessions";
 const SEARCH: &str = "/mcp";
 /// Path at which Codex finds the toolkits of a turn.
@@ -53,25 +52,25 @@ pub struct GateCredentials {
     pub is_grant: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// True if callers without a bearer are refused.
     pub are_required: bool,
-    pub wrong: Arc<WrongBearers>,
+    pub wrong_bearers: Arc<WrongBearers>,
     /// Finds documents, which are public like the page.
     pub find_document: FindDocument,
 }
 
-pub fn build_main_gate(bearers: GateCredentials) -> AuthGate {
-    Arc::new(move |asked| match asked.bearer {
-        Some(bearer) if asked.path == SEARCH && bearers.search.matches(bearer) => {
+pub fn build_main_gate(credentials: GateCredentials) -> AuthGate {
+    Arc::new(move |request| match request.bearer {
+        Some(bearer) if request.path == SEARCH && credentials.search.matches(bearer) => {
             Ok(AuthContext::anonymous(AccessRights::Ask))
         }
-        Some(bearer) if is_toolkit_path(asked.path) && (bearers.is_grant)(bearer) => {
+        Some(bearer) if is_toolkit_path(request.path) && (credentials.is_grant)(bearer) => {
             Ok(AuthContext::anonymous(AccessRights::Ask))
         }
-        Some(_) => admit_caller(&bearers, asked),
-        None => admit_caller(&bearers, asked).or_else(|refusal| {
+        Some(_) => admit_caller(&credentials, request),
+        None => admit_caller(&credentials, request).or_else(|refusal| {
             // Other accounts may see the arguments of the browser that is started, with the code.
-            let opens_session = asked.path == OPEN_SESSION && !asked.is_another_account;
-            let is_public = MONITORED.contains(&asked.path)
-                || is_of_page(asked.path, bearers.find_document)
+            let opens_session = request.path == OPEN_SESSION && !request.is_another_account;
+            let is_public = MONITORED.contains(&request.path)
+                || is_of_page(request.path, credentials.find_document)
                 || opens_session;
             if is_public { Ok(AuthContext::anonymous(AccessRights::Monitor)) } else { Err(refusal) }
         }),
@@ -83,19 +82,19 @@ fn is_toolkit_path(path: &str) -> bool {
     path.strip_prefix(TOOLKITS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-pub fn build_mcp_gate(bearers: GateCredentials) -> AuthGate {
-    Arc::new(move |asked| admit_caller(&bearers, asked))
+pub fn build_mcp_gate(credentials: GateCredentials) -> AuthGate {
+    Arc::new(move |request| admit_caller(&credentials, request))
 }
 
 /// Checks the credentials of a caller. Refuses a wrong bearer even when none is needed.
 fn admit_caller(
-    bearers: &GateCredentials,
-    asked: AuthRequest<'_>,
+    credentials: &GateCredentials,
+    request: AuthRequest<'_>,
 ) -> Result<AuthContext, HttpError> {
-    if let (None, Some(session)) = (asked.bearer, asked.session) {
-        let found = bearers.sessions.find_session(session.cookie, session.key);
+    if let (None, Some(session)) = (request.bearer, request.session) {
+        let found = credentials.sessions.find_session(session.cookie, session.key);
         let revoked = found
-            .filter(|_| !asked.is_another_account)
+            .filter(|_| !request.is_another_account)
             .ok_or(HttpError::Unauthorized(SESSION_OVER))?;
         return Ok(AuthContext {
             principal: Some(Principal::owner()),
@@ -103,16 +102,18 @@ fn admit_caller(
             revoked,
         });
     }
-    let Some(bearer) = asked.bearer else {
-        return match (bearers.are_required, asked.is_another_account) {
+    let Some(bearer) = request.bearer else {
+        return match (credentials.are_required, request.is_another_account) {
             (true, _) => Err(HttpError::Unauthorized(NEEDED)),
             (false, true) => Err(HttpError::Unauthorized(ANOTHER_ACCOUNT)),
             // A process of the owner's account can read the owner's key.
             (false, false) => Ok(AuthContext::anonymous(AccessRights::Administer)),
         };
     };
-    let known =
-        bearers.tokens.find_bearer(bearer).ok_or_else(|| bearers.wrong.refuse_bearer(asked))?;
+    let known = credentials
+        .tokens
+        .find_bearer(bearer)
+        .ok_or_else(|| credentials.wrong_bearers.refuse_bearer(request))?;
     let rights = match known.kind {
         TokenKind::Plain => AccessRights::Ask,
         TokenKind::Admin => AccessRights::Administer,
@@ -135,7 +136,6 @@ struct BearerCounts {
 /// Address, and for loopback whether the connection belongs to another account.
 type PeerKey = (Option<IpAddr>, bool);
 
-/// Wrong bearers of one peer since `began_at`.
 #[derive(Debug)]
 struct PeerWindow {
     began_at: Instant,
@@ -144,11 +144,11 @@ struct PeerWindow {
 
 impl WrongBearers {
     /// Counts the wrong bearer of a request and returns the refusal.
-    pub fn refuse_bearer(&self, asked: AuthRequest<'_>) -> HttpError {
+    pub fn refuse_bearer(&self, request: AuthRequest<'_>) -> HttpError {
         let now = Instant::now();
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.log_wrong_bearers(asked, now);
-        let peer = (asked.peer_address.map(mask_to_network), asked.is_another_account);
+        counts.log_wrong_bearers(request, now);
+        let peer = (request.peer_address.map(mask_to_network), request.is_another_account);
         let new = || PeerWindow { began_at: now, count: 0 };
         let window = counts.peers.get_or_insert_mut(peer, new);
         if now.duration_since(window.began_at) >= WINDOW {
@@ -172,13 +172,13 @@ impl Default for WrongBearers {
 
 impl BearerCounts {
     /// Logs the first wrong bearer; logs later ones together, once per [`WINDOW`].
-    fn log_wrong_bearers(&mut self, asked: AuthRequest<'_>, now: Instant) {
+    fn log_wrong_bearers(&mut self, request: AuthRequest<'_>, now: Instant) {
         self.unlogged += 1;
         if self.logged_at.is_some_and(|at| now.duration_since(at) < WINDOW) {
             return;
         }
-        let last_peer = asked.peer_address.map(tracing::field::display);
-        let is_another_account = asked.is_another_account;
+        let last_peer = request.peer_address.map(tracing::field::display);
+        let is_another_account = request.is_another_account;
         warn!(count = self.unlogged, last_peer, is_another_account, "wrong tokens are refused");
         (self.logged_at, self.unlogged) = (Some(now), 0);
     }
@@ -217,7 +217,7 @@ mod tests {
                 search: search.clone(),
                 is_grant,
                 are_required,
-                wrong: Arc::default(),
+                wrong_bearers: Arc::default(),
                 find_document: |_| None,
             };
             let main = build_main_gate(bearers.clone());
@@ -261,7 +261,7 @@ mod tests {
             search,
             is_grant: Arc::new(|_| false),
             are_required: false,
-            wrong: Arc::default(),
+            wrong_bearers: Arc::default(),
             find_document: |_| None,
         };
         let main = build_main_gate(bearers.clone());

@@ -24,7 +24,6 @@ use tracing::warn;
 use self::question::ErrorWording;
 use crate::mcp_http::{self, CallContext, RelayServices};
 
-/// Maximum number of repositories that are named.
 const MAX_NAMED: usize = 8;
 const MAX_NAME_CHARS: usize = 60;
 /// Maximum duration of a Codex check for a client that connects; a client that asks waits longer.
@@ -37,7 +36,6 @@ Before grep or reading files, ask codebase_question how this code works, where s
 it answers from the whole index with path:lines.";
 const _: () = assert!(FIRST_LINE.len() <= 180);
 
-/// Text after the first line.
 const INSTRUCTIONS: &str = "\
 An answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. \
 For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; it says why and what to do.";

@@ -6,7 +6,7 @@ mod relays;
 use std::{path::Path, sync::Arc};
 
 use codeinfo_core::{FOLDER_META, Principal};
-use codeinfo_http::{AuthContext, HttpSettings, Request, Response, reply, sse};
+use codeinfo_http::{AuthContext, HttpSettings, Request, Response, reply};
 use codeinfo_mcp::{CallRegistry, Endpoint, McpContext, McpPost, McpReply};
 use futures_util::stream::BoxStream;
 use hyper::{StatusCode, header::HeaderValue};
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub use self::relays::{
-    ClientFolder, HEADER, PATH, RelayHandshake, RelayServices, name_ingest_command, quote_path,
+    ClientFolder, HEADER, PATH, RelayServices, name_ingest_command, quote_path,
 };
 
 /// Header in which a client receives a session and repeats it. It separates the calls of clients
@@ -42,6 +42,7 @@ impl CallContext {
     }
 
     /// Returns the context of one call. A folder in its `_meta` replaces that of the connection.
+    #[must_use]
     pub fn for_call(&self, meta: &Map<String, Value>, relays: &RelayServices) -> Self {
         let named = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
         let folder = named.map(|folder| Arc::new(relays.locate_client(folder)));
@@ -92,8 +93,8 @@ pub async fn answer_post(
             add_session_header(reply::json_text(200, text), client.as_deref())
         }
         McpReply::Json { status, text } => reply::json_text(status, text),
-        McpReply::Deferred(text) => codeinfo_http::delayed_json(text, bounds.keep_alive).await,
-        McpReply::Events(messages) => sse::stream_messages(messages, bounds.keep_alive),
+        McpReply::Deferred(text) => reply::delayed_json(text, bounds.keep_alive).await,
+        McpReply::Events(messages) => reply::stream_messages(messages, bounds.keep_alive),
         McpReply::Listening(messages) => stream_changes(request, messages, bounds),
     })
 }
@@ -119,7 +120,7 @@ fn stream_changes(
     bounds: &McpContext,
 ) -> Response {
     request.allow_eviction();
-    sse::stream_messages(messages, bounds.keep_alive)
+    reply::stream_messages(messages, bounds.keep_alive)
 }
 
 fn add_session_header(mut greeting: Response, client: Option<&str>) -> Response {

@@ -9,12 +9,11 @@ mod request_id;
 mod streams;
 
 use std::{
-    collections::VecDeque,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use crate::{mcp_http::RelayHandshake, takeover::replaces_connection};
+use crate::takeover::{RelayHandshake, replaces_connection};
 use codeinfo_core::{Secret, task::Tasks};
 use codeinfo_worktree::git::find_repository;
 use futures_util::future::{self, BoxFuture};
@@ -28,7 +27,6 @@ use self::{
 
 /// Maximum wait for the server's last answers after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// Maximum number of attempts to connect for one message.
 const ATTEMPTS: usize = 20;
 /// Maximum wait for a server after the end of the input.
 const LAST_WAIT: Duration = Duration::from_secs(20);
@@ -52,9 +50,9 @@ pub trait ServerLocator: Send + Sync {
 /// continues to serve.
 pub async fn request_takeover(from: &ReachableServer) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let asked = RelayHandshake { version, takes_over: true, ..RelayHandshake::default() };
+    let handshake = RelayHandshake { version, takes_over: true, ..RelayHandshake::default() };
     let tasks = Tasks::default();
-    ServerLink::open(from, &asked, &tasks).await.err()
+    ServerLink::open(from, &handshake, &tasks).await.err()
 }
 
 /// Forwards until the input ends or the output is closed.
@@ -112,14 +110,14 @@ impl RelayForwarder<'_> {
         let mut ends_by: Option<Instant> = None;
         while ends_by.is_none() || self.link.is_some() {
             let room = self.link.as_ref().map(ServerLink::room);
-            let came = tokio::select! {
+            let event = tokio::select! {
                 biased;
-                () = self.output.is_untaken() => return,
+                () = self.output.wait_until_closed() => return,
                 () = wait_until(ends_by) => return,
                 text = next_message(self.link.as_mut()) => RelayEvent::Message(text),
                 line = read_line_when_writable(&mut self.input, room), if ends_by.is_none() => RelayEvent::Line(line),
             };
-            match came {
+            match event {
                 RelayEvent::Message(Some(text)) => self.forward_reply(&text).await,
                 // The server has sent its last answers.
                 RelayEvent::Message(None) if ends_by.is_some() => return,
@@ -209,10 +207,9 @@ impl RelayForwarder<'_> {
         }
     }
 
-    /// Forgets a request that needs no answer any more.
     fn remove_waiting(&mut self, id: &str) {
-        if let Some(place) = self.waiting.iter().position(|waiting| waiting == id) {
-            self.waiting.swap_remove(place);
+        if let Some(index) = self.waiting.iter().position(|waiting| waiting == id) {
+            self.waiting.swap_remove(index);
         }
     }
 
@@ -228,29 +225,29 @@ impl RelayForwarder<'_> {
 
     /// Connects to a server, as long as the client may wait for it.
     async fn connect_to_server(&self) -> Result<ServerLink, String> {
-        let nobody_waits = async {
+        let giving_up = async {
             self.input.wait_for_end().await;
             tokio::time::sleep(LAST_WAIT).await;
         };
         tokio::select! {
             connected = self.connect_with_retries() => connected,
-            () = nobody_waits => Err("it took too long".to_owned()),
-            () = self.output.is_untaken() => Err("nobody takes the output".to_owned()),
+            () = giving_up => Err("it took too long".to_owned()),
+            () = self.output.wait_until_closed() => Err("the client has closed the output".to_owned()),
         }
     }
 
     /// Connects to a server with retries, because a server that is found may be about to end.
     async fn connect_with_retries(&self) -> Result<ServerLink, String> {
-        let mut reasons = VecDeque::new();
+        let mut last_reason = String::new();
         for _ in 0..ATTEMPTS {
             let reached = self.servers.reach_server().await?;
             match ServerLink::open(&reached, &self.relay, self.tasks).await {
                 Ok(link) => return Ok(link),
-                Err(reason) => reasons.push_back(reason),
+                Err(reason) => last_reason = reason,
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Err(reasons.pop_back().unwrap_or_default())
+        Err(last_reason)
     }
 }
 

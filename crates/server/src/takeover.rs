@@ -23,17 +23,33 @@
 //! connection when it has too many; the program offers to index a folder (`src/run/folder_hints.rs`) and checks
 //! programs for `codeinfo doctor` (`src/run/doctor.rs`).
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use codeinfo_store::LockHolder;
-
-use crate::mcp_http::RelayHandshake;
+use serde::{Deserialize, Serialize};
 
 /// Maximum time from the start of a server until it announces its address. Opening a large index
 /// takes seconds.
 pub const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum time that a relay waits for a command that uses the folder, or a server that ends.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Handshake of a relay, sent in a header as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RelayHandshake {
+    pub version: String,
+    /// Repository in which the relay was started, as its client sees it.
+    pub folder: Option<PathBuf>,
+    /// True if the server may index that repository when it is not indexed.
+    pub auto_index: bool,
+    /// True if the client has sent `initialize` over an earlier connection.
+    pub is_greeted: bool,
+    /// Name of the client in that `initialize`.
+    pub client: Option<String>,
+    /// True if the sender is a server, started by a person or a service, that replaces this one.
+    pub takes_over: bool,
+}
 
 /// Next step of `codeinfo serve` when another process holds its data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use codeinfo_core::{task::Tasks, telemetry::LabelledTimer};
 use codeinfo_http::{
     AccessRights, AllowedNames, AuthContext, AuthRequest, HttpSettings, Listener, Request,
-    RequestHandler, Response, ServerActivity, reply, sse,
+    RequestHandler, Response, ServerActivity, reply,
 };
 use codeinfo_test_support::wire::{self, head};
 use futures_util::{Stream, StreamExt, stream};
@@ -55,7 +55,7 @@ impl RequestHandler for Work {
         let dropped = Dropped(self.news.clone());
         self.news.send("begun").unwrap();
         if path == "/flood" {
-            return sse::stream_messages(flood(dropped), TIMEOUT);
+            return reply::stream_messages(flood(dropped), TIMEOUT);
         }
         let release = self.release.clone();
         let work = async move {
@@ -65,9 +65,9 @@ impl RequestHandler for Work {
         };
         match path.as_str() {
             "/events" => {
-                sse::stream_messages(stream::once(work).boxed(), Duration::from_millis(20))
+                reply::stream_messages(stream::once(work).boxed(), Duration::from_millis(20))
             }
-            "/late" => codeinfo_http::delayed_json(work, Duration::from_millis(20)).await,
+            "/late" => reply::delayed_json(work, Duration::from_millis(20)).await,
             _ => reply::json_text(200, work.await),
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use codeinfo_chat::{ChatEvent, Turn, TurnRequest};
 use codeinfo_codex::{CodexAvailability, EFFORTS};
 use codeinfo_core::{ConversationId, MAX_QUESTION_BYTES, Question};
-use codeinfo_http::{AuthContext, Response, reply, sse};
+use codeinfo_http::{AuthContext, Response, reply};
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -40,7 +40,6 @@ impl ChatArguments {
         self.conversation_id.as_deref()
     }
 
-    /// Returns the question and the repository that it is limited to.
     pub(super) fn question_and_repository(&self) -> (String, Option<String>) {
         (self.question.clone(), self.repository.clone())
     }
@@ -91,7 +90,6 @@ pub(super) fn message_schema() -> Value {
     })
 }
 
-/// Starts a turn, or returns the reason why it cannot start.
 pub(super) async fn ask_question(
     services: &ApiServices,
     arguments: ChatArguments,
@@ -124,7 +122,7 @@ pub(super) fn stream_turn(
 ) -> Response {
     let failures = services.failures.clone();
     let events = turn.inspect(move |event| note_end(&failures, event, "/chat"));
-    sse::stream_events(events.map(encode_event).inspect(log_frame), keep_alive)
+    reply::stream_events(events.map(encode_event).inspect(log_frame), keep_alive)
 }
 
 /// Lists the providers: Codex, with a reason and a hint when it is unavailable.
@@ -153,13 +151,13 @@ pub(super) async fn list_models(services: &ApiServices) -> Result<Response, ApiE
     Ok(reply::json_response(StatusCode::OK, &json!({ "models": models.collect::<Vec<Value>>() })))
 }
 
-fn encode_event(event: ChatEvent) -> sse::SseEvent {
+fn encode_event(event: ChatEvent) -> reply::SseEvent {
     let (name, data) = ChatFrame::from_event(event).into_parts();
-    sse::SseEvent { id: None, name: Some(name), data: data.to_string() }
+    reply::SseEvent { id: None, name: Some(name), data: data.to_string() }
 }
 
 /// Logs the name and size of a frame; its content at debug level only.
-fn log_frame(frame: &sse::SseEvent) {
+fn log_frame(frame: &reply::SseEvent) {
     info!(frame.name = frame.name, frame.bytes = frame.data.len(), "frame");
     debug!(frame.payload = %frame.data, "frame payload");
 }

@@ -71,13 +71,11 @@ pub enum ChatFrame {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ToolOrigin {
     pub source: ToolEntrySource,
-    /// Name of the toolkit, if the tool belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<String>,
 }
 
 impl ChatFrame {
-    /// Names of all frames.
     pub(super) const NAMES: [&str; 9] = [
         "thread",
         "warning",

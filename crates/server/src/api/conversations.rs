@@ -19,7 +19,6 @@ use super::{
     turns::{self, MarkupFormat, RenderedTurn, TurnRegistry, render_turn},
 };
 
-/// Number of conversations listed by default.
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 10_000;
 
@@ -55,7 +54,6 @@ struct ConversationHead {
     updated_at: String,
 }
 
-/// A conversation with all its turns.
 #[derive(Serialize)]
 struct RenderedConversation {
     #[serde(flatten)]
@@ -63,7 +61,6 @@ struct RenderedConversation {
     turns: Vec<RenderedTurn>,
 }
 
-/// Query parameters of `GET /conversations`.
 #[derive(Default)]
 pub(super) struct ConversationParameters {
     words: Option<String>,
@@ -164,7 +161,6 @@ fn build_head(summary: &ConversationSummary) -> ConversationHead {
     }
 }
 
-/// Shows a conversation with all its turns.
 pub(super) async fn show_conversation(
     services: &ApiServices,
     id: ConversationId,

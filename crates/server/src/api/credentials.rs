@@ -36,7 +36,6 @@ pub struct CreateTokenReply {
     pub created_at: String,
 }
 
-/// Reply of `GET /auth/mcp-tokens`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct TokenList {
     pub tokens: Vec<ListedToken>,
@@ -53,7 +52,6 @@ pub struct ListedToken {
     pub last_used_at: Option<String>,
 }
 
-/// Code that opens a session of the page.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SessionCode {
     pub code: String,
@@ -94,7 +92,7 @@ pub(super) async fn create_token(
 ) -> Result<Response, ApiError> {
     let on_living = if overwrite { OnExistingToken::Overwrite } else { OnExistingToken::Refuse };
     let kind = if admin { TokenKind::Admin } else { TokenKind::Plain };
-    let made = services.vault.tokens.create_token(by, name.parse()?, kind, on_living).await?;
+    let made = services.credentials.tokens.create_token(by, name.parse()?, kind, on_living).await?;
     let reply = CreateTokenReply {
         name: made.name.to_string(),
         token: made.token.expose().to_owned(),
@@ -104,7 +102,7 @@ pub(super) async fn create_token(
 }
 
 pub(super) fn list_tokens(services: &ApiServices, by: &Secret) -> Result<Response, ApiError> {
-    let listed = services.vault.tokens.list_tokens(by)?;
+    let listed = services.credentials.tokens.list_tokens(by)?;
     let tokens = listed.into_iter().map(|token| ListedToken {
         name: token.name.to_string(),
         admin: token.kind == TokenKind::Admin,
@@ -120,27 +118,26 @@ pub(super) async fn revoke_token(
     name: &str,
 ) -> Result<Response, ApiError> {
     let principal: Principal = name.parse()?;
-    services.vault.tokens.revoke_token(by, principal.clone()).await?;
-    services.gateway.stop_owned(&principal).await;
+    services.credentials.tokens.revoke_token(by, principal.clone()).await?;
+    services.toolkits.stop_owned(&principal).await;
     Ok(reply::json_response(StatusCode::OK, &json!({ "revoked": [name] })))
 }
 
 pub(super) async fn revoke_all(services: &ApiServices, by: Secret) -> Result<Response, ApiError> {
-    let revoked = services.vault.tokens.revoke_all(by).await?;
-    services.vault.sessions.end_all();
-    join_all(revoked.iter().map(|principal| services.gateway.stop_owned(principal))).await;
+    let revoked = services.credentials.tokens.revoke_all(by).await?;
+    services.credentials.sessions.end_all();
+    join_all(revoked.iter().map(|principal| services.toolkits.stop_owned(principal))).await;
     let names: Vec<_> = revoked.iter().map(Principal::as_str).collect();
     Ok(reply::json_response(StatusCode::OK, &json!({ "revoked": names })))
 }
 
-/// Makes a code for a caller that has the owner's key.
 pub(super) fn make_code(services: &ApiServices, request: &Request) -> Result<Response, ApiError> {
     let principal = request.principal().ok_or_else(ApiError::missing_token)?;
     if !Principal::is_owner(principal) {
         let message = "only the owner's key opens the page as the owner".to_owned();
         return Err(ApiError::Failed { code: ErrorCode::Forbidden, message });
     }
-    let code = services.vault.sessions.make_code()?.expose().to_owned();
+    let code = services.credentials.sessions.make_code()?.expose().to_owned();
     Ok(reply::json_response(StatusCode::CREATED, &SessionCode { code }))
 }
 
@@ -152,7 +149,7 @@ pub(super) fn open_session(
 ) -> Result<Response, ApiError> {
     const USED: &str = "the address was used already, or is older than a minute; `codeinfo open` makes another one";
     let halves =
-        services.vault.sessions.open_session(&code)?.ok_or(HttpError::Unauthorized(USED))?;
+        services.credentials.sessions.open_session(&code)?.ok_or(HttpError::Unauthorized(USED))?;
     let cookie = request.session_cookie(halves.cookie.expose()).ok_or(HttpError::Internal)?;
     let opened = json!({ "key": halves.key.expose() });
     let mut response = reply::json_response(StatusCode::CREATED, &opened);

@@ -129,7 +129,6 @@ impl ApiState {
         }
     }
 
-    /// Accepts the handshake of a relay for raw search.
     fn accept_relay(&self, request: &mut Request) -> Result<Response, ApiError> {
         let endpoint = |context| Arc::new(self.mcp.with_context(context)) as Arc<dyn Endpoint>;
         Ok(mcp_http::accept_relay(endpoint, request, &self.services.relays, &self.rpc)?)
@@ -145,7 +144,7 @@ impl ApiState {
             ApiRoute::ToolkitMcp { name } => {
                 let token = request.bearer();
                 let bearer = token.as_ref().map(Secret::expose);
-                let turn = ToolkitEndpoint::for_grant(&services.gateway, bearer, name).await?;
+                let turn = ToolkitEndpoint::for_grant(&services.toolkits, bearer, name).await?;
                 let endpoint: Arc<dyn Endpoint> = Arc::new(turn);
                 Ok(mcp_http::answer_post(&endpoint, request, &self.rpc).await?)
             }
@@ -168,7 +167,6 @@ impl ApiState {
         }
     }
 
-    /// Answers the routes about tokens, page sessions and stored configurations.
     async fn answer_credential_route(
         &self,
         request: &mut Request,

@@ -10,7 +10,7 @@ use codeinfo_core::{
     telemetry::{FailureLog, TURN_FAILED},
 };
 use codeinfo_credentials::CredentialError;
-use codeinfo_http::{Response, reply};
+use codeinfo_http::{HttpError, Response, error_response};
 use codeinfo_ingest::IngestError;
 use codeinfo_search::{SearchError, evidence::EvidenceError};
 use codeinfo_toolkits::RequestError;
@@ -19,15 +19,13 @@ use tracing::{error, warn};
 
 use super::ApiServices;
 
-/// Name of the listener in lists of failures.
 pub(super) const MAIN: &str = "main";
 /// Path that monitors poll.
 const READY: &str = "/ready";
 
-/// Reasons why a request fails.
 #[derive(Debug)]
 pub(super) enum ApiError {
-    Refused(codeinfo_http::HttpError),
+    Refused(HttpError),
     /// The arguments have these faults, one sentence each.
     Arguments(Vec<String>),
     Unavailable(UnavailableReason),
@@ -41,10 +39,9 @@ impl ApiError {
     /// Refuses a request that has neither a token nor the owner's key.
     pub(super) fn missing_token() -> Self {
         let needed = "this needs a token or the owner's key: send `Authorization: Bearer …`";
-        Self::Refused(codeinfo_http::HttpError::Unauthorized(needed))
+        Self::Refused(HttpError::Unauthorized(needed))
     }
 
-    /// Reports that the server is stopping.
     pub(super) fn server_stopping() -> Self {
         Self::Failed { code: ErrorCode::Cancelled, message: "the server is stopping".to_owned() }
     }
@@ -58,7 +55,7 @@ impl ApiError {
                 (ErrorCode::LlmUnavailable.as_str(), format!("{reason}; {hint}"))
             }
             Self::Failed { code: ErrorCode::Internal, .. } => {
-                Self::Refused(codeinfo_http::HttpError::Internal).into_code_and_message()
+                Self::Refused(HttpError::Internal).into_code_and_message()
             }
             Self::Failed { code, message } => (code.as_str(), message),
         }
@@ -68,14 +65,12 @@ impl ApiError {
     /// request.
     fn server_fault(&self) -> Option<(&'static str, String)> {
         match self {
-            Self::Refused(error @ codeinfo_http::HttpError::Internal) => {
-                Some((error.code(), error.to_string()))
-            }
+            Self::Refused(error @ HttpError::Internal) => Some((error.code(), error.to_string())),
             Self::Unavailable(UnavailableReason { reason, hint }) => {
                 Some((ErrorCode::LlmUnavailable.as_str(), format!("{reason}; {hint}")))
             }
             Self::Failed { code: ErrorCode::Internal, .. } => {
-                Self::Refused(codeinfo_http::HttpError::Internal).server_fault()
+                Self::Refused(HttpError::Internal).server_fault()
             }
             Self::Failed { code, message } if is_unavailable(*code) => {
                 Some((code.as_str(), message.clone()))
@@ -95,7 +90,6 @@ impl ApiError {
     }
 }
 
-/// Returns whether a code reports that a part of the server is unavailable.
 fn is_unavailable(code: ErrorCode) -> bool {
     match code {
         ErrorCode::EmbedModelMissing
@@ -149,8 +143,8 @@ pub(super) fn note_end(failures: &FailureLog, event: &ChatEvent, path: &str) {
     }
 }
 
-impl From<codeinfo_http::HttpError> for ApiError {
-    fn from(error: codeinfo_http::HttpError) -> Self {
+impl From<HttpError> for ApiError {
+    fn from(error: HttpError) -> Self {
         Self::Refused(error)
     }
 }
@@ -230,7 +224,7 @@ impl From<CredentialError> for ApiError {
     fn from(failure: CredentialError) -> Self {
         match failure {
             // `HttpError::Unauthorized` adds the header that belongs to it.
-            CredentialError::Unauthorized => Self::Refused(codeinfo_http::HttpError::Unauthorized(
+            CredentialError::Unauthorized => Self::Refused(HttpError::Unauthorized(
                 "the token is not known; it may have been revoked",
             )),
             failure => Self::from_failure(failure.code(), &failure),
@@ -244,22 +238,15 @@ impl From<ApiError> for Response {
             ApiError::Refused(error) => error.into(),
             ApiError::Arguments(faults) => {
                 let code = ErrorCode::ValidationFailed;
-                reply::error_response(
-                    status_for_code(code),
-                    code.as_str(),
-                    &faults.join("; "),
-                    &faults,
-                )
+                error_response(status_for_code(code), code.as_str(), &faults.join("; "), &faults)
             }
             ApiError::Unavailable(UnavailableReason { reason, hint }) => {
                 let code = ErrorCode::LlmUnavailable;
-                reply::error_response(status_for_code(code), code.as_str(), &reason, &[hint])
+                error_response(status_for_code(code), code.as_str(), &reason, &[hint])
             }
-            ApiError::Failed { code: ErrorCode::Internal, .. } => {
-                codeinfo_http::HttpError::Internal.into()
-            }
+            ApiError::Failed { code: ErrorCode::Internal, .. } => HttpError::Internal.into(),
             ApiError::Failed { code, message } => {
-                reply::error_response(status_for_code(code), code.as_str(), &message, &[])
+                error_response(status_for_code(code), code.as_str(), &message, &[])
             }
         }
     }

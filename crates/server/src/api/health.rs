@@ -16,7 +16,6 @@ use super::{ApiServices, ApiState, error::ApiError};
 /// Maximum time in which a part must prove that it works; a slower one counts as failed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// State of each part of the server, and of the whole.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthReply {
@@ -32,7 +31,6 @@ pub struct HealthReply {
     pub toolkits: Option<ToolkitHealth>,
 }
 
-/// Numbers of used toolkits that are ready, and that fail.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ToolkitHealth {
     pub ready: usize,
@@ -61,7 +59,6 @@ pub struct CodexHealth {
     pub sandbox: Option<SandboxHealth>,
 }
 
-/// Confinement of the model's shell.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SandboxHealth {
     pub mode: SandboxMode,
@@ -161,8 +158,8 @@ impl ApiState {
             store,
             embedder,
             mcp: McpHealth { port: services.mcp_port },
-            toolkits: services.gateway.is_enabled().then(|| {
-                let (ready, failing) = services.gateway.count_ready_and_failing();
+            toolkits: services.toolkits.is_enabled().then(|| {
+                let (ready, failing) = services.toolkits.count_ready_and_failing();
                 ToolkitHealth { ready, failing }
             }),
         };
@@ -188,7 +185,7 @@ async fn check_readiness(services: &ApiServices) -> Result<Response, ApiError> {
         return Err(ApiError::Unavailable(why));
     }
     let unready = |code: ErrorCode, reason: &str| {
-        reply::error_response(StatusCode::SERVICE_UNAVAILABLE, code.as_str(), reason, &[])
+        codeinfo_http::error_response(StatusCode::SERVICE_UNAVAILABLE, code.as_str(), reason, &[])
     };
     Ok(match tokio::time::timeout(TIMEOUT, services.chat.ensure_indexed()).await {
         Ok(Ok(())) => reply::json_response(StatusCode::OK, &json!({ "ready": true })),

@@ -19,10 +19,8 @@ use super::{
     parameters::{invalid_argument, parse_query, unknown_parameter},
 };
 
-/// Maximum length of a path, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// The body of `POST /ingest/start`.
 #[derive(Deserialize)]
 pub(super) struct StartIngestArguments {
     path: PathBuf,
@@ -30,7 +28,6 @@ pub(super) struct StartIngestArguments {
     description: Option<String>,
 }
 
-/// Run that was queued.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartRunReply {
@@ -195,7 +192,6 @@ pub(super) fn build_listed_root(
 }
 
 fn count_omitted(rule: OmissionRule, group: &OmittedGroup) -> OmittedCount {
-    /// Maximum number of example paths of one rule.
     const MAX_EXAMPLES: usize = 10;
     let examples = group.example_paths(MAX_EXAMPLES).into_iter().filter(|path| *path != "…");
     OmittedCount {
@@ -240,7 +236,6 @@ pub(super) async fn list_folders(
     Ok(reply::json_response(StatusCode::OK, &folders))
 }
 
-/// Parses the `path` parameter. A blank one counts as missing.
 fn parse_path(query: Option<&str>) -> Result<Option<PathBuf>, ApiError> {
     let mut path = None;
     for (name, value) in parse_query(query) {

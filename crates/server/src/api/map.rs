@@ -42,7 +42,6 @@ struct MapFolder {
     cited: usize,
 }
 
-/// Files on which an answer is based.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FileMap {
@@ -63,7 +62,6 @@ struct MapFile {
     ranges: Vec<LineRange>,
 }
 
-/// Returns the map of the `repository` or `turn` in the query.
 pub(super) async fn draw_map(
     services: &ApiServices,
     query: Option<&str>,

@@ -96,7 +96,6 @@ impl RawSearch {
         })
     }
 
-    /// Returns the endpoint for a client in its context.
     pub(super) fn with_context(&self, context: CallContext) -> Self {
         Self { context, ..self.clone() }
     }
@@ -194,7 +193,6 @@ impl RawSearch {
         })
     }
 
-    /// Calls a tool for a client that works in `self.tree`.
     async fn call_in_tree(
         &self,
         tool: &McpTool,
@@ -244,7 +242,6 @@ impl RawSearch {
         Ok(McpToolResult::error(format!("{code}: {failure}. {advice}")))
     }
 
-    /// Records a fault of the server.
     fn record_failure(&self, code: ErrorCode, message: &str) {
         self.services.failures.record_failure(MAIN, code.as_str(), message, Some("/mcp"));
     }

@@ -71,7 +71,7 @@ impl ApiState {
     fn register_toolkit_counts(&self, registry: &mut Registry) {
         let starts = Family::default();
         let tools = Family::default();
-        for (toolkit, status) in self.services.gateway.list_statuses() {
+        for (toolkit, status) in self.services.toolkits.list_statuses() {
             let start = |outcome| ToolkitStartLabel { toolkit: toolkit.clone(), outcome };
             let counted: [(&'static str, u64); 2] =
                 [("ok", status.starts), ("failed", status.failed_starts)];

@@ -20,7 +20,6 @@ use super::{
 };
 use crate::mcp_http::quote_path;
 
-/// Reply of `GET /tools/ingested-repos`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IngestedRepos {
@@ -57,7 +56,6 @@ pub struct IngestedRepo {
     pub adds: Option<TreeAdditions>,
 }
 
-/// Reply of `GET /repositories/{repo}`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RepositoryDetails {
@@ -135,7 +133,6 @@ pub(super) async fn reply_repos(services: &ApiServices) -> Result<Response, ApiE
     Ok(reply::json_response(StatusCode::OK, &IngestedRepos { repos, locked_model_id }))
 }
 
-/// Builds the entries of indexed repositories, in their order.
 pub(super) async fn build_repos(services: &ApiServices, roots: &[Root]) -> Vec<IngestedRepo> {
     let find_first_tree = |root: &Root| {
         let mut trees = roots.iter().filter(|other| other.chunk_owner() == root.chunk_owner());
@@ -163,7 +160,6 @@ pub(super) async fn build_repos(services: &ApiServices, roots: &[Root]) -> Vec<I
     roots.iter().map(build_repo).collect()
 }
 
-/// Shows the repository with a name, id or path.
 pub(super) async fn show_repository(
     services: &ApiServices,
     reference: &str,

@@ -72,7 +72,6 @@ pub(super) enum ApiRoute<'a> {
 }
 
 impl ApiRoute<'_> {
-    /// Returns the rights that a request needs.
     pub(super) fn needed_rights(self) -> AccessRights {
         match self {
             Self::Asset { .. } | Self::Health | Self::Ready | Self::Version | Self::OpenSession => {
@@ -163,7 +162,6 @@ pub(super) fn match_route<'a>(method: &Method, path: &[&'a str]) -> ApiRoute<'a>
     }
 }
 
-/// Returns the methods that a path allows.
 fn allowed_methods(path: &[&str]) -> Option<&'static str> {
     Some(match path {
         []
@@ -250,7 +248,6 @@ impl<'a> PageRoute<'a> {
         })
     }
 
-    /// Returns the methods that a path allows.
     fn allowed_methods(path: &[&str]) -> Option<&'static str> {
         Some(match path {
             ["turns" | "search"] | ["turns", _, "stop"] => "POST",

@@ -21,9 +21,7 @@ use super::{
     source::{EncodedMark, encode_mark},
 };
 
-/// Default number of results for people.
 const DEFAULT_LISTED: usize = 50;
-/// Maximum number of languages in a request.
 const MAX_LANGUAGES: usize = 50;
 
 /// Arguments of a search over HTTP or MCP.
@@ -45,7 +43,6 @@ impl SearchArguments {
         &self.query
     }
 
-    /// Restricts the search to `root`.
     pub(super) fn with_root(self, root: &Root) -> Self {
         Self { repository: Some(root.id.to_string()), ..self }
     }
@@ -72,7 +69,6 @@ impl SearchArguments {
     }
 }
 
-/// Arguments of `POST /search`.
 #[derive(Deserialize)]
 pub(super) struct ListingArguments {
     query: String,
@@ -81,7 +77,6 @@ pub(super) struct ListingArguments {
     languages: Option<Vec<String>>,
 }
 
-/// Reply of `POST /search`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SearchListing {
@@ -233,7 +228,6 @@ fn build_listed_hit(hit: Hit) -> ListedHit {
     ListedHit { parts: list_score_parts(&hit.parts), marks, hit }
 }
 
-/// Returns the parts that are not zero, the largest first.
 fn list_score_parts(parts: &ScoreParts) -> Vec<ScorePart> {
     let rounded = |part: f32| (f64::from(part) * 1e4).round() / 1e4;
     let named =

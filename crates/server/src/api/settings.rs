@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::ApiServices;
 
@@ -26,7 +26,6 @@ pub struct EditorLink {
     pub link: Option<String>,
 }
 
-/// Setting with its value and the origin of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveSetting {
     pub name: String,
@@ -37,7 +36,6 @@ pub struct EffectiveSetting {
     pub secret: Option<bool>,
 }
 
-/// Origin of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingSource {
@@ -48,14 +46,13 @@ pub enum SettingSource {
     Argument,
 }
 
-/// Entry of `GET /settings`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedSetting<'a> {
     name: &'a str,
     /// Absent for a secret; `null` for a setting with neither a value nor a default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Option<String>>,
+    value: Option<Value>,
     source: SettingSource,
     /// `true` for a secret.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -65,7 +62,6 @@ struct ListedSetting<'a> {
     is_set: Option<bool>,
 }
 
-/// Reply of `GET /page/config`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PageConfig<'a> {
@@ -88,7 +84,7 @@ fn build_listed_setting(setting: &EffectiveSetting) -> ListedSetting<'_> {
         |value: &String| codeinfo_secrets::redact_secrets("", None, value).text.into_owned();
     ListedSetting {
         name,
-        value: secret.is_none().then(|| value.as_ref().map(redact)),
+        value: secret.is_none().then(|| value.as_ref().map(redact).into()),
         source: *source,
         secret: secret.is_some(),
         is_set: *secret,

@@ -24,18 +24,14 @@ pub struct SourceLines {
     pub repo: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Number of lines of the file.
     pub total: u32,
-    /// Number of the first of `lines`.
     pub first: u32,
-    /// Number of the last of `lines`.
     pub last: u32,
     pub lines: Vec<SourceLine>,
     /// One of `same`, `changed`, `gone`, `unreadable` and `elsewhere`.
     pub state: String,
     /// True if there is a file at `path`.
     pub on_disk: bool,
-    /// Address of the file on the web.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,
     /// Text to append to `permalink` for the lines.

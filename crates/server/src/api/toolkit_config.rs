@@ -14,7 +14,6 @@ use url::{Host, Url};
 
 use super::{ApiServices, error::ApiError};
 
-/// Stored version of a configuration.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoreConfigReply {
@@ -55,11 +54,10 @@ pub(super) async fn read_config(
 
 async fn load_config(services: &ApiServices, who: Principal) -> Result<Value, ApiError> {
     let stored: Option<CurrentConfig<Value>> =
-        services.vault.configs.read_current(ConfigSlot::for_toolkits(who)).await?;
+        services.credentials.configs.read_current(ConfigSlot::for_toolkits(who)).await?;
     Ok(stored.map_or_else(|| json!({ "mcpServers": {} }), |stored| stored.value))
 }
 
-/// Returns the mark that replaces a stored secret.
 fn hidden_secret() -> Value {
     json!({ "set": true })
 }
@@ -78,7 +76,6 @@ fn change_secrets(config: &mut Value, mut change: impl FnMut([&str; 3], &mut Val
     }
 }
 
-/// Replaces the marks in a configuration by the stored secrets.
 pub(super) async fn restore_secrets(
     services: &ApiServices,
     who: &Principal,
@@ -105,7 +102,6 @@ pub(super) async fn restore_secrets(
     if faults.is_empty() { Ok(config) } else { Err(ApiError::Arguments(faults)) }
 }
 
-/// Configuration that may be stored, with warnings.
 pub(super) struct CheckedConfig {
     config: Value,
     warnings: Vec<String>,
@@ -136,7 +132,6 @@ pub(super) fn check_config(
     Ok(CheckedConfig { config, warnings })
 }
 
-/// Warns about a sandboxed toolkit that has an open network.
 fn warn_of_network(toolkit: &(ToolkitName, ToolkitDocumentEntry)) -> Option<String> {
     let (name, ToolkitDocumentEntry::Is(spec)) = toolkit else { return None };
     let is_process = matches!(spec.transport, ToolkitTransport::Stdio { .. });
@@ -195,9 +190,12 @@ pub(super) async fn store_config(
     who: Principal,
     CheckedConfig { config, warnings }: CheckedConfig,
 ) -> Result<Response, ApiError> {
-    let kept =
-        services.vault.configs.write_version(ConfigSlot::for_toolkits(who.clone()), config).await?;
-    services.gateway.retire_changed(&who).await;
+    let kept = services
+        .credentials
+        .configs
+        .write_version(ConfigSlot::for_toolkits(who.clone()), config)
+        .await?;
+    services.toolkits.retire_changed(&who).await;
     let reply = StoreConfigReply {
         success: true,
         id: kept.id.to_string(),

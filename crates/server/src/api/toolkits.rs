@@ -44,7 +44,6 @@ impl ToolkitAction {
     }
 }
 
-/// The body of `POST /toolkits/NAME/call`.
 #[derive(Debug, Deserialize)]
 pub(super) struct CallToolArguments {
     tool: String,
@@ -64,7 +63,6 @@ pub(super) fn call_schema() -> Value {
     })
 }
 
-/// The body of `POST /toolkits/allow`.
 #[derive(Debug, Deserialize)]
 pub(super) struct AllowToolkitsArguments {
     path: String,
@@ -161,12 +159,11 @@ pub(super) async fn list_toolkits(
         ..ToolkitTurnContext::default()
     };
     let mut directory: ToolDirectory =
-        services.gateway.build_directory(local, wanted, &parameters.filter).await;
+        services.toolkits.build_directory(local, wanted, &parameters.filter).await;
     directory.warnings.extend(fault);
     Ok(reply::json_response(StatusCode::OK, &directory))
 }
 
-/// Applies `action` to a toolkit and returns the state after it.
 pub(super) async fn apply_action(
     services: &ApiServices,
     request: &Request,
@@ -192,7 +189,6 @@ pub(super) async fn apply_action(
     Ok(reply::json_response(StatusCode::OK, &ToolkitGateway::build_toolkit_entry(&member).await))
 }
 
-/// Calls a tool as a turn would.
 pub(super) async fn call_tool(
     services: &ApiServices,
     request: &Request,
@@ -200,7 +196,7 @@ pub(super) async fn call_tool(
     CallToolArguments { tool, arguments }: CallToolArguments,
 ) -> Result<Response, ApiError> {
     let member = find_member(services, request, name).await?;
-    let called = services.gateway.try_call(&member, &tool, Value::Object(arguments)).await;
+    let called = services.toolkits.try_call(&member, &tool, Value::Object(arguments)).await;
     let (is_error, text) = match called {
         Ok(text) => (false, text),
         Err(text) => (true, text),
@@ -221,7 +217,7 @@ pub(super) async fn allow_toolkits(
         return Err(ApiError::Failed { code: ErrorCode::Forbidden, message: message.to_owned() });
     }
     let path = services.path_map.to_server_path(Path::new(&path));
-    let proposal = services.gateway.propose_or_allow(path, sha256).await;
+    let proposal = services.toolkits.propose_or_allow(path, sha256).await;
     let (proposal, is_allowed) = proposal.map_err(|error| ApiError::Failed {
         code: error.code(),
         message: format_error_chain(&error),
@@ -235,7 +231,6 @@ pub(super) async fn allow_toolkits(
     Ok(reply::json_response(StatusCode::OK, &file))
 }
 
-/// Finds a toolkit for an authenticated caller.
 async fn find_member(
     services: &ApiServices,
     request: &Request,
@@ -250,7 +245,7 @@ async fn find_member(
         folder: folder.as_deref(),
         ..ToolkitTurnContext::default()
     };
-    let member = services.gateway.find_toolkit(&wanted, name).await;
+    let member = services.toolkits.find_toolkit(&wanted, name).await;
     let start: String = name.chars().take(80).collect();
     let message =
         format!("there is no toolkit `{start}`; `codeinfo mcp list` shows those that there are");

@@ -18,7 +18,7 @@ use codeinfo_core::{
     ConversationId, Principal, Timestamp, TurnId, error::ErrorCode, task::Tasks,
     telemetry::FailureLog,
 };
-use codeinfo_http::{AuthContext, Request, Response, reply, sse};
+use codeinfo_http::{AuthContext, Request, Response, reply};
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,6 @@ use super::{
 const MAX_ENDED_BYTES: usize = 64 << 20;
 const ENDED_FOR: Duration = Duration::from_mins(10);
 
-/// A turn that was started.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartTurnReply {
@@ -61,7 +60,6 @@ pub struct TurnRegistry {
     showing: Arc<Semaphore>,
 }
 
-/// Maximum number of requests that render turns as HTML at a time.
 const MAX_SHOWING: usize = 2;
 
 #[derive(Default)]
@@ -126,7 +124,6 @@ impl TurnRegistry {
         self.lock_turns().all.get(&turn).cloned()
     }
 
-    /// Returns the summary of a conversation on disk or in memory.
     fn find_summary(&self, id: ConversationId) -> Option<ConversationSummary> {
         let in_memory = || {
             let lives = self.lock_turns();
@@ -226,7 +223,6 @@ impl TurnRegistry {
         }
     }
 
-    /// Returns a turn from disk, if `principal` may see it.
     async fn load_archived(
         &self,
         turn: TurnId,
@@ -243,7 +239,6 @@ impl TurnRegistry {
         Ok(kept.filter(|_| summary.is_visible_to(principal)).map(|kept| (summary, kept)))
     }
 
-    /// Returns a turn in its archived form, from memory or from disk.
     pub(super) async fn find_turn(
         &self,
         turn: TurnId,
@@ -296,13 +291,13 @@ pub(super) async fn watch_turn(
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
     if let Some(live) = turns.get(turn).filter(|live| live.summary().is_visible_to(principal)) {
-        return Ok(sse::stream_events(live.stream_frames(after), keep_alive));
+        return Ok(reply::stream_events(live.stream_frames(after), keep_alive));
     }
     let Some((summary, kept)) = turns.load_archived(turn, principal).await? else {
         return Err(unknown_turn());
     };
     let frames = turns.run_rendering(move || render::list_events(&summary, kept, after)).await?;
-    Ok(sse::stream_events(futures_util::stream::iter(frames), keep_alive))
+    Ok(reply::stream_events(futures_util::stream::iter(frames), keep_alive))
 }
 
 pub(super) async fn stop_turn(

@@ -19,7 +19,6 @@ use super::{
     error::{ApiError, note_end},
 };
 
-/// Schemas of the messages of clients.
 pub(super) struct MessageSchemas {
     message: Schema,
     stop: Schema,
@@ -167,7 +166,6 @@ impl ChatSession {
         true
     }
 
-    /// Reports an event of the turn.
     fn handle_event(&mut self, event: Option<Result<ChatEvent, ApiError>>) {
         match event {
             Some(Ok(event)) => {
@@ -212,7 +210,6 @@ impl ChatSession {
     }
 }
 
-/// Starts a turn and returns its events.
 fn begin_turn(
     parts: Arc<ApiState>,
     arguments: ChatArguments,

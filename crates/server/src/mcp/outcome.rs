@@ -19,9 +19,7 @@ use super::{
     result::{self, ResultError, ResultHead},
 };
 
-/// Name of the listener in lists of failures.
 const MCP: &str = "mcp";
-/// Message of an internal error for a client.
 const INTERNAL: &str = "an internal error happened; the log of the server says more";
 
 /// Records a failure, unless the call was cancelled.
@@ -36,7 +34,6 @@ fn explain_unavailability(why: &UnavailableReason) -> String {
     format!("{}; {}", why.reason, why.hint)
 }
 
-/// Records that Codex is unavailable.
 pub(super) fn record_unavailability(failures: &FailureLog, why: &UnavailableReason) {
     failures.record_failure(
         MCP,
@@ -46,7 +43,6 @@ pub(super) fn record_unavailability(failures: &FailureLog, why: &UnavailableReas
     );
 }
 
-/// Returns the error that reports an unavailable Codex.
 pub(super) fn unavailable_error(
     why: &UnavailableReason,
     conversation: Option<ConversationId>,

@@ -159,7 +159,6 @@ fn describe_event(event: ChatEvent, queries: &mut ToolQueries) -> Option<String>
     }
 }
 
-/// Describes a call of a built-in tool by its main argument.
 fn describe_call(parameters: &Value) -> Option<String> {
     let members = [("query", "searched"), ("path", "read"), ("name", "looked for uses of")];
     members.into_iter().find_map(|(member, verb)| {

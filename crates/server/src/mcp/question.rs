@@ -30,7 +30,6 @@ const SEGMENTS_META: &str = "codeinfo/segments";
 /// Member that selects toolkits.
 const TOOLKITS_META: &str = "codeinfo/toolkits";
 
-/// Arguments of a call, as sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct QuestionArguments {
@@ -38,7 +37,6 @@ struct QuestionArguments {
     conversation_id: Option<String>,
 }
 
-/// A question with the form of its result.
 pub(super) struct QuestionCall {
     pub(super) request: TurnRequest,
     pub(super) form: ResponseForm,
@@ -72,7 +70,6 @@ pub(super) enum ErrorWording {
     Explained,
 }
 
-/// Kinds of segments that a call requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ResponseOptions {
     thinking: bool,

@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 /// Maximum number of files in all summaries together when not all fit; the best ones remain.
 const MAX_FILES: usize = 20;
 
-/// Client that shows less than others.
 struct ClientBound {
     /// Part of the client's name, in lower case.
     name: &'static str,
@@ -38,7 +37,6 @@ const CLIENTS: [ClientBound; 3] = [
 const CODEX: &str = "codex";
 const CODEX_KNOWN_BYTES: usize = 40_000;
 const CODEX_UNKNOWN_BYTES: usize = CODEX_MAX_BYTES - MARGIN_BYTES;
-/// Prefixes of the names of models that Codex knows.
 const CODEX_MODELS: [&str; 4] = ["gpt-5.5", "gpt-5.6", "gpt-6", "gpt-daybreak"];
 /// Member of a call's `_meta` in which Codex names its model.
 const CODEX_TURN: &str = "x-codex-turn-metadata";

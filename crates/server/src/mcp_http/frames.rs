@@ -18,7 +18,6 @@ const MAX_UNDER_WAY: usize = 64;
 /// connection.
 const MAX_UNTAKEN: usize = 256;
 
-/// Outcome of one message.
 enum MessageOutcome {
     Text(String),
     /// The answer to a client of the first era, which is notified of changes from here on.

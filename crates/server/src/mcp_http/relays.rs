@@ -11,39 +11,19 @@ use codeinfo_core::{
 };
 use codeinfo_http::{HttpError, Request};
 use codeinfo_ingest::{Ingest, RootStatus, RunState};
-use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use crate::takeover;
+use crate::takeover::{self, RelayHandshake};
 
 /// Path for relays on both listeners.
 pub const PATH: &str = "/mcp/relay";
 /// Header with the [`RelayHandshake`], as JSON in ASCII.
 pub const HEADER: &str = "codeinfo-relay";
 
-/// Maximum characters of a path in a notice.
 const MAX_PATH_CHARS: usize = 300;
 
-/// Handshake of a relay.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RelayHandshake {
-    pub version: String,
-    /// Repository in which the relay was started, as its client sees it.
-    pub folder: Option<PathBuf>,
-    /// True if the server may index that repository when it is not indexed.
-    pub auto_index: bool,
-    /// True if the client has sent `initialize` over an earlier connection.
-    pub is_greeted: bool,
-    /// Name of the client in that `initialize`.
-    pub client: Option<String>,
-    /// True if the sender is a server, started by a person or a service, that replaces this one.
-    pub takes_over: bool,
-}
-
-/// Services that relays need.
 #[derive(Clone)]
 pub struct RelayServices {
     pub chat: Chat,
@@ -99,7 +79,6 @@ impl RelayServices {
     }
 }
 
-/// Folder in which a client works.
 pub struct ClientFolder {
     ingest: Ingest,
     paths: PathMap,
@@ -126,12 +105,10 @@ impl ClientFolder {
         }
     }
 
-    /// Returns the path of the folder as clients see it.
     pub(crate) fn client_path(&self) -> PathBuf {
         self.paths.to_client_path(&self.folder)
     }
 
-    /// Returns the tree that belongs to the folder.
     pub(crate) async fn find_tree(&self) -> Option<RootId> {
         Some(self.ingest.find_client_tree(&self.folder).await?.tree.id)
     }

@@ -6,9 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-/// Id of the relay's own request.
 const ROOTS: &str = "codeinfo/roots";
-/// Maximum characters of a client's name.
 const MAX_NAME_CHARS: usize = 60;
 /// Maximum number of folders among which a repository is looked for.
 const MAX_ROOTS: usize = 64;
@@ -20,7 +18,6 @@ struct RpcEnvelope {
     method: Option<String>,
 }
 
-/// Returns the ids of the requests in a message, as JSON.
 pub(super) fn list_request_ids(text: &str) -> Vec<String> {
     list_ids(text, |frame| frame.method.is_some())
 }
@@ -31,7 +28,6 @@ pub(super) fn is_greeting(text: &str) -> bool {
     frame.is_ok_and(|frame| frame.method.as_deref() == Some("initialize"))
 }
 
-/// Returns the client's name in its greeting.
 pub(super) fn client_name(text: &str) -> Option<String> {
     let greeting: Value = serde_json::from_str(text).ok()?;
     let name = greeting.pointer("/params/clientInfo/name")?.as_str()?;

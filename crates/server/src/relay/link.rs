@@ -2,7 +2,10 @@
 
 use std::{fmt::Write, time::Duration};
 
-use crate::mcp_http::{HEADER, PATH, RelayHandshake};
+use crate::{
+    mcp_http::{HEADER, PATH},
+    takeover::RelayHandshake,
+};
 use codeinfo_core::task::Tasks;
 use futures_util::{
     SinkExt, StreamExt,
@@ -22,7 +25,6 @@ use super::ReachableServer;
 
 /// Maximum time for a server of this machine to answer a handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of messages that wait to be sent.
 const MAX_WAITING: usize = 8;
 const BUFFER_BYTES: usize = 16 * 1024;
 
@@ -84,7 +86,6 @@ impl ServerLink {
         drop(self.messages.try_send(Message::binary(Vec::new())));
     }
 
-    /// Returns the next message of the server; `None` when the connection ends.
     pub(super) async fn next_message(&mut self) -> Option<String> {
         loop {
             match self.stream.next().await {
@@ -98,7 +99,6 @@ impl ServerLink {
     }
 }
 
-/// Waits for room for a message to a server.
 pub(super) struct SendRoom(mpsc::Sender<Message>);
 
 impl SendRoom {
@@ -149,7 +149,6 @@ fn escape_non_ascii(json: &str) -> String {
     escaped
 }
 
-/// Explains why a handshake failed.
 fn explain_refusal(error: &tokio_tungstenite::tungstenite::Error) -> String {
     use tokio_tungstenite::tungstenite::Error;
     match error {

@@ -4,7 +4,6 @@
 use serde_json::Value;
 
 const MAX_ID_BYTES: usize = 256;
-/// Maximum bytes of a relevant name.
 const MAX_NAME_BYTES: usize = b"\"method\"".len();
 
 /// Scans an object byte by byte for its members `id` and `method`, but not for members of nested
@@ -23,7 +22,6 @@ pub(super) struct RequestIdScanner {
     is_other: bool,
 }
 
-/// State within a string.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum StringState {
     #[default]
@@ -32,7 +30,6 @@ enum StringState {
     Escape,
 }
 
-/// Part of a member that is being read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum MemberPart {
     #[default]

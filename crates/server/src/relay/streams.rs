@@ -37,7 +37,6 @@ pub(super) struct StdoutWriter {
     written: oneshot::Receiver<()>,
 }
 
-/// Starts the threads for both streams.
 pub(super) fn open_streams(max_line_bytes: usize) -> io::Result<(StdinReader, StdoutWriter)> {
     let ((lines, input), (messages, output)) =
         (mpsc::channel(MAX_WAITING), mpsc::channel(MAX_WAITING));
@@ -61,7 +60,6 @@ impl StdinReader {
         self.lines.recv().await
     }
 
-    /// Waits until the client has ended the input.
     pub(super) async fn wait_for_end(&self) {
         self.ended.cancelled().await;
     }
@@ -71,12 +69,11 @@ impl StdoutWriter {
     pub(super) async fn write_message(&self, text: &str) {
         // A line break in JSON is white space; one in a string is escaped.
         let line = text.replace(['\n', '\r'], " ");
-        // `is_untaken` reports a closed output.
+        // `wait_until_closed` reports a closed output.
         drop(self.messages.send(line).await);
     }
 
-    /// Waits until the output is closed.
-    pub(super) async fn is_untaken(&self) {
+    pub(super) async fn wait_until_closed(&self) {
         self.messages.closed().await;
     }
 

@@ -18,7 +18,6 @@ use crate::api::{
     turns::{self, MarkupFormat, NumberedFrame, RenderedTurn, final_answer},
 };
 
-/// Query parameters of an export.
 #[derive(Default)]
 pub(in crate::api) struct ExportParameters {
     format: ExportFormat,
@@ -50,7 +49,6 @@ impl ExportParameters {
     }
 }
 
-/// Sends a conversation, or one of its turns, as a file.
 pub(in crate::api) async fn export_conversation(
     services: &ApiServices,
     id: ConversationId,

@@ -15,7 +15,6 @@ use super::RawSearch;
 pub(super) const USES: &str = "FindUses";
 pub(super) const LINES: &str = "ReadLines";
 pub(super) const OUTLINE: &str = "Outline";
-/// `match` of a file that was requested by its path.
 pub(super) const PATH_MATCH: f64 = 1.0;
 
 pub(super) const USES_DESCRIPTION: &str = "\
@@ -176,7 +175,6 @@ fn build_result(tool: &str, text: String) -> McpToolResult {
 }
 
 impl RawSearch {
-    /// Converts a failure into one line that says what to do next.
     fn explain_failure(&self, failure: &EvidenceError) -> Result<McpToolResult, ToolCallError> {
         let advice = match failure {
             EvidenceError::Name(_) => "Give one name as the code spells it.",

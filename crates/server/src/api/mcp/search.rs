@@ -212,7 +212,6 @@ impl RawSearch {
     }
 }
 
-/// Requests the lines around a single line, or the given range.
 fn surrounding_lines(first: u32, last: Option<u32>) -> RequestedLines {
     const BEFORE: u32 = 20;
     const AFTER: u32 = 40;
@@ -223,7 +222,6 @@ fn surrounding_lines(first: u32, last: Option<u32>) -> RequestedLines {
     RequestedLines { first: Some(from), last: Some(to) }
 }
 
-/// Renders one line for each repository, as many as fit.
 fn render_repositories(repos: &[IngestedRepo]) -> String {
     const RESERVE: usize = 100;
     if repos.is_empty() {

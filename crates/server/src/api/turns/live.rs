@@ -7,7 +7,7 @@ use codeinfo_chat::{
     archive::{ArchivedFrame, ArchivedTurn, ConversationSummary, TurnState},
 };
 use codeinfo_core::{ConversationId, Timestamp, TurnId, error::ErrorCode};
-use codeinfo_http::sse;
+use codeinfo_http::reply;
 use futures_util::{Stream, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -22,7 +22,6 @@ use crate::api::chat_frame::ChatFrame;
 const MAX_RESULT_BYTES: usize = 8 << 20;
 const LEFT_OUT: &str = "left out: the tools of this turn returned too much to keep";
 
-/// Running or recently ended turn.
 pub(crate) struct LiveTurn {
     id: TurnId,
     summary: ConversationSummary,
@@ -42,13 +41,11 @@ struct LiveState {
     ended_at: Option<Timestamp>,
 }
 
-/// Frame in the form in which it is sent.
 struct SentFrame {
     name: &'static str,
     data: String,
 }
 
-/// First frame of a turn.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct QuestionFrame<'a> {
@@ -127,7 +124,6 @@ impl LiveTurn {
         self.grown.send_replace((frames, false));
     }
 
-    /// Asks the turn to stop; returns its state.
     pub(super) fn request_stop(&self) -> TurnState {
         let state = self.lock_state().state;
         if state == TurnState::Running {
@@ -141,7 +137,6 @@ impl LiveTurn {
         self.stop.cancelled().await;
     }
 
-    /// Ends the turn, with a closing frame if its own is missing.
     pub(super) fn end_turn(&self, state: TurnState) {
         let now = Timestamp::now();
         let has_end =
@@ -166,18 +161,15 @@ impl LiveTurn {
         (progress.state, progress.ended_at) = (state, Some(now));
     }
 
-    /// Ends the streams of the watchers.
     pub(super) fn close_streams(&self) {
         let frames = self.lock_state().frames.len();
         self.grown.send_replace((frames, true));
     }
 
-    /// Returns the size of its frames in bytes.
     pub(super) fn frame_bytes(&self) -> usize {
         self.lock_state().frames.iter().map(|frame| frame.data.len()).sum()
     }
 
-    /// Returns the turn in its archived form.
     pub(crate) fn to_archived_turn(&self) -> ArchivedTurn {
         let progress = self.lock_state();
         let (sent_frames, state, ended_at) =
@@ -205,14 +197,14 @@ impl LiveTurn {
     pub(super) fn stream_frames(
         self: Arc<Self>,
         after: usize,
-    ) -> impl Stream<Item = sse::SseEvent> + Send {
+    ) -> impl Stream<Item = reply::SseEvent> + Send {
         let grown = self.grown.subscribe();
         stream::unfold((self, grown, after), |(live, mut grown, at)| async move {
             loop {
                 let (frames, has_ended) = *grown.borrow_and_update();
                 if at < frames {
                     let frame = live.lock_state().frames.get(at).cloned()?;
-                    let event = sse::SseEvent {
+                    let event = reply::SseEvent {
                         id: Some(at + 1),
                         name: Some(frame.name),
                         data: frame.data.clone(),

@@ -3,7 +3,7 @@
 use codeinfo_chat::archive::{ArchivedFrame, ArchivedTurn, ConversationSummary, TurnState};
 use codeinfo_citations::{CheckedCitation, render_cited_html, render_code_listing, render_html};
 use codeinfo_core::{TurnId, error::ErrorCode};
-use codeinfo_http::sse;
+use codeinfo_http::reply;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -13,7 +13,6 @@ pub(super) const QUESTION: &str = "question";
 pub(super) const ERROR: &str = "error";
 const HTML: &str = "html";
 
-/// A turn of a conversation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RenderedTurn {
@@ -35,7 +34,6 @@ pub(crate) struct NumberedFrame {
     pub(crate) data: Value,
 }
 
-/// Formats of the text in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MarkupFormat {
     Markdown,
@@ -43,12 +41,10 @@ pub(crate) enum MarkupFormat {
     Html,
 }
 
-/// Returns whether a frame with this name ends a turn.
 pub(super) fn is_end(name: &str) -> bool {
     matches!(name, "final" | ERROR)
 }
 
-/// Adds the HTML of the Markdown in a frame.
 pub(super) fn with_html(name: &str, data: &mut Value) {
     let written = match name {
         "thinking" | "answer" => data.get("text").and_then(Value::as_str).map(render_html),
@@ -77,7 +73,6 @@ pub(super) fn without_html(data: &mut Value) {
     }
 }
 
-/// Returns the text of the last answer.
 pub(crate) fn final_answer(data: &Value) -> Option<&str> {
     let segments = data.get("segments")?.as_array()?;
     let is_answer = |segment: &&Value| segment.get("type").is_some_and(|kind| kind == "answer");
@@ -124,14 +119,14 @@ pub(super) fn list_events(
     summary: &ConversationSummary,
     turn: ArchivedTurn,
     after: usize,
-) -> Vec<sse::SseEvent> {
+) -> Vec<reply::SseEvent> {
     let was_cut = turn.state == TurnState::Running;
-    let line = |(frame, id): (ArchivedFrame, usize)| sse::SseEvent {
+    let line = |(frame, id): (ArchivedFrame, usize)| reply::SseEvent {
         id: Some(id),
         name: find_name(&frame.name),
         data: frame.data.to_string(),
     };
-    let mut lines: Vec<sse::SseEvent> =
+    let mut lines: Vec<reply::SseEvent> =
         complete_frames(summary, turn, MarkupFormat::Html).into_iter().zip(1..).map(line).collect();
     if let Some(end) = lines.last_mut().filter(|_| was_cut) {
         end.id = end.id.map(|id| id.max(after + 1));
@@ -153,7 +148,9 @@ pub(crate) fn render_turn(
     let frames = if state == TurnState::Running {
         let mut frames = turn.frames;
         if format == MarkupFormat::Html {
-            frames.iter_mut().for_each(|frame| with_html(&frame.name, &mut frame.data));
+            for frame in &mut frames {
+                with_html(&frame.name, &mut frame.data);
+            }
         }
         frames
     } else {

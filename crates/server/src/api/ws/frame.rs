@@ -68,7 +68,6 @@ impl WebSocketFrame {
         Self::Error { message: message.into(), code: Some(code) }
     }
 
-    /// Converts an event into its frame, if it has one.
     pub(super) fn from_event(event: ChatEvent) -> Option<Self> {
         match event {
             ChatEvent::Warning { text } => Some(Self::Warning { message: text }),
