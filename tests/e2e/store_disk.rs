@@ -271,9 +271,12 @@ async fn two_servers_that_start_together_leave_one() {
 /// How long a command may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Creates what is not a regular file at a path.
+type CreateObstacle = fn(&Path);
+
 #[tokio::test]
 async fn a_lock_that_is_no_file_is_refused_with_its_name() {
-    let kinds: [(&str, fn(&Path)); 4] = [
+    let kinds: [(&str, CreateObstacle); 4] = [
         ("pipe", |path| mkfifo(path, Mode::S_IRWXU).unwrap()),
         ("folder", |path| fs::create_dir(path).unwrap()),
         ("endless", |path| symlink("/dev/zero", path).unwrap()),

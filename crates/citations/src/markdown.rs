@@ -48,7 +48,7 @@ impl MarkdownPage {
                     page.links.push(MarkdownLink { range, target: dest_url.into_string() });
                 }
                 Event::Html(html) | Event::InlineHtml(html) => {
-                    page.add_html_attributes(&html, &range)
+                    page.add_html_attributes(&html, &range);
                 }
                 _ => {}
             }

@@ -1,5 +1,6 @@
 //! What the tests of several crates share: stores, repositories, and stand-ins for servers.
 #![expect(
+    clippy::new_without_default,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! Listeners and WebSockets over real sockets, with clients that misbehave.
+//! Listeners and web sockets over real sockets, with clients that misbehave.
 #![cfg(test)]
 
 mod connections;
