@@ -322,7 +322,7 @@ impl Case<'_> {
                 // One of them may be meant, by what else the answer cites; the name is not in it.
                 format!("`{name}` fails (error.rs:{first}-{last})."),
                 |one, _| match one.fault {
-                    Some(CitationFault::Ambiguous { count, .. }) => count > 3,
+                    Some(CitationFault::Ambiguous { count, .. }) => count > 2,
                     Some(CitationFault::Absent { .. }) => true,
                     _ => one.state == CitationState::Unconfirmed,
                 },

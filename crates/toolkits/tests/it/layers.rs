@@ -267,7 +267,9 @@ fn what_is_seen_is_what_is_allowed() {
     let again = place.allowed.build_proposal(&place.path("repo"), &place.reader).unwrap();
     assert_eq!(again.status, AllowlistStatus::Changed);
     // What cannot be read cannot be allowed.
-    for (text, said) in [("{", "is not JSON"), (r#"{"mcpServers":{"a":{"x":1}}}"#, "toolkit `a`")] {
+    for (text, said) in
+        [("{", "is not valid JSON"), (r#"{"mcpServers":{"a":{"x":1}}}"#, "toolkit `a`")]
+    {
         place.repository(text);
         let error = place.allowed.build_proposal(&place.path("repo"), &place.reader).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");

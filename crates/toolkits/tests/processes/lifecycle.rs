@@ -207,7 +207,7 @@ async fn a_toolkit_is_stopped_and_started_by_hand_and_one_that_is_off_is_not() {
     assert_eq!(off.start().await.unwrap_err().to_string(), "toolkit kit is switched off");
     toolkits.stop().await;
     let error = client.load_catalogue().await.unwrap_err();
-    assert_eq!(error.to_string(), "toolkit kit is not running: the server stops");
+    assert_eq!(error.to_string(), "toolkit kit is not running: the server is stopping");
 }
 
 #[tokio::test]
