@@ -169,15 +169,15 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot open `a`: {0}")]
-    struct Repeats(#[source] io::Error);
+    struct RepeatingError(#[source] io::Error);
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot start")]
-    struct Names(#[source] Repeats);
+    struct NamingError(#[source] RepeatingError);
 
     #[test]
     fn an_error_chain_names_each_cause_once() {
-        let failure = Names(Repeats(io::Error::other("disk full")));
+        let failure = NamingError(RepeatingError(io::Error::other("disk full")));
         assert_eq!(format_error_chain(&failure), "cannot start: cannot open `a`: disk full");
     }
 

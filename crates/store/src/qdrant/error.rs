@@ -194,7 +194,7 @@ mod tests {
     /// A cause as transports wrap them.
     #[derive(Debug, thiserror::Error)]
     #[error("tcp connect error")]
-    struct Connect(#[source] io::Error);
+    struct ConnectFailure(#[source] io::Error);
 
     #[test]
     fn a_failed_connection_is_explained_by_its_cause() {
@@ -206,7 +206,7 @@ mod tests {
             (io::Error::other(lookup), "its host name is not known"),
             (io::Error::other("keep-alive timed out"), "keep-alive timed out"),
         ] {
-            assert_eq!(explain_connection_failure(&Connect(cause)), expected);
+            assert_eq!(explain_connection_failure(&ConnectFailure(cause)), expected);
         }
     }
 }

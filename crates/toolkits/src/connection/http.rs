@@ -181,9 +181,9 @@ mod tests {
     use super::*;
 
     /// Resolver that returns these addresses in turn, for any name.
-    struct Changing(&'static [&'static str], AtomicUsize);
+    struct ChangingCatalogue(&'static [&'static str], AtomicUsize);
 
-    impl Resolve for Changing {
+    impl Resolve for ChangingCatalogue {
         fn resolve(&self, _: Name) -> Resolving {
             let turn = self.1.fetch_add(1, Ordering::Relaxed).min(self.0.len() - 1);
             let address = SocketAddr::new(self.0[turn].parse().unwrap(), 0);
@@ -195,7 +195,7 @@ mod tests {
     async fn a_name_that_leads_to_this_machine_later_is_refused_then() {
         let changing = ["93.184.216.34", "127.0.0.1", "::7f00:1", "93.184.216.34"];
         let changing = Box::leak(Box::new(changing));
-        let resolver = OutsideResolver(Changing(changing, AtomicUsize::new(0)));
+        let resolver = OutsideResolver(ChangingCatalogue(changing, AtomicUsize::new(0)));
         for is_public in [true, false, false, true] {
             let found = resolver.resolve("kit.example".parse().unwrap()).await;
             assert_eq!(found.is_ok(), is_public);
@@ -207,7 +207,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let url = Url::parse(&format!("http://kit.example:{port}/mcp")).unwrap();
-        let resolver = Changing(&["127.0.0.1"], AtomicUsize::new(0));
+        let resolver = ChangingCatalogue(&["127.0.0.1"], AtomicUsize::new(0));
         let client = build_client(&url, &ConnectionTiming::default(), Some(resolver)).unwrap();
         let failed = client.get(url).send().await.unwrap_err();
         let mut innermost: &dyn Error = &failed;
