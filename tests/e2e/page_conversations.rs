@@ -120,7 +120,7 @@ async fn a_conversation_that_is_gone_says_the_next_step() {
     page.sees("Ask about your code").await;
     assert_eq!(page.url().await, format!("http://{}/#/", server.main));
     page.goto(&format!("http://{}/search", server.main)).await;
-    page.sees("Write what you look for").await;
+    page.sees("Write what to search for").await;
     assert_eq!(page.url().await, format!("http://{}/#/search", server.main));
     let faults = page.faults().await;
     let is_expected =

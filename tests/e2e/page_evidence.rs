@@ -166,7 +166,7 @@ async fn what_is_wrong_moved_or_changed_since_is_marked() {
     looks_right(&page, "citations").await;
     page.click("a.cite[data-state=wrong]").await;
     assert_eq!(chosen(&page).await, [62, 63, 64]);
-    page.sees("Wrong: what the answer says").await;
+    page.sees("Wrong: these lines do not contain").await;
     page.press("Escape").await;
     // A line above is changed, after indexing.
     let file = server.folder.path().join("demo/src/parse.rs");

@@ -52,7 +52,7 @@ async fn search_answers_as_one_types_and_is_narrowed_by_repository_and_language(
     let server = server().await;
     let (_browser, page) = open(&server).await;
     page.click_text("link", "Search").await;
-    page.sees("Write what you look for").await;
+    page.sees("Write what to search for").await;
     looks_right(&page, "search-empty").await;
     page.click("#search").await;
     page.type_text("price of a basket").await;

@@ -152,7 +152,7 @@ async fn toolkits_are_stored_tested_and_removed_and_their_secrets_are_not_sent_t
     page.click("#toolkit-name").await;
     page.type_text("kit").await;
     send_settings(&page, "{").await;
-    page.sees("This is no JSON").await;
+    page.sees("This is not JSON").await;
     let focused = "document.activeElement.id";
     page.wait(&format!("{focused} === 'toolkit-settings'"), "the focus").await;
     looks_right(&page, "toolkit-form").await;
@@ -173,7 +173,7 @@ async fn toolkits_are_stored_tested_and_removed_and_their_secrets_are_not_sent_t
     page.click("#toolkit-name").await;
     page.type_text("kit").await;
     send_settings(&page, "{}").await;
-    page.sees("One of this name is stored").await;
+    page.sees("A toolkit of this name is stored").await;
     page.click_text("button", "Cancel").await;
 
     page.click_text("button", "Edit kit").await;
