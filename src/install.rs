@@ -28,11 +28,11 @@ use self::{
     args::{InstallChoices, has_hook},
     change::ChangePlan,
     client_file::{ClientFile, FileReaders, contains_server},
-    clients::{CLIENTS, EntryConnection, LaunchContext},
+    clients::{CLIENTS, EntryConnection},
     content::{FileContent, find_documents},
     edit::EntryMembers,
     messages::print_line,
-    places::{ProgramLaunch, find_launch, shell_line},
+    places::{LaunchContext, ProgramLaunch, find_launch, shell_line},
     record::InstallState,
 };
 use crate::config::Config;

@@ -13,7 +13,7 @@ use super::{
         EntryValue::{self, List, Number, Text, Yes},
         FileSyntax, TRUST,
     },
-    places::{HostPlatform, UserFolders, find_program},
+    places::{HostPlatform, LaunchContext, UserFolders, find_program},
 };
 
 /// Time that clients wait for an answer, if it can be set: the maximum duration of a turn.
@@ -41,13 +41,6 @@ pub struct SupportedClient {
     /// Members of a sub-agent's file that name its tool.
     pub(super) sub_agent: Option<&'static str>,
     programs: &'static [&'static str],
-}
-
-/// Program from which a client is started. A desktop does not pass on the `PATH` of a shell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LaunchContext {
-    Terminal,
-    Desktop,
 }
 
 /// Form of a server's entry, which differs by client.

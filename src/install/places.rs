@@ -9,8 +9,6 @@ use std::{
 use codeinfo_codex::OtherVariables;
 use codeinfo_core::paths::is_executable;
 
-use super::clients::LaunchContext;
-
 /// Platform whose rules for folders apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostPlatform {
@@ -85,6 +83,13 @@ pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
 /// Comment that marks a shell line of CodeInfo. `cmd.exe` reads it as arguments of the command
 /// before it, which ignores them.
 pub(super) const HOOK_MARK: &str = " # codeinfo";
+
+/// Program from which a client is started. A desktop does not pass on the `PATH` of a shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LaunchContext {
+    Terminal,
+    Desktop,
+}
 
 /// Command that runs this program, and the arguments before those of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]

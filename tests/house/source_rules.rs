@@ -105,7 +105,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "names in capitals that stand for no others",
     ),
     ("crates/codex/src/files.rs", &["cmd"], "what npm's scripts end with on Windows"),
-    ("crates/codex/src/confinement.rs", &["sh"], "a program"),
+    ("crates/codex/src/confinement_probe.rs", &["sh"], "a program"),
     ("crates/codex/src/sandbox.rs", &["--"], "the end of options"),
     (
         "crates/toolkits/src/launch/program.rs",

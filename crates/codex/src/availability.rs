@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::{
     Codex,
-    error::CodexError,
+    error::{CodexError, UnavailableReason},
     files,
     protocol::{AccountReadResult, CodexModel, ModelList, ProviderList},
     server::CodexServer,
@@ -30,13 +30,6 @@ pub enum CodexAvailability {
         model: Option<String>,
     },
     Unavailable(UnavailableReason),
-}
-
-/// Reason why Codex is unavailable, in sentences that are safe to show.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnavailableReason {
-    pub reason: String,
-    pub hint: String,
 }
 
 /// Returns the availability before the first probe.

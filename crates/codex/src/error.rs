@@ -6,8 +6,6 @@ use codeinfo_core::error::ErrorCode;
 use codeinfo_secrets::redact_message;
 use serde_json::Value;
 
-use super::availability::UnavailableReason;
-
 const CHECK_VERSION: &str = "see that `codex --version` prints 0.169, which this server was made for, or later (`npm install -g \
      @openai/codex@latest`), and what `codex doctor` finds as the user who runs the server; then ask again";
 const CHECK_SPEED: &str = "see that CODEX_BIN, or `codex` on PATH, is Codex, and raise CODEX_REQUEST_TIMEOUT_SECS if \
@@ -161,6 +159,13 @@ impl CodexError {
         };
         UnavailableReason { reason, hint: hint.to_owned() }
     }
+}
+
+/// Reason why Codex is unavailable, in sentences that are safe to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnavailableReason {
+    pub reason: String,
+    pub hint: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

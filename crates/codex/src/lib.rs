@@ -3,6 +3,7 @@
 mod availability;
 mod codex_config;
 mod confinement;
+mod confinement_probe;
 mod ephemeral;
 mod error;
 mod event;
@@ -34,13 +35,13 @@ use tokio::{
 use tracing::{info, warn};
 
 pub use self::{
-    availability::{CodexAvailability, UnavailableReason},
+    availability::CodexAvailability,
     codex_config::is_search,
     confinement::{ShellConfinement, ShellNetwork},
     ephemeral::{
         EphemeralError, EphemeralQuestion, EphemeralReply, EphemeralThread, EphemeralThreadOptions,
     },
-    error::{CodexError, TurnError, TurnErrorKind},
+    error::{CodexError, TurnError, TurnErrorKind, UnavailableReason},
     event::{CodexEvent, CodexToolCall, CodexTurnEnd, MAX_TEXT_BYTES, TokenUsage},
     protocol::CodexModel,
     sandbox::{CommandPermissions, SandboxedCommand},

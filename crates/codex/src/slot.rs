@@ -14,8 +14,7 @@ use tokio::sync::Mutex;
 use tracing::{info, warn};
 
 use super::{
-    availability::UnavailableReason,
-    error::CodexError,
+    error::{CodexError, UnavailableReason},
     files::{self, CodexConfigStamp},
     server::{CodexCounters, CodexServer},
 };

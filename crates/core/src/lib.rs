@@ -9,6 +9,7 @@ mod hit;
 mod id;
 mod network;
 mod omission;
+mod path_map;
 pub mod paths;
 pub mod pipes;
 mod root;
@@ -25,7 +26,7 @@ pub use network::{install_crypto_provider, is_internal_address, is_tls_error};
 pub use omission::{
     OmissionRule, OmittedGroup, OmittedPaths, count_paths, explain_omission, list_omissions,
 };
-pub use paths::PathMap;
+pub use path_map::PathMap;
 pub use root::{IndexCounts, IndexedCommit, LastRun, Origin, Root, RootFilter, UnknownRoot};
 pub use segment::{
     CitationCounts, CitedRepository, ClaimCounts, InvalidQuestion, MAX_QUESTION_BYTES, Question,

@@ -2,43 +2,39 @@
 //!
 //! The file has a checksum, the number of bytes for chunks, then the places of chunks and of files as bits.
 
-use crate::{
-    IndexError, folder,
-    manifest::deletions_file_name,
-    snapshot::{LiveSegment, SavedDeletions},
-    source::decode_numbers,
-};
+use crate::{IndexError, folder, manifest::deletions_file_name, source::decode_numbers};
 use std::{
     io::{self, ErrorKind},
     ops::Range,
     path::Path,
-    sync::Arc,
 };
 
 /// Writes the deletions of a segment, on disk once this returns.
 pub(crate) fn write_deletions(
     folder: &Path,
     number: u64,
-    live: &LiveSegment,
+    chunks: &PlaceSet,
+    files: &PlaceSet,
 ) -> Result<(), IndexError> {
-    let (chunks, files) = (live.deleted_chunks.encode(), live.deleted_files.encode());
+    let (chunks, files) = (chunks.encode(), files.encode());
     let body = [&(chunks.len() as u64).to_le_bytes()[..], &chunks, &files].concat();
     let bytes = [&crc32fast::hash(&body).to_le_bytes()[..], &body].concat();
     folder::replace_file(&folder.join(deletions_file_name(number)), &bytes)
 }
 
-pub(crate) fn read_deletions(folder: &Path, number: u64, live: &mut LiveSegment) -> io::Result<()> {
+/// Reads the deleted chunks and files of a segment that has `chunk_count` and `file_count` of them.
+pub(crate) fn read_deletions(
+    folder: &Path,
+    number: u64,
+    chunk_count: u32,
+    file_count: u32,
+) -> io::Result<(PlaceSet, PlaceSet)> {
     let bytes = match folder::read_file(&folder.join(deletions_file_name(number))) {
         Ok(bytes) => bytes.ok_or(ErrorKind::NotFound)?,
         Err(IndexError::Io { source, .. }) => return Err(source),
         Err(error) => return Err(io::Error::other(error)),
     };
-    let (chunk_count, file_count) = (live.segment.chunks.len(), live.segment.files.len());
-    let (chunks, files) =
-        decode_deletions(&bytes, chunk_count, file_count).ok_or(ErrorKind::InvalidData)?;
-    live.saved = Some(SavedDeletions { number, counts: (chunks.len(), files.len()) });
-    (live.deleted_chunks, live.deleted_files) = (Arc::new(chunks), Arc::new(files));
-    Ok(())
+    Ok(decode_deletions(&bytes, chunk_count, file_count).ok_or(ErrorKind::InvalidData)?)
 }
 
 fn decode_deletions(bytes: &[u8], chunks: u32, files: u32) -> Option<(PlaceSet, PlaceSet)> {

@@ -228,12 +228,12 @@ fn open_segment(
     let open = |path: &Path| IndexSegment::open(SegmentSource::open(path)?, dimensions, compare);
     let file = segment_file_name(entry.number);
     let segment = open(&folder.join(&file)).map_err(|error| (file, error))?;
-    let mut live = LiveSegment::new(segment, Some(entry.number));
-    if let Some(number) = entry.deleted {
-        let read = deletions::read_deletions(folder, number, &mut live);
-        read.map_err(|error| (deletions_file_name(number), error))?;
-    }
-    Ok(live)
+    let (chunk_count, file_count) = (segment.chunks.len(), segment.files.len());
+    let live = LiveSegment::new(segment, Some(entry.number));
+    let Some(number) = entry.deleted else { return Ok(live) };
+    let read = deletions::read_deletions(folder, number, chunk_count, file_count);
+    let (chunks, files) = read.map_err(|error| (deletions_file_name(number), error))?;
+    Ok(live.with_saved_deletions(number, chunks, files))
 }
 
 /// Names some of the damaged files.

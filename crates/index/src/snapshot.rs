@@ -42,6 +42,18 @@ impl LiveSegment {
         Self { segment: Arc::new(segment), number, deleted_chunks, deleted_files, saved: None }
     }
 
+    /// Returns the segment with the deletions that file `number` has.
+    pub(crate) fn with_saved_deletions(
+        self,
+        number: u64,
+        chunks: PlaceSet,
+        files: PlaceSet,
+    ) -> Self {
+        let saved = Some(SavedDeletions { number, counts: (chunks.len(), files.len()) });
+        let (deleted_chunks, deleted_files) = (Arc::new(chunks), Arc::new(files));
+        Self { deleted_chunks, deleted_files, saved, ..self }
+    }
+
     pub(crate) fn chunk_count(&self) -> u32 {
         self.segment.chunks.len() - self.deleted_chunks.len()
     }

@@ -282,7 +282,8 @@ impl IndexWriter {
             let counts = (live.deleted_chunks.len(), live.deleted_files.len());
             if live.saved.map_or((0, 0), |saved| saved.counts) != counts {
                 let number = next.take_number();
-                deletions::write_deletions(&self.folder, number, live)?;
+                let (chunks, files) = (&live.deleted_chunks, &live.deleted_files);
+                deletions::write_deletions(&self.folder, number, chunks, files)?;
                 live.saved = Some(SavedDeletions { number, counts });
             }
             let tables = [&live.segment.chunks, &live.segment.files];
