@@ -79,7 +79,7 @@ async fn an_answer_about_this_repository_rests_on_its_code() {
     page.theme(Theme::Dark).await;
     page.goto(&format!("http://{}/#/map?repository=codeinfo", server.main)).await;
     page.sees("Map of codeinfo").await;
-    page.wait("document.querySelectorAll('svg.treemap .inner').length > 20", "the folders").await;
+    page.wait("document.querySelectorAll('svg.treemap .inner').length > 10", "the folders").await;
     page.screenshot("readme-map").await;
     page.is_faultless().await;
 }

@@ -179,7 +179,7 @@ async fn a_run_is_watched_from_a_page_that_comes_later_and_cancelled_there() {
     progress(&page).await;
     assert!(!page.text(".card").await.contains("does not answer"));
     answers("new Response('{}', { status: 404 })").await;
-    card(&page, "The server was started again").await;
+    card(&page, "The server was restarted").await;
     assert!(page.eval::<bool>("!document.querySelector('.run progress').checkVisibility()").await);
     page.reload().await;
     progress(&page).await;

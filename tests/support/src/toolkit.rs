@@ -114,7 +114,9 @@ pub fn scripted(words: &[&str]) -> ToolkitSpec {
 }
 
 pub fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../toolkits").join(name)
+    // A path without `..`, because a sandbox has only what it is given.
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    tests.join("toolkits").join(name)
 }
 
 /// Returns all files below a folder.
