@@ -141,7 +141,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ("crates/search/src/excerpt/render.rs", &["s"], "the end of a plural"),
     ("crates/store/src/lock.rs", &["instance"], "a part of a record"),
     (
-        "crates/search/src/rank/roles.rs",
+        "crates/search/src/rank/factors.rs",
         &["json", "markdown", "xml", "yaml"],
         "words that ask for such files",
     ),

@@ -9,6 +9,7 @@
 
 mod batch;
 mod index_state;
+mod other_versions;
 mod private;
 mod read;
 mod readers;
@@ -32,16 +33,16 @@ use tracing::{debug, info, warn};
 
 pub(super) use self::scan::{IndexedFolders, has_changes};
 use self::{
-    batch::EmbeddedFileBatch,
-    index_state::IndexState,
-    readers::{OtherTreeVersions, ReadJob},
+    batch::EmbeddedFileBatch, index_state::IndexState, other_versions::OtherTreeVersions,
+    readers::ReadJob,
 };
 use super::{
     discover::{DiscoveredFile, WalkResult},
     error::IngestError,
     io_watchdog::IoWatchdog,
-    plan::{self, FileRecords, PathScope, RunMode, RunPlan},
+    plan::{self, FileRecords, RunMode, RunPlan},
     repository::{self, OwnerLocks},
+    scope::PathScope,
     skip::MissingFiles,
     status::{RunFindings, RunProgress, RunState},
 };
@@ -352,7 +353,7 @@ impl Run<'_> {
         let (batch_sender, mut batch_receiver) = mpsc::channel::<EmbeddedFileBatch>(WRITE_AHEAD);
         let hold = deps.watchdog.acquire_path(&self.root.path, &self.cancel).await?;
         let other_versions = match mode {
-            RunMode::Changes => readers::load_other_versions(&self.target, &files).await?,
+            RunMode::Changes => other_versions::load_other_versions(&self.target, &files).await?,
             RunMode::Everything => OtherTreeVersions::default(),
         };
         let read_job = ReadJob::new(self, deps, folder, hold, files, other_versions, mode);

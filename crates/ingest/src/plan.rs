@@ -1,10 +1,6 @@
-//! Part of a root that a run covers, and the plan of the run: which files to read, which are gone
-//! and which are unchanged.
+//! Plan of a run: which files to read, which are gone and which are unchanged.
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    ops::Bound,
-};
+use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::{FileRecord, hash};
 
@@ -80,37 +76,6 @@ fn is_unreadable(path: &str, unreadable: &[String]) -> bool {
     })
 }
 
-/// Paths below a root, separated by `/`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PathScope {
-    paths: BTreeSet<String>,
-}
-
-impl PathScope {
-    /// Creates a scope from paths below the root.
-    pub fn new(paths: BTreeSet<String>) -> Self {
-        Self { paths }
-    }
-
-    /// Returns the paths in order.
-    pub(super) fn paths(&self) -> &BTreeSet<String> {
-        &self.paths
-    }
-
-    /// Returns true if `path` is in the scope or below one of its paths.
-    pub(super) fn covers(&self, path: &str) -> bool {
-        let folders = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
-        self.paths.contains(path) || folders.into_iter().any(|folder| self.paths.contains(folder))
-    }
-
-    /// Returns true if a path of the scope is below `folder`.
-    pub(super) fn leads_through(&self, folder: &str) -> bool {
-        let below = format!("{folder}/");
-        let from = (Bound::Included(below.as_str()), Bound::Unbounded);
-        self.paths.range::<str, _>(from).next().is_some_and(|path| path.starts_with(&below))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use codeinfo_core::RootId;
@@ -171,20 +136,5 @@ mod tests {
         let unread = ["a".to_owned(), "c".to_owned()];
         assert_eq!(plan_run(vec![], &known, &unread, RunMode::Changes).gone, ["ab"]);
         assert!(plan_run(vec![], &known, &[String::new()], RunMode::Changes).gone.is_empty());
-    }
-
-    #[test]
-    fn a_scope_covers_paths_below_it_and_leads_through_its_folders() {
-        let scope = PathScope::new(["a/b", "a/c.rs", "z"].map(str::to_owned).into());
-        for path in ["a/b", "a/b/x/y.rs", "a/c.rs", "z", "z/1"] {
-            assert!(scope.covers(path), "{path}");
-        }
-        for path in ["a", "a/bb", "a/c.rst", "y/z", "zz"] {
-            assert!(!scope.covers(path), "{path}");
-        }
-        assert!(scope.leads_through("a"));
-        for folder in ["a/b", "z", "b", "a/c"] {
-            assert!(!scope.leads_through(folder), "{folder}");
-        }
     }
 }

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     error::IngestError,
     pipeline::{IngestJob, RunOrigin},
-    plan::{PathScope, RunMode},
+    plan::RunMode,
+    scope::PathScope,
     status::{PastRun, RunHistory, RunState, RunStatus},
 };
 

@@ -12,7 +12,7 @@ use codeinfo_core::{RootId, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::{plan::PathScope, skip::MissingFiles};
+use super::{scope::PathScope, skip::MissingFiles};
 
 /// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,7 +29,8 @@ use super::{
     error::IngestError,
     io_watchdog::IoWatchdog,
     pipeline::{self, IngestJob, RunOrigin},
-    plan::{PathScope, RunMode},
+    plan::RunMode,
+    scope::PathScope,
 };
 
 /// Interval of checks for new roots and replaced folders.

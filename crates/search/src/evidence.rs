@@ -13,6 +13,7 @@ mod matches;
 mod outline;
 mod pattern;
 mod resolve;
+mod scan;
 mod snapshot;
 mod source;
 mod uses;

@@ -9,7 +9,7 @@ use codeinfo_lang::{
     words::{STOP_WORDS, fold_name, split_words},
 };
 
-use super::{exact::ExactName, purpose::QuestionPurpose};
+use super::{exact_name::ExactName, purpose::QuestionPurpose};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryKind {

@@ -12,6 +12,7 @@ mod candidate;
 mod error;
 pub mod evidence;
 mod exact;
+mod exact_name;
 mod excerpt;
 #[cfg(test)]
 mod fixture;

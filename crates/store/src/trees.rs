@@ -8,6 +8,7 @@
 //! In a git repository, former versions of files are kept for a week, so that switching back to a branch embeds nothing:
 //! their records are stored under [`RootId::former_record_ids`], which no search reads.
 
+mod chunk_ids;
 mod family;
 mod memory;
 mod shared_engine;
@@ -27,7 +28,8 @@ use crate::{
     Change, ChunkQuery, ChunkScope, ChunkSelection, Engine, FileSelection, MAX_PAGE, ScoredChunk,
     StorageSize, StoreError, StoreMode, StoredChunk,
 };
-use memory::{ChunkIds, RootMemory, list_chunk_ids};
+use chunk_ids::{ChunkIds, list_chunk_ids};
+use memory::RootMemory;
 use shared_engine::SharedEngine;
 use view::FileView;
 

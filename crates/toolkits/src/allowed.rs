@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     decision_file::{DecisionFile, DecisionFileError},
-    layers::{REPOSITORY_FILE, RepositoryToolkitFile, find_repository},
+    toolkit_file::{REPOSITORY_FILE, RepositoryToolkitFile, find_repository},
 };
 use crate::spec::{
     AllowedTools, SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSandbox, ToolkitSpec,

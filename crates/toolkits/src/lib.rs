@@ -12,6 +12,7 @@ pub mod launch;
 pub mod layers;
 pub mod spec;
 pub mod tool_pins;
+pub mod toolkit_file;
 
 mod call;
 mod decision_file;

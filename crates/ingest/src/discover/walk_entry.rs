@@ -11,7 +11,7 @@ use codeinfo_worktree::{
 use tokio_util::sync::CancellationToken;
 
 use super::{ignored::IgnoreRules, relative_path};
-use crate::{io_watchdog::IoHeartbeat, plan::PathScope};
+use crate::{io_watchdog::IoHeartbeat, scope::PathScope};
 
 /// Folder of Git, which is never walked, even if an ignore file asks for it.
 pub(super) const GIT: &str = ".git";

@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 
 use codeinfo_core::{FileRecord, chunk_id, hash::ChunkingMethod};
 use codeinfo_embed::EmbeddingDocument;
-use codeinfo_store::{ChunkVectors, NewChunk, StoreError};
+use codeinfo_store::{ChunkVectors, NewChunk};
 use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::{
     RunTarget,
@@ -29,8 +28,6 @@ const FILES: usize = 512;
 const BYTES: u64 = 4 << 20;
 /// Maximum number of files per removal.
 const REMOVED_FILES: usize = 256;
-/// Maximum number of chunk ids per removal.
-const REMOVED_CHUNKS: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct BatchFiles {
@@ -197,14 +194,6 @@ pub(super) async fn remove_files(
     for removed in paths.chunks(REMOVED_FILES) {
         target.store.remove_files(target.root, removed.to_vec()).await?;
         index_state.record_removed(removed);
-    }
-    Ok(())
-}
-
-/// Deletes chunks by id.
-pub(super) async fn remove_chunks(target: &RunTarget, ids: &[Uuid]) -> Result<(), StoreError> {
-    for removed in ids.chunks(REMOVED_CHUNKS) {
-        target.store.remove_chunks(removed.to_vec()).await?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use codeinfo_core::{FileRecord, IndexCounts, OmittedPaths, RootId, hash};
 use codeinfo_store::StoredChunk;
 use tokio_util::sync::CancellationToken;
 
-use super::{RunTarget, batch::remove_chunks};
+use super::RunTarget;
 use crate::{
     error::IngestError,
     plan::FileRecords,
@@ -19,7 +19,7 @@ use crate::{
 const NOTHING: &str = "found nothing to index: each file is hidden, left out by an ignore file \
                        (`.gitignore`, `.ignore`, `.codeinfoignore`), vendored, generated or no text";
 
-/// Number of chunks per read of a repair; each may have some kilobytes.
+/// Number of chunks that a repair reads, and may remove, at a time; each may have some kilobytes.
 const PAGE: usize = 500;
 
 /// Number of replaced secrets, and of files that had them.
@@ -255,8 +255,10 @@ pub(super) async fn repair_index(
                 strays.push(id);
             }
         }
-        has_deleted |= !strays.is_empty();
-        remove_chunks(target, &strays).await?;
+        if !strays.is_empty() {
+            target.store.remove_chunks(strays).await?;
+            has_deleted = true;
+        }
         if is_last {
             break;
         }

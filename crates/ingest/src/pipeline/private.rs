@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use codeinfo_core::Root;
 
 use super::{Run, batch::BatchFiles};
-use crate::{discover::WalkResult, plan::PathScope, skip::SkipReason};
+use crate::{discover::WalkResult, scope::PathScope, skip::SkipReason};
 
 /// Maximum number of secret paths of a root. Each becomes an argument of the shell's sandbox, which
 /// closes the whole root if they do not fit.

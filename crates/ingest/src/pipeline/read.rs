@@ -19,7 +19,7 @@ use codeinfo_worktree::{
 };
 use memchr::memmem;
 
-use super::readers::OtherTreeVersions;
+use super::other_versions::OtherTreeVersions;
 use crate::{
     discover::DiscoveredFile,
     inspect::{self, FileVerdict, IndexedText},

@@ -1,19 +1,11 @@
-//! Blocking threads that read and chunk the files of a run, and the versions of files that other
-//! trees of the repository have in the store, which need no chunking and embedding.
+//! Blocking threads that read and chunk the files of a run.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
-use codeinfo_core::{
-    FileRecord, LastRun, RootId,
-    hash::{self, ChunkingMethod},
-    task::Tasks,
-};
+use codeinfo_core::{FileRecord, RootId, task::Tasks};
 use codeinfo_worktree::beneath::RootDir;
 use tokio::{
     runtime::Handle,
@@ -23,7 +15,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Run, RunDependencies, RunTarget,
+    Run, RunDependencies,
+    other_versions::OtherTreeVersions,
     read::{ReadOutcome, RunFileReader},
 };
 use crate::{
@@ -42,10 +35,6 @@ const MAX_BYTES: u32 = 32 << 20;
 /// An incomplete batch holds less than [`MAX_BYTES`] minus this, so that the readers never wait for
 /// a batch that waits for them.
 const MAX_FILE_WEIGHT: u32 = 8 << 20;
-
-/// Maximum number of files whose records are looked up by path; for more files, all records of a
-/// root are read.
-const MAX_LOOKUPS: usize = 2000;
 
 /// Outcome of reading one file, to be embedded and written.
 pub(super) struct FileReadResult {
@@ -178,73 +167,4 @@ impl ReadJob {
             }
         }
     }
-}
-
-/// File versions of other trees with their chunk counts, by path. Clones share the map.
-#[derive(Debug, Clone, Default)]
-pub(super) struct OtherTreeVersions {
-    versions: Arc<HashMap<String, Vec<(String, u32)>>>,
-}
-
-impl OtherTreeVersions {
-    /// Returns the version under which another tree has the content of a file, and its chunk count.
-    /// `version` is the usual version of `content`.
-    pub(super) fn find_version(
-        &self,
-        path: &str,
-        version: &str,
-        content: &[u8],
-    ) -> Option<(String, u32)> {
-        let versions = self.versions.get(path)?;
-        let find = |version: &str| versions.iter().find(|(known, _)| known == version).cloned();
-        find(version)
-            .or_else(|| find(&hash::compute_file_version(content, ChunkingMethod::Fallback)))
-    }
-}
-
-/// Loads the versions of `files` that other trees have, or had. Returns none if the index of a tree
-/// is damaged.
-pub(super) async fn load_other_versions(
-    target: &RunTarget,
-    files: &[DiscoveredFile],
-) -> Result<OtherTreeVersions, IngestError> {
-    let roots = target.store.roots().await?;
-    let mut trees: Vec<RootId> = Vec::new();
-    let others =
-        roots.iter().filter(|root| root.chunk_owner() == target.owner && root.id != target.root);
-    for other in others {
-        if other.last_run == LastRun::Damaged {
-            return Ok(OtherTreeVersions::default());
-        }
-        // A tree whose removal was killed has records of deleted chunks.
-        if other.last_run.is_completed() {
-            trees.push(other.id);
-        }
-    }
-    trees.extend(RootId::former_record_ids(target.owner));
-    let mut versions: HashMap<String, Vec<(String, u32)>> = HashMap::new();
-    for tree in trees {
-        for FileRecord { path, version, chunks, .. } in load_records(target, tree, files).await? {
-            if version.is_empty() {
-                continue;
-            }
-            let known = versions.entry(path).or_default();
-            if known.iter().all(|(other, _)| *other != version) {
-                known.push((version, chunks));
-            }
-        }
-    }
-    Ok(OtherTreeVersions { versions: Arc::new(versions) })
-}
-
-async fn load_records(
-    target: &RunTarget,
-    tree: RootId,
-    files: &[DiscoveredFile],
-) -> Result<Vec<FileRecord>, IngestError> {
-    if MAX_LOOKUPS < files.len() {
-        return Ok(target.store.files(tree).await?);
-    }
-    let paths = files.iter().map(|file| file.path.clone()).collect();
-    Ok(target.store.files_at(tree, paths).await?)
 }

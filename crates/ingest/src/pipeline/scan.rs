@@ -14,7 +14,8 @@ use crate::{
     discover::{self, WalkContext, WalkMode, WalkResult},
     error::IngestError,
     io_watchdog::IoHeartbeat,
-    plan::{self, FileRecords, PathScope, RunMode},
+    plan::{self, FileRecords, RunMode},
+    scope::PathScope,
 };
 
 /// A part of a root: the files on disk and the stored records.

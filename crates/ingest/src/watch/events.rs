@@ -23,7 +23,7 @@ use crate::{
     error::IngestError,
     io_watchdog::{IoHeartbeat, IoWatchdog},
     pipeline::RunDependencies,
-    plan::PathScope,
+    scope::PathScope,
 };
 
 /// Name of the system's watcher for the watchdog. It does all its work on one thread.

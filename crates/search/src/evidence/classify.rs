@@ -1,31 +1,17 @@
 //! Counts a word in one file and classifies its occurrences. Pure; runs on blocking threads.
 
-use std::{
-    ops::Range,
-    time::{Duration, Instant},
-};
+use std::ops::Range;
 
 use codeinfo_chunk::{CommentScanner, SyntaxContext, classify_words, classify_words_quickly};
 use codeinfo_lang::role::FileRole;
 
-use super::{snapshot::FileSnapshot, word::WordMatcher};
+use super::{scan::ScanBudget, snapshot::FileSnapshot, word::WordMatcher};
 
 /// Maximum lines that are shown.
 pub const MAX_SHOWN: usize = 40;
-/// Maximum bytes that are parsed for one request. Further text is scanned for comment and string
-/// marks only.
-const MAX_PARSED_BYTES: usize = 16 << 20;
-/// Time after which no parsing starts. Parsing and the steps after it then have time to end before
-/// the timeout.
-const PARSING_TIME: Duration = Duration::from_secs(4);
-/// Time after which reading and counting stops, before the request times out. The counts then
-/// report missing files.
-const DEADLINE: Duration = Duration::from_secs(8);
 /// Maximum occurrences in one file that are classified by the grammar. Others are classified by
 /// comment and string marks only.
 const MAX_PLACES: usize = 20_000;
-/// Maximum lines that are collected for one request, few of which are shown.
-const MAX_KEPT: usize = 20_000;
 /// Maximum bytes of a shown line, and those of them before the word.
 const LINE_BYTES: usize = 200;
 const LEAD_BYTES: usize = 80;
@@ -75,33 +61,6 @@ pub(super) struct KindOccurrences {
     pub(super) count: usize,
     /// First lines, at most [`MAX_SHOWN`].
     pub(super) lines: Vec<OccurrenceLine>,
-}
-
-/// Remaining time and work of a request.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ScanBudget {
-    began: Instant,
-    parsed_bytes: usize,
-    kept: usize,
-}
-
-impl Default for ScanBudget {
-    fn default() -> Self {
-        Self { began: Instant::now(), parsed_bytes: MAX_PARSED_BYTES, kept: MAX_KEPT }
-    }
-}
-
-impl ScanBudget {
-    /// Returns true if the request has used all its time.
-    pub(super) fn is_spent(&self) -> bool {
-        self.began.elapsed() > DEADLINE
-    }
-
-    fn reserve_parsed_bytes(&mut self, bytes: usize) -> bool {
-        let left = self.parsed_bytes.checked_sub(bytes);
-        self.parsed_bytes = left.unwrap_or(0);
-        left.is_some() && self.began.elapsed() < PARSING_TIME
-    }
 }
 
 /// Counts a word in a file; `None` if the file does not contain it.

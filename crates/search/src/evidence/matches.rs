@@ -6,8 +6,9 @@ use codeinfo_core::RootFilter;
 
 use super::{
     Evidence, EvidenceError, IndexedFile, SearchedRepository,
-    classify::{ClassifiedOccurrence, OccurrenceKind, ScanBudget, group_places, rank_by_roles},
+    classify::{ClassifiedOccurrence, OccurrenceKind, group_places, rank_by_roles},
     pattern::NamePattern,
+    scan::ScanBudget,
     snapshot::FileSnapshot,
     uses::list_searched_repositories,
 };

@@ -13,7 +13,7 @@ use regex_automata::{
     util::syntax,
 };
 
-use super::{EvidenceError, classify::ScanBudget};
+use super::{EvidenceError, scan::ScanBudget};
 
 /// Maximum bytes of a pattern.
 const MAX_BYTES: usize = 500;

@@ -1,4 +1,4 @@
-//! Rebuilds the text of files as they were indexed from their chunks, one by one or in batches.
+//! Rebuilds the text of files as they were indexed from their chunks.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
 use codeinfo_lang::{Language, detect, role::FileRole};
 use uuid::Uuid;
 
-use super::{Evidence, EvidenceError, classify::ScanBudget};
+use super::{Evidence, EvidenceError};
 
 #[derive(Debug)]
 pub(super) struct FileSnapshot {
@@ -95,62 +95,4 @@ impl Evidence {
 pub(super) fn retain_indexed(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
     records.retain(|record| record.chunks > 0);
     root.retain_public_files(records)
-}
-
-/// Chunks in a batch.
-const BATCH_CHUNKS: usize = 1000;
-
-impl Evidence {
-    /// Calls `read` with `found`, the index of the root and the content of each file, on a blocking
-    /// thread.
-    ///
-    /// Returns `found` and the number of unread files: the time ran out, they are being indexed, or
-    /// `read` returned `false`.
-    pub(super) async fn scan_files<T, F>(
-        &self,
-        files: Vec<(usize, FileRecord)>,
-        mut found: T,
-        read: F,
-    ) -> Result<(T, usize), EvidenceError>
-    where
-        T: Send + 'static,
-        F: FnMut(&mut T, usize, &FileSnapshot, &mut ScanBudget) -> bool + Clone + Send + 'static,
-    {
-        let mut budget = ScanBudget::default();
-        let mut unread = 0;
-        let mut rest = files.into_iter().peekable();
-        while rest.peek().is_some() {
-            if budget.is_spent() {
-                unread += rest.count();
-                break;
-            }
-            let mut batch = Vec::new();
-            let mut roots = Vec::new();
-            let mut chunks = 0;
-            while let Some((root, record)) = rest.next_if(|_| chunks < BATCH_CHUNKS) {
-                chunks += record.chunks as usize;
-                roots.push(root);
-                batch.push(record);
-            }
-            let mut missing = batch.len();
-            let places: HashMap<RootId, usize> =
-                batch.iter().zip(roots).map(|(record, root)| (record.root, root)).collect();
-            let snapshots = self.load_snapshots(batch).await?;
-            let mut read_file = read.clone();
-            let work = move || {
-                for snapshot in snapshots {
-                    if budget.is_spent() {
-                        break;
-                    }
-                    let root = places.get(&snapshot.record.root).copied().unwrap_or_default();
-                    missing -= usize::from(read_file(&mut found, root, &snapshot, &mut budget));
-                }
-                (found, budget, missing)
-            };
-            let missing;
-            (found, budget, missing) = self.run_blocking(work).await?;
-            unread += missing;
-        }
-        Ok((found, unread))
-    }
 }

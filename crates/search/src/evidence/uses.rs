@@ -8,8 +8,9 @@ use codeinfo_lang::references::list_possible_names;
 
 use super::{
     Evidence, EvidenceError,
-    classify::{self, FileOccurrences, KindOccurrences, MAX_SHOWN, OccurrenceKind, ScanBudget},
+    classify::{self, FileOccurrences, KindOccurrences, MAX_SHOWN, OccurrenceKind},
     resolve::{IndexedFile, describe_unsearched_roots},
+    scan::ScanBudget,
     snapshot::FileSnapshot,
     word::WordMatcher,
 };
