@@ -1,8 +1,8 @@
 //! The command line: parses arguments, calls a server over its HTTP API, and prints for people.
 //!
 //! If no server holds the data folder, the process starts one on free loopback ports for the one
-//! command, so that everything works in the same way. `doctor` also starts one with a store that
-//! cannot be opened, to check the remaining parts.
+//! command, so that everything works in the same way. `doctor` starts one even if the store cannot
+//! be opened, and checks the remaining parts.
 
 mod access;
 mod answer;
@@ -66,7 +66,7 @@ pub enum CliError {
     Unreadable { path: String, reason: String },
     #[error("{0}")]
     Usage(String),
-    #[error("the server replied something else than expected: {0}")]
+    #[error("the server sent an unexpected reply: {0}")]
     Reply(#[from] serde_json::Error),
     #[error(transparent)]
     Document(#[from] DocumentError),

@@ -1,4 +1,4 @@
-//! Lists the indexed repositories in columns, one a line, and removes them.
+//! Commands that list the indexed repositories, one a line, and remove them.
 
 use std::{collections::HashMap, io::IsTerminal};
 
@@ -33,7 +33,7 @@ pub(super) async fn list_repos(client: &ApiClient, as_json: bool) -> Result<(), 
         if repo.folder_gone {
             print_line(&format!("    {}", explain_gone(&repo)))?;
         }
-        // Agents choose by the description, which a person wrote.
+        // Only programs get the description: an agent chooses a repository by it.
         let description = repo.description.filter(|_| !is_read_by_person);
         let error = repo.last_error.map(|error| format!("error: {error}"));
         for detail in description.into_iter().chain(error) {

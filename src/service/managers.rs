@@ -12,7 +12,7 @@ pub(super) fn build_systemd(places: &UserFolders<'_>) -> ServiceManager {
         name: "systemctl",
         file: places.dot_config().join("systemd/user").join(UNIT),
         text: render_unit,
-        // `start` restarts a running service.
+        // Not needed, because `start` restarts a running service.
         renew: Vec::new(),
         start: vec![
             split_words("--user daemon-reload"),
@@ -87,7 +87,7 @@ pub(super) fn build_launchd(places: &UserFolders<'_>) -> ServiceManager {
         stop: vec![split_words(&format!("bootout {domain}/{LABEL}"))],
         forget: Vec::new(),
         file,
-        hint: "after `codeinfo service remove`, run `codeinfo service install` again in a session with windows",
+        hint: "after `codeinfo service remove`, run `codeinfo service install` again in a desktop session",
         log: "`codeinfo serve` on a terminal says why",
     }
 }

@@ -90,7 +90,7 @@ pub struct TurnRequest {
     pub notice: Option<String>,
     /// Toolkits for the request; `None` uses the configured ones.
     pub toolkits: Option<RequestedToolkits>,
-    /// Client that asks, if known.
+    /// Client that asks; `None` is the owner of the server.
     pub principal: Option<Principal>,
     /// Ends the turn when the client's token is revoked.
     pub revoked: CancellationToken,
@@ -176,8 +176,8 @@ impl Chat {
 
     /// Asks a question. Returns once its conversation exists; dropping the future or the turn interrupts Codex.
     ///
-    /// Callers check [`Chat::codex_availability`] before they read arguments; otherwise an unavailable
-    /// Codex fails when the conversation is opened. A conversation of another client is reported as
+    /// An unavailable Codex is an error here; check [`Chat::codex_availability`] first to report it
+    /// before arguments are read. A conversation of another client is reported as
     /// unknown. A revoked client is refused at once.
     pub async fn ask(&self, request: TurnRequest) -> Result<Turn, ChatError> {
         let conversation = request.conversation;
@@ -251,7 +251,7 @@ impl Chat {
     }
 
     /// Returns the repositories that the model's shell would not read for a question that names
-    /// none. Excludes those beyond the maximum number of repositories.
+    /// none. Repositories beyond the maximum number are not listed.
     ///
     /// Requires that Codex is available.
     pub async fn list_excluded_repositories(&self) -> Result<Vec<ExcludedRepository>, ChatError> {

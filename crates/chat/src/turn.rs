@@ -91,7 +91,7 @@ pub(super) async fn run_turn(
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
     if opened.send(Ok(Turn::new(conversation, thread.model().to_owned(), receiver))).is_err() {
         debug!(conversation.id = %conversation, "the caller left before the conversation opened");
-        // An idle thread is unloaded when its turn comes.
+        // The thread is unloaded later, like every idle thread.
         thread.keep_for_follow_up().await;
         return;
     }

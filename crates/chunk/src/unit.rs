@@ -71,7 +71,7 @@ impl TextStructure {
 }
 
 impl From<Vec<TextUnit>> for TextStructure {
-    /// Each named unit that is a definition or a heading becomes a definition.
+    /// Each named unit that is a definition becomes one; so does a named lead, which is a heading.
     fn from(units: Vec<TextUnit>) -> Self {
         let defines = |unit: &&TextUnit| matches!(unit.part, UnitRole::Definition | UnitRole::Lead);
         let starts = units.iter().filter(defines).filter_map(|unit| {

@@ -1,9 +1,10 @@
 //! Judges a citation by the file that it refers to: confirmed, unconfirmed, or wrong. Does no I/O.
 //!
 //! A citation is confirmed if its statement fits these very lines: it names a definition in them,
-//! or its words fit them better than the rest of the file. It is wrong only if a name of its own is
-//! missing from the file, or only far from the lines, and its other words do not fit them.
-//! Everything else is unconfirmed.
+//! or its words fit them better than the rest of the file. It is wrong if the file ends before the
+//! lines, or if a name of its own is missing from the file or only far from the lines and its other
+//! words do not fit them. Everything else is unconfirmed. Paths that lead to no file are judged where
+//! they are resolved.
 
 use codeinfo_core::LineRange;
 use codeinfo_embed::StaticModel;
@@ -32,8 +33,8 @@ const MIN_FIT_WITH_FAR_WORDS: f32 = 1.0;
 const MIN_CONTENT: f32 = -1.8;
 /// Margin of a statement without neighbours to compare with.
 const MARGIN_WITHOUT_NEIGHBOURS: f32 = 1.0;
-/// Maximum fit of a statement with a misplaced name that makes it wrong, with that name and without
-/// it.
+/// A misplaced name makes a citation wrong only if the fit of its statement is at most this, with the
+/// name and without it.
 const MAX_DOUBT: f32 = -0.5;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,9 +65,7 @@ pub(super) struct CitedLines<'a> {
 }
 
 impl<'a> CitedLines<'a> {
-    /// Reads the lines, if the file has them.
-    ///
-    /// A range beyond the end of the file is cut there, and a reversed range is turned around.
+    /// Reads the lines. A range beyond the end of the file is cut there, and a reversed range is turned around.
     pub(super) fn new(
         file: &'a CitedFile,
         lines: &[LineRange],

@@ -84,7 +84,7 @@ pub(super) fn sentence_ranges(
     split_sentences(text, pieces, &tokenize_text(text, pieces, citations))
 }
 
-/// A word, a citation or a token of a text.
+/// A word, a citation or a full stop of a text.
 #[derive(Debug, Clone)]
 struct SentenceToken {
     range: Range<usize>,
@@ -289,7 +289,7 @@ fn weigh_texts(
     sentence.chain(before).filter(|(_, weight)| *weight > 0.0).collect()
 }
 
-/// Returns whether a text begins with a token that ends a clause.
+/// Returns whether a text begins with a punctuation mark that ends a clause.
 fn is_pause(text: &str) -> bool {
     text.trim_start_matches(['`', ' ', '*', '_']).starts_with([';', ',', '.'])
 }
@@ -298,7 +298,7 @@ fn last_names(tokens: &[SentenceToken]) -> Option<&SentenceToken> {
     tokens.iter().rfind(|token| matches!(token.kind, SentenceTokenKind::Names(_)))
 }
 
-/// Returns whether the last words token a citation as a comparison.
+/// Returns whether the last words mark a citation as a comparison.
 fn is_aside(lead: &[SentenceToken]) -> bool {
     let words =
         lead.iter().rev().take_while(|token| !matches!(token.kind, SentenceTokenKind::Names(_)));

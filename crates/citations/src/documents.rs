@@ -69,15 +69,15 @@ pub struct CheckedDocument {
     pub findings: Vec<DocumentFinding>,
     /// Number of citations of files that exist but are not read.
     pub unchecked: usize,
-    /// Number of citations missing from the lock file.
+    /// Number of citations that a fix would add to the lock file.
     pub unlocked: usize,
     document: String,
     text: String,
     edits: Vec<DocumentEdit>,
     /// Lock entries of the document after the fixes.
     entries: BTreeMap<CitationLockKey, String>,
-    /// Lock entries of lines that people have to review. They win over entries of lines that moved
-    /// to the same place.
+    /// Former lock entries of lines that people have to review. They are written last, over entries of
+    /// lines that moved to the same place.
     kept: BTreeMap<CitationLockKey, String>,
 }
 

@@ -21,7 +21,7 @@ const FOREIGN_PAGE: &str = "a page of another site asked for this; open the addr
 /// Port of an origin without one.
 const HTTP_PORT: u16 = 80;
 
-/// Names that may address the listeners, besides loopback names and clients without an `Origin`.
+/// Hosts and origins that are accepted, besides those of the listener itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedNames {
     /// Additional host names, without port, in lower case.
@@ -89,7 +89,7 @@ impl OriginGuard {
         let is_here = name_and_port(at).is_some_and(|(name, port)| {
             is_loopback(&name) && port.unwrap_or(HTTP_PORT) == self.port
         });
-        // Outside of a container, the port may be a different one.
+        // A container may publish another port; the origin of the page then equals `Host`.
         is_here || at == host.to_lowercase()
     }
 }

@@ -33,9 +33,9 @@ const OPENING: &[char] = &['"', '\'', '(', '[', '{'];
 const CLOSING: &[char] = &[',', '?', '!', ':', '"', '\'', '.', ']', '}'];
 
 impl Search {
-    /// Finds the chunks of files that the query names, in the roots within scope: files whose
-    /// whole path it has, and files of candidates, because the search found only some of their
-    /// chunks.
+    /// Finds the chunks of files that the query names, in the roots within scope. These are the files
+    /// whose whole path the query has, and the files of candidates: of these, the search found only
+    /// some chunks.
     pub(super) async fn find_named_files(
         &self,
         LookupContext { intent, scope, roots, candidates }: &LookupContext<'_>,

@@ -41,7 +41,8 @@ struct OwnedConversation {
 }
 
 impl ConversationOwners {
-    /// Reads the owners in `data_dir`, and adds those of `archive`, which may be older than the file.
+    /// Reads the owners in `data_dir`, and adds those of `archive`, because an archive may be older
+    /// than the file.
     pub async fn open(
         data_dir: &Path,
         archive: &ConversationArchive,

@@ -10,8 +10,8 @@ use tonic::{Code, Status};
 
 use crate::{IndexError, StoreError};
 
-/// Maximum number of tries, at each node, of a call that failed in the server, as at a node that has
-/// just lost another one.
+/// Maximum number of tries at each node after an error of the server, such as a node that has just
+/// lost another one.
 const MAX_TROUBLED_ROUNDS: u32 = 4;
 /// Maximum number of tries of a call whose collection is missing.
 const MAX_MISSING_TRIES: u32 = 4;
@@ -146,7 +146,7 @@ fn explain_connection_failure(failure: &(dyn Error + 'static)) -> String {
         return format!("its certificate is not trusted: {fault}; see `SSL_CERT_FILE`");
     }
     if text.contains("InvalidContentType") {
-        return "it speaks no TLS, which `https://` asks for".to_owned();
+        return "it does not use TLS; write `http://` instead of `https://`".to_owned();
     }
     if text.starts_with("failed to lookup address") {
         return "its host name is not known".to_owned();
@@ -162,7 +162,7 @@ fn explain_kind(kind: ErrorKind) -> Option<&'static str> {
         | ErrorKind::BrokenPipe
         | ErrorKind::UnexpectedEof => "the connection was lost",
         ErrorKind::TimedOut => "no answer in time",
-        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "no network leads there",
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "there is no route to it",
         _ => return None,
     })
 }
