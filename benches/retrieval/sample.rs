@@ -22,37 +22,12 @@ const CODE: &[&str] = &[
 ];
 /// Words that stand before the name of a definition at the beginning of a line, after modifiers.
 const DEFINING: &[&str] = &[
-    "class",
-    "def",
-    "defp",
-    "enum",
-    "fn",
-    "fun",
-    "func",
-    "function",
-    "interface",
-    "object",
-    "protocol",
-    "struct",
-    "trait",
-    "type",
+    "class", "def", "defp", "enum", "fn", "fun", "func", "function", "interface", "object",
+    "protocol", "struct", "trait", "type",
 ];
 const MODIFIERS: &[&str] = &[
-    "abstract",
-    "async",
-    "data",
-    "export",
-    "final",
-    "internal",
-    "local",
-    "open",
-    "override",
-    "private",
-    "protected",
-    "pub",
-    "public",
-    "sealed",
-    "static",
+    "abstract", "async", "data", "export", "final", "internal", "local", "open", "override",
+    "private", "protected", "pub", "public", "sealed", "static",
 ];
 
 /// A kind of question.

@@ -142,11 +142,7 @@ impl DataDirServer<'_> {
     /// Returns the settings with paths, resolved against this process's working folder.
     fn list_path_settings(&self) -> Vec<(&'static str, PathBuf)> {
         const NAMES: [&str; 6] = [
-            "CODEX_BIN",
-            "CODEX_HOME",
-            "CODEX_WORKDIR",
-            "TOOLKITS_FILE",
-            "INGEST_DIR",
+            "CODEX_BIN", "CODEX_HOME", "CODEX_WORKDIR", "TOOLKITS_FILE", "INGEST_DIR",
             "HOST_INGEST_DIR",
         ];
         let environment = &self.config.codex.environment;

@@ -496,25 +496,9 @@ async fn only_what_is_indexed_is_read() {
     let outside = folder.join("outside.rs").display().to_string();
     let long = "a/".repeat(1500);
     for path in [
-        ".env",
-        "zoo/.env",
-        "/etc/passwd",
-        "../outside.rs",
-        "zoo/../../outside.rs",
-        "src/../../outside.rs",
-        &outside,
-        "link.rs",
-        "later.rs",
-        "a\0b",
-        "a\nb.rs",
-        "\u{202e}sr.erots",
-        "/",
-        "nothing.rs",
-        "//////",
-        "~/.ssh/id_rsa",
-        &long,
-        "*",
-        "src/*.rs",
+        ".env", "zoo/.env", "/etc/passwd", "../outside.rs", "zoo/../../outside.rs",
+        "src/../../outside.rs", &outside, "link.rs", "later.rs", "a\0b", "a\nb.rs",
+        "\u{202e}sr.erots", "/", "nothing.rs", "//////", "~/.ssh/id_rsa", &long, "*", "src/*.rs",
     ] {
         for tool in ["ReadLines", "Outline"] {
             let text = called(&server, tool, json!({ "path": path })).await;
@@ -590,18 +574,8 @@ async fn blank_lines_at_the_end_are_no_lines_that_do_not_fit() {
 async fn hostile_names_are_looked_for_as_they_are_or_refused_in_a_line() {
     let server = zoo().await;
     for name in [
-        ".*",
-        "(a+)+$",
-        "[",
-        "\\",
-        "feed_okapi)",
-        "%s",
-        "\u{202e}ipako",
-        "'; --",
-        "日本",
-        "🦓",
-        "_",
-        "-->",
+        ".*", "(a+)+$", "[", "\\", "feed_okapi)", "%s", "\u{202e}ipako", "'; --", "日本", "🦓",
+        "_", "-->",
     ] {
         let text = uses(&server, name).await;
         assert!(

@@ -85,23 +85,9 @@ async fn only_plain_names_of_this_machine_are_hosts() {
         assert_eq!(status(known).await, 200, "{known}");
     }
     for foreign in [
-        "localhost.",
-        "localhost:99999",
-        "localhost:5010:5010",
-        "localhost,evil.example",
-        "localhost evil.example",
-        "user@localhost",
-        "0.0.0.0",
-        "[::]",
-        "[::ffff:127.0.0.1]",
-        "[::1",
-        "::1",
-        "2130706433",
-        "0x7f.1",
-        "127.1",
-        "xn--localhost-",
-        "\u{ff4c}ocalhost",
-        "",
+        "localhost.", "localhost:99999", "localhost:5010:5010", "localhost,evil.example",
+        "localhost evil.example", "user@localhost", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]",
+        "[::1", "::1", "2130706433", "0x7f.1", "127.1", "xn--localhost-", "\u{ff4c}ocalhost", "",
     ] {
         assert_eq!(status(foreign).await, 403, "{foreign}");
     }

@@ -200,17 +200,8 @@ fn every_client_but_one_is_set_up_for_the_listener() {
     "#);
     // From one to the other, nothing of the first stays.
     home.well(&[
-        "install",
-        "codex",
-        "claude-code",
-        "gemini",
-        "opencode",
-        "windsurf",
-        "qwen",
-        "copilot",
-        "cline",
-        "--no-instructions",
-        "--yes",
+        "install", "codex", "claude-code", "gemini", "opencode", "windsurf", "qwen", "copilot",
+        "cline", "--no-instructions", "--yes",
     ]);
     let shown = home.render_output();
     assert!(!shown.contains("httpUrl") && !shown.contains("serverUrl"), "{shown}");

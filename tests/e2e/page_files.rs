@@ -136,15 +136,8 @@ async fn with_auth_required_the_page_itself_loads_and_nothing_else() {
         assert_eq!(wrong.status, 401, "{path}");
     }
     for path in [
-        "//",
-        "/page",
-        "/page/none.js",
-        "/page/%69ndex.html",
-        "/page/config",
-        "/page/%63onfig",
-        "/page//config",
-        "/index.html",
-        "/ingest/roots",
+        "//", "/page", "/page/none.js", "/page/%69ndex.html", "/page/config", "/page/%63onfig",
+        "/page//config", "/index.html", "/ingest/roots",
     ] {
         assert_eq!(get(server.main, path).await.status, 401, "{path}");
     }

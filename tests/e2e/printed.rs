@@ -180,16 +180,8 @@ async fn using_toolkits_and_tokens() {
 #[tokio::test]
 async fn wrong_usage() {
     let lines = [
-        "",
-        "serach valve",
-        "search",
-        "search -n 50 valve",
-        "search -l -C 2 valve",
-        "ask why",
-        "ask -c nowhere why",
-        "serve missing",
-        "install nothing",
-        "token create 'a b'",
+        "", "serach valve", "search", "search -n 50 valve", "search -l -C 2 valve", "ask why",
+        "ask -c nowhere why", "serve missing", "install nothing", "token create 'a b'",
         "service nothing",
     ];
     compare_transcripts("wrong", &lines).await;
@@ -198,26 +190,9 @@ async fn wrong_usage() {
 #[tokio::test]
 async fn help_is_as_wide_as_the_terminal() {
     let commands = [
-        "",
-        "serve",
-        "stdio",
-        "ingest",
-        "search",
-        "ask",
-        "repos",
-        "remove",
-        "mcp",
-        "mcp add",
-        "check",
-        "token",
-        "token create",
-        "open",
-        "doctor",
-        "install",
-        "uninstall",
-        "hook",
-        "service",
-        "completions",
+        "", "serve", "stdio", "ingest", "search", "ask", "repos", "remove", "mcp", "mcp add",
+        "check", "token", "token create", "open", "doctor", "install", "uninstall", "hook",
+        "service", "completions",
     ];
     let lines = commands.map(|command| format!("{command} --help"));
     let lines: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();

@@ -123,7 +123,9 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
     environment[1].1 = unencrypted.urls().concat().replace("http://", "https://");
     let plain = doctor(&environment).await;
     assert!(
-        plain.contains("cannot be reached (it does not use TLS; write `http://` instead of `https://`)"),
+        plain.contains(
+            "cannot be reached (it does not use TLS; write `http://` instead of `https://`)"
+        ),
         "{plain}"
     );
 }

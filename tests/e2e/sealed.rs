@@ -249,13 +249,7 @@ async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine(
     let before = harness.search.messages();
     let call = r#"-H 'content-type: application/json' -d '{"method":"attack"}'"#;
     for host in [
-        "127.0.0.1",
-        "127.1",
-        "2130706433",
-        "0x7f000001",
-        "0.0.0.0",
-        "localhost",
-        "[::1]",
+        "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0.0.0.0", "localhost", "[::1]",
         "[::ffff:127.0.0.1]",
     ] {
         for way in ["", "--noproxy '*'"] {

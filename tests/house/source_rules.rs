@@ -153,19 +153,8 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
 ];
 /// What says or uses that a system is of one kind.
 const OF_ONE_SYSTEM: &[&str] = &[
-    "os::unix",
-    "os::windows",
-    "os::fd",
-    "rustix::",
-    "nix::",
-    "signal::unix",
-    "signal::windows",
-    "cfg(unix)",
-    "cfg(not(unix))",
-    "cfg(windows)",
-    "cfg!(unix)",
-    "cfg!(windows)",
-    "target_os",
+    "os::unix", "os::windows", "os::fd", "rustix::", "nix::", "signal::unix", "signal::windows",
+    "cfg(unix)", "cfg(not(unix))", "cfg(windows)", "cfg!(unix)", "cfg!(windows)", "target_os",
 ];
 /// The files where systems differ, each with the reason. All others are the same everywhere.
 const SYSTEMS_DIFFER: &[(&str, &str)] = &[
@@ -340,41 +329,10 @@ fn systems_differ_only_where_that_is_said() {
 
 /// Words that definitions start with and that mean nothing else.
 const DEFINING: &[&str] = &[
-    "actor",
-    "class",
-    "const",
-    "data",
-    "def",
-    "defguard",
-    "defimpl",
-    "define",
-    "defmacro",
-    "defmodule",
-    "defp",
-    "defprotocol",
-    "enum",
-    "extension",
-    "fn",
-    "fun",
-    "func",
-    "function",
-    "impl",
-    "instance",
-    "interface",
-    "macro",
-    "mod",
-    "module",
-    "namespace",
-    "newtype",
-    "object",
-    "protocol",
-    "record",
-    "struct",
-    "trait",
-    "type",
-    "typealias",
-    "union",
-    "val",
+    "actor", "class", "const", "data", "def", "defguard", "defimpl", "define", "defmacro",
+    "defmodule", "defp", "defprotocol", "enum", "extension", "fn", "fun", "func", "function",
+    "impl", "instance", "interface", "macro", "mod", "module", "namespace", "newtype", "object",
+    "protocol", "record", "struct", "trait", "type", "typealias", "union", "val",
 ];
 
 /// Every word that says something of a language: names, extensions with and without their dot, marks of

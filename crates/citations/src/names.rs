@@ -8,32 +8,9 @@ pub(super) const MAX_NAMES: usize = 16;
 const NAME_LENGTHS: Range<usize> = 3..121;
 /// Words in backticks that occur in most files.
 const COMMON_WORDS: [&str; 26] = [
-    "true",
-    "false",
-    "null",
-    "none",
-    "nil",
-    "undefined",
-    "self",
-    "this",
-    "super",
-    "void",
-    "int",
-    "string",
-    "bool",
-    "boolean",
-    "str",
-    "return",
-    "async",
-    "await",
-    "static",
-    "public",
-    "private",
-    "new",
-    "get",
-    "post",
-    "import",
-    "use",
+    "true", "false", "null", "none", "nil", "undefined", "self", "this", "super", "void", "int",
+    "string", "bool", "boolean", "str", "return", "async", "await", "static", "public", "private",
+    "new", "get", "post", "import", "use",
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

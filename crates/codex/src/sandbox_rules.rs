@@ -70,14 +70,8 @@ const SYSTEM_FOLDERS: [&str; 8] =
     ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/etc", "/opt"];
 /// Secret system files that no command needs; the user who runs the server may be able to read them.
 const SYSTEM_SECRETS: [&str; 8] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/ssl/private",
-    "/etc/ssh",
-    "/etc/krb5.keytab",
-    "/etc/codex",
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssl/private", "/etc/ssh",
+    "/etc/krb5.keytab", "/etc/codex",
 ];
 
 impl SandboxRules {

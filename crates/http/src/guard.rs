@@ -156,16 +156,8 @@ mod tests {
             assert_eq!(guard().knows_host(host), host != "::1", "{host}");
         }
         for host in [
-            "",
-            "evil.example",
-            "localhost.evil.example",
-            "127.0.0.1.evil.example",
-            "localhost:x",
-            "localhost:",
-            "user@localhost",
-            "[::1]evil",
-            "[::1",
-            "localhost:1:2",
+            "", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost:x",
+            "localhost:", "user@localhost", "[::1]evil", "[::1", "localhost:1:2",
         ] {
             assert!(!guard().knows_host(host), "{host}");
         }
@@ -175,11 +167,8 @@ mod tests {
     fn only_the_own_and_configured_origins_are_known() {
         let knows = |origin, host| guard().knows_origin(origin, host);
         for origin in [
-            "http://localhost:5010",
-            "http://127.0.0.1:5010",
-            "HTTP://[::1]:5010",
-            "HTTPS://tools.example",
-            "http://localhost:6274",
+            "http://localhost:5010", "http://127.0.0.1:5010", "HTTP://[::1]:5010",
+            "HTTPS://tools.example", "http://localhost:6274",
         ] {
             assert!(knows(origin, "127.0.0.1:5010"), "{origin}");
         }

@@ -260,15 +260,8 @@ mod tests {
         let source = SegmentSource::Memory(Arc::new(written()));
         let spans = read_footer(&source).unwrap();
         let parts = [
-            ChunkBodies,
-            FileBodies,
-            UpperCodes,
-            LowerCodes,
-            Scales,
-            TermDirectory,
-            TermLists,
-            ChunkKeys,
-            FileKeys,
+            ChunkBodies, FileBodies, UpperCodes, LowerCodes, Scales, TermDirectory, TermLists,
+            ChunkKeys, FileKeys,
         ];
         // Each is shortened once, with the checksum of the remaining bytes.
         for (shorter, left_out) in (0..parts.len()).map(|at| (at, 4)).chain([(0, 0)]) {

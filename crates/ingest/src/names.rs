@@ -215,16 +215,8 @@ mod tests {
     #[test]
     fn valid_forms_get_no_advice() {
         for path in [
-            "/srv/app",
-            "app",
-            "./a:b",
-            "app@v1.2",
-            "/srv/a@main:x",
-            "a/b://c",
-            "github.com",
-            "",
-            ".",
-            "/a\\b",
+            "/srv/app", "app", "./a:b", "app@v1.2", "/srv/a@main:x", "a/b://c", "github.com", "",
+            ".", "/a\\b",
         ] {
             assert_eq!(explain_form(path), None, "{path}");
         }

@@ -10,20 +10,9 @@ pub enum LandmarkKind {
 }
 
 const MANIFESTS: &[&str] = &[
-    "build.gradle",
-    "build.gradle.kts",
-    "cargo.toml",
-    "composer.json",
-    "deno.json",
-    "go.mod",
-    "mix.exs",
-    "package.json",
-    "package.swift",
-    "pom.xml",
-    "pubspec.yaml",
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
+    "build.gradle", "build.gradle.kts", "cargo.toml", "composer.json", "deno.json", "go.mod",
+    "mix.exs", "package.json", "package.swift", "pom.xml", "pubspec.yaml", "pyproject.toml",
+    "setup.cfg", "setup.py",
 ];
 const MANIFEST_ENDINGS: &[&str] = &[".cabal", ".csproj", ".gemspec"];
 const ENTRY_POINTS: &[&str] =

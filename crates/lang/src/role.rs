@@ -42,37 +42,17 @@ impl FileRole {
     fn folder_names(self) -> &'static [&'static str] {
         match self {
             Self::Test => &[
-                "__tests__",
-                "e2e",
-                "fixtures",
-                "spec",
-                "specs",
-                "test",
-                "testdata",
-                "testing",
+                "__tests__", "e2e", "fixtures", "spec", "specs", "test", "testdata", "testing",
                 "tests",
             ],
             Self::Vendored => &["deps", "external", "vendor"],
             Self::Generated => &["generated", "gen"],
             Self::Example => &[
-                "bench",
-                "benches",
-                "benchmarks",
-                "demo",
-                "doc",
-                "docs",
-                "example",
-                "examples",
+                "bench", "benches", "benchmarks", "demo", "doc", "docs", "example", "examples",
                 "samples",
             ],
             Self::Compatibility => &[
-                "compat",
-                "compatibility",
-                "deprecated",
-                "legacy",
-                "obsolete",
-                "polyfills",
-                "shims",
+                "compat", "compatibility", "deprecated", "legacy", "obsolete", "polyfills", "shims",
             ],
             Self::Docs | Self::Declaration | Self::Data | Self::Page => &[],
         }
@@ -222,13 +202,8 @@ mod tests {
     #[test]
     fn plain_source_has_no_role() {
         for path in [
-            "src/header.rs",
-            "latest/contest.go",
-            "src/attest.c",
-            "CMakeLists.txt",
-            "Cargo.toml",
-            "src/test_client.rs",
-            "doc/render.go",
+            "src/header.rs", "latest/contest.go", "src/attest.c", "CMakeLists.txt", "Cargo.toml",
+            "src/test_client.rs", "doc/render.go",
         ] {
             assert_eq!(roles(path), [], "{path}");
         }

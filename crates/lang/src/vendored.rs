@@ -118,11 +118,7 @@ const INSTALLED: &[&str] =
 
 /// Files and folders that only build tools create.
 const BUILT: &[&str] = &[
-    "CMakeCache.txt",
-    "asset-manifest.json",
-    "bdist.linux-x86_64",
-    "build.ninja",
-    "intermediates",
+    "CMakeCache.txt", "asset-manifest.json", "bdist.linux-x86_64", "build.ninja", "intermediates",
 ];
 
 /// Files that mark a folder of any name as a cache (<https://bford.info/cachedir/>) or as a Python
@@ -131,23 +127,9 @@ const MARKERS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
 
 /// Files that every package contains.
 const MANIFESTS: &[&str] = &[
-    ".bower.json",
-    ".cargo-checksum.json",
-    "*.dist-info",
-    "*.gemspec",
-    "*.podspec",
-    "Cargo.toml",
-    "METADATA",
-    "README.chromium",
-    "bower.json",
-    "composer.json",
-    "configure.ac",
-    "go.mod",
-    "mix.exs",
-    "package.json",
-    "pom.xml",
-    "pyproject.toml",
-    "setup.py",
+    ".bower.json", ".cargo-checksum.json", "*.dist-info", "*.gemspec", "*.podspec", "Cargo.toml",
+    "METADATA", "README.chromium", "bower.json", "composer.json", "configure.ac", "go.mod",
+    "mix.exs", "package.json", "pom.xml", "pyproject.toml", "setup.py",
 ];
 
 const LICENCES: &[&str] = &["license", "licence", "copying", "unlicense"];

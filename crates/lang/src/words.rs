@@ -34,19 +34,8 @@ pub fn find_identifiers(text: &str) -> impl Iterator<Item = &[u8]> {
 
 /// First words of lines that import names of other files, in any language.
 const IMPORTS: &[&str] = &[
-    "extern",
-    "from",
-    "import",
-    "include",
-    "include_once",
-    "load",
-    "mod",
-    "require",
-    "require_once",
-    "require_relative",
-    "source",
-    "use",
-    "using",
+    "extern", "from", "import", "include", "include_once", "load", "mod", "require",
+    "require_once", "require_relative", "source", "use", "using",
 ];
 const BEFORE_IMPORTS: &[&str] = &["crate", "export", "global", "pub", "static", "super"];
 

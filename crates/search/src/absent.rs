@@ -99,11 +99,9 @@ impl Search {
                 NamePresence::Code => {}
                 NamePresence::Nowhere => absent.names.push(name.spelled.clone()),
                 NamePresence::Documents(chunk) => {
-                    absent.documented.extend(self.locate_name(
-                        &name.spelled,
-                        &chunk,
-                        context.roots,
-                    ));
+                    absent
+                        .documented
+                        .extend(self.locate_name(&name.spelled, &chunk, context.roots));
                 }
             }
         }

@@ -222,11 +222,7 @@ mod tests {
             .iter()
             .map(|file| {
                 serde_json::to_string(&(
-                    &file.rel_path,
-                    file.best,
-                    file.chunks,
-                    file.lines,
-                    &file.ranges,
+                    &file.rel_path, file.best, file.chunks, file.lines, &file.ranges,
                 ))
                 .unwrap()
             })

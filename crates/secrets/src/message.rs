@@ -7,24 +7,8 @@ const MAX_BYTES: usize = 16 * 1024;
 /// Minimum characters of a part of a word, with letters and digits mixed, that make it a key.
 const KEY_CHARS: usize = 16;
 const KEY_STARTS: [&str; 18] = [
-    "sk-",
-    "sk_",
-    "pk_",
-    "rk_",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "github_pat_",
-    "glpat-",
-    "xox",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "eyJ",
-    "hf_",
-    "npm_",
-    "pypi-",
+    "sk-", "sk_", "pk_", "rk_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox",
+    "AKIA", "ASIA", "AIza", "eyJ", "hf_", "npm_", "pypi-",
 ];
 const SECRET_NAMES: [&str; 8] =
     ["key", "token", "secret", "password", "passwd", "pwd", "credential", "authorization"];
@@ -166,13 +150,8 @@ mod tests {
             assert!(redacted.contains("[key]") && !leaks, "{secret} is shown as {redacted}");
         }
         for hidden in [
-            "/root/.codex/auth.json",
-            "~/x",
-            r"C:\Users\me",
-            r"\\host\share",
-            "file:/etc/passwd",
-            "postgres://u:p@h/db",
-            "home/me/x/y",
+            "/root/.codex/auth.json", "~/x", r"C:\Users\me", r"\\host\share", "file:/etc/passwd",
+            "postgres://u:p@h/db", "home/me/x/y",
         ] {
             let redacted = redact_message(&format!("no, {hidden}: is wrong"));
             assert!(

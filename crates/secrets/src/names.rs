@@ -49,25 +49,8 @@ const SECRET_NAME_STARTS: &[&str] =
 
 /// Extensions of secret files. They count after any dot, as in `server.p12.bak`.
 const SECRET_EXTENSIONS: &[&str] = &[
-    "agekey",
-    "env",
-    "jceks",
-    "jks",
-    "kdb",
-    "kdbx",
-    "keychain",
-    "keystore",
-    "keytab",
-    "kubeconfig",
-    "mobileprovision",
-    "ovpn",
-    "p12",
-    "p8",
-    "pfx",
-    "pkcs12",
-    "ppk",
-    "tfstate",
-    "tfvars",
+    "agekey", "env", "jceks", "jks", "kdb", "kdbx", "keychain", "keystore", "keytab", "kubeconfig",
+    "mobileprovision", "ovpn", "p12", "p8", "pfx", "pkcs12", "ppk", "tfstate", "tfvars",
     "truststore",
 ];
 
@@ -78,21 +61,8 @@ const DOUBTFUL_EXTENSIONS: &[&str] =
 /// Extensions of files that contain only values. With these, a name such as `credentials` is
 /// certainly secret; with others, the content decides.
 const VALUE_EXTENSIONS: &[&str] = &[
-    "bak",
-    "cfg",
-    "conf",
-    "config",
-    "enc",
-    "ini",
-    "json",
-    "old",
-    "orig",
-    "plist",
-    "properties",
-    "toml",
-    "xml",
-    "yaml",
-    "yml",
+    "bak", "cfg", "conf", "config", "enc", "ini", "json", "old", "orig", "plist", "properties",
+    "toml", "xml", "yaml", "yml",
 ];
 
 const EXAMPLE_WORDS: &[&str] =
@@ -107,28 +77,9 @@ const CODE_EXTENSIONS: &[&str] = &[
 ];
 
 const EXAMPLE_FOLDERS: &[&str] = &[
-    "__tests__",
-    "bench",
-    "benchmark",
-    "demo",
-    "doc",
-    "docs",
-    "example",
-    "examples",
-    "fixture",
-    "fixtures",
-    "mock",
-    "mocks",
-    "sample",
-    "samples",
-    "spec",
-    "specs",
-    "test",
-    "test-data",
-    "test_data",
-    "testdata",
-    "testing",
-    "tests",
+    "__tests__", "bench", "benchmark", "demo", "doc", "docs", "example", "examples", "fixture",
+    "fixtures", "mock", "mocks", "sample", "samples", "spec", "specs", "test", "test-data",
+    "test_data", "testdata", "testing", "tests",
 ];
 
 const AUTHORITY_FILES: &[&str] =
@@ -140,18 +91,8 @@ const PUBLIC_ENDINGS: &[&str] =
 
 /// First words of names of secret data files, such as `credentials.json` or `secrets.prod.yaml`.
 const SECRET_STEMS: &[&str] = &[
-    "client_secret",
-    "client_secrets",
-    "credential",
-    "credentials",
-    "secret",
-    "secrets",
-    "service-account",
-    "service_account",
-    "serviceaccount",
-    "gcp-key",
-    "gcp_key",
-    "kubeconfig",
+    "client_secret", "client_secrets", "credential", "credentials", "secret", "secrets",
+    "service-account", "service_account", "serviceaccount", "gcp-key", "gcp_key", "kubeconfig",
 ];
 
 /// Names of files that contain a single secret, without an extension or with that of text.
@@ -340,17 +281,8 @@ mod tests {
             assert_eq!(secret_name(path), Some(SecretNameCertainty::Doubtful), "{path}");
         }
         for path in [
-            ".env",
-            ".env.local",
-            "prod.env",
-            "id_rsa",
-            "a.p12",
-            "secrets.yaml",
-            "credentials",
-            "credentials.json",
-            "terraform.tfvars",
-            ".aws/config",
-            "wp-config.php",
+            ".env", ".env.local", "prod.env", "id_rsa", "a.p12", "secrets.yaml", "credentials",
+            "credentials.json", "terraform.tfvars", ".aws/config", "wp-config.php",
         ] {
             assert_eq!(secret_name(path), Some(SecretNameCertainty::Certain), "{path}");
         }

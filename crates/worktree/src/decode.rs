@@ -17,15 +17,9 @@ const REPLACEMENT: char = '\u{fffd}';
 
 /// First bytes of binary formats that may begin like text.
 const MAGIC: &[&[u8]] = &[
-    b"%PDF-",
-    b"%!PS-AdobeFont",
-    b"!<arch>\n",
+    b"%PDF-", b"%!PS-AdobeFont", b"!<arch>\n",
     // Pickled Python objects in the line-based protocol.
-    b"(dp0\n",
-    b"(lp0\n",
-    b"(dp1\n",
-    b"(lp1\n",
-    b"ccopy_reg\n",
+    b"(dp0\n", b"(lp0\n", b"(dp1\n", b"(lp1\n", b"ccopy_reg\n",
 ];
 
 /// Minimum bytes of text per control character. Random bytes have one control character in nine.

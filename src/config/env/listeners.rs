@@ -29,19 +29,8 @@ const EDITORS: [(&str, &str); 4] = [
 ];
 /// Schemes that a link to an editor must not have, because browsers open them.
 const OPENED_BY_BROWSERS: [&str; 13] = [
-    "about",
-    "blob",
-    "chrome",
-    "data",
-    "file",
-    "filesystem",
-    "ftp",
-    "http",
-    "https",
-    "javascript",
-    "vbscript",
-    "view-source",
-    "ws",
+    "about", "blob", "chrome", "data", "file", "filesystem", "ftp", "http", "https", "javascript",
+    "vbscript", "view-source", "ws",
 ];
 const PATH: &str = "{path}";
 const LINE: &str = "{line}";

@@ -235,18 +235,7 @@ impl Random {
 
     fn space(&mut self) -> String {
         let one = [
-            "",
-            "",
-            "",
-            " ",
-            "  ",
-            "\n",
-            "\r\n",
-            "\n\t",
-            "\n     ",
-            "/* c */",
-            "// {\n",
-            "// é\r\n",
+            "", "", "", " ", "  ", "\n", "\r\n", "\n\t", "\n     ", "/* c */", "// {\n", "// é\r\n",
         ];
         (0..self.0.usize(..3)).map(|_| self.one(&one)).collect()
     }
@@ -301,13 +290,7 @@ impl Random {
 
     fn toml(&mut self) -> String {
         let values = [
-            "1",
-            "'a'",
-            "[1, 2]",
-            "\"\"\"\n[x]\r\n\"\"\"",
-            "{ a = 1 }",
-            "1979-05-27",
-            "[\n # c\n]",
+            "1", "'a'", "[1, 2]", "\"\"\"\n[x]\r\n\"\"\"", "{ a = 1 }", "1979-05-27", "[\n # c\n]",
         ];
         let ends = ["\n", "\n", "\r\n", " # é\n", "\n\n", "\n# [mcp_servers.codeinfo]\n"];
         let mut text = String::from(self.one(&["", "# top\n", "\u{feff}"]));

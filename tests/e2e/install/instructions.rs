@@ -285,12 +285,7 @@ fn switches_for_clients_are_refused_beside_lines_for_a_repository() {
     let home = Home::with_program();
     fs::create_dir(home.path(".git")).unwrap();
     for switch in [
-        "--http",
-        "--auto-index",
-        "--no-auto-index",
-        "--permissions",
-        "--no-permissions",
-        "--hook",
+        "--http", "--auto-index", "--no-auto-index", "--permissions", "--no-permissions", "--hook",
         "--no-hook",
     ] {
         let mut command = home.command(BINARY);

@@ -18,13 +18,8 @@ use super::{codex, compose, install};
 const SYS_ADMIN: u64 = 1 << 21;
 /// What Docker covers and what it makes read-only below `/proc` and `/sys` of every container.
 const COVERED: [&str; 7] = [
-    "/proc/acpi",
-    "/proc/kcore",
-    "/proc/keys",
-    "/proc/latency_stats",
-    "/proc/timer_list",
-    "/proc/scsi",
-    "/sys/firmware",
+    "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
+    "/proc/scsi", "/sys/firmware",
 ];
 const UNCHANGED: [&str; 5] =
     ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];

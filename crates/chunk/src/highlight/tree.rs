@@ -9,11 +9,7 @@ use super::{ByteClasses, HighlightClass};
 
 /// Kinds of nodes that are an attribute with all their text.
 const ATTRIBUTES: &[&str] = &[
-    "annotation",
-    "attribute_item",
-    "attribute_list",
-    "decorator",
-    "inner_attribute_item",
+    "annotation", "attribute_item", "attribute_list", "decorator", "inner_attribute_item",
     "marker_annotation",
 ];
 /// Words in the kind names of strings; then of code inside strings.

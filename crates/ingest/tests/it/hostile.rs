@@ -24,14 +24,8 @@ use tokio_util::sync::CancellationToken;
 /// How often what a watcher does in the background is checked.
 const POLL: Duration = Duration::from_millis(20);
 const PLACES: [&str; 8] = [
-    ".gitignore",
-    ".ignore",
-    ".codeinfoignore",
-    ".git/info/exclude",
-    "src/.gitignore",
-    "src/.ignore",
-    "src/.codeinfoignore",
-    "src/.git/info/exclude",
+    ".gitignore", ".ignore", ".codeinfoignore", ".git/info/exclude", "src/.gitignore",
+    "src/.ignore", "src/.codeinfoignore", "src/.git/info/exclude",
 ];
 
 #[test]

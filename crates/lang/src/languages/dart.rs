@@ -20,16 +20,8 @@ pub static DART: Language = Language {
         spans: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
         continues: BRACE_WORDS,
         modifiers: &[
-            "abstract",
-            "base",
-            "sealed",
-            "final",
-            "static",
-            "external",
-            "covariant",
-            "late",
-            "const",
-            "interface",
+            "abstract", "base", "sealed", "final", "static", "external", "covariant", "late",
+            "const", "interface",
         ],
         words: &[
             container_keyword("class"),

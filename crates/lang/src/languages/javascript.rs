@@ -19,11 +19,7 @@ const BODIES: BodySyntax = BodySyntax::Braces {
 
 /// Values that make a variable, field or property a definition.
 const VALUE: NameSource = NameSource::Function(&[
-    "arrow_function",
-    "function_expression",
-    "function",
-    "generator_function",
-    "class",
+    "arrow_function", "function_expression", "function", "generator_function", "class",
 ]);
 
 const RULES: &[NodeRule] = &[

@@ -329,43 +329,22 @@ mod tests {
     fn line_numbers_are_split_off_a_path() {
         assert_eq!(split_lines("src/a.rs:12-40"), Some(("src/a.rs", 12, Some(40))));
         for range in [
-            "a.rs:12-40",
-            "a.rs:12–40",
-            "a.rs:L12-L40",
-            "a.rs:12..40",
-            "a.rs#L12-L40",
-            "a.rs#L12-40",
-            "a.rs#L12C3-L40C1",
-            "a.rs?plain=1#L12-L40",
-            "`a.rs:12-40`",
-            "`a.rs` (lines 12-40)",
-            "a.rs, lines 12-40",
+            "a.rs:12-40", "a.rs:12–40", "a.rs:L12-L40", "a.rs:12..40", "a.rs#L12-L40",
+            "a.rs#L12-40", "a.rs#L12C3-L40C1", "a.rs?plain=1#L12-L40", "`a.rs:12-40`",
+            "`a.rs` (lines 12-40)", "a.rs, lines 12-40",
         ] {
             assert_eq!(split_lines(range), Some(("a.rs", 12, Some(40))), "{range}");
         }
         for line in [
-            " /x/a.rs:7 ",
-            "/x/a.rs:7:5",
-            "/x/a.rs#L7",
-            "/x/a.rs#L7C5",
-            "/x/a.rs:7:",
+            " /x/a.rs:7 ", "/x/a.rs:7:5", "/x/a.rs#L7", "/x/a.rs#L7C5", "/x/a.rs:7:",
             "/x/a.rs line 7",
         ] {
             assert_eq!(split_lines(line), Some(("/x/a.rs", 7, None)), "{line}");
         }
         assert_eq!(split_lines("C:/x/a.rs:7"), Some(("C:/x/a.rs", 7, None)));
         for other in [
-            "a.rs",
-            "Foo::bar",
-            "a.rs:",
-            ":7",
-            "a::7",
-            "a.rs:x",
-            "a.rs:1-x",
-            "a#7",
-            "#L7",
-            "a.rs:99999999999",
-            "a 7",
+            "a.rs", "Foo::bar", "a.rs:", ":7", "a::7", "a.rs:x", "a.rs:1-x", "a#7", "#L7",
+            "a.rs:99999999999", "a 7",
         ] {
             assert_eq!(split_lines(other), None, "{other}");
         }

@@ -158,44 +158,10 @@ pub(crate) const SECRET_WORDS: &[(&str, SecretKind)] = &[
 
 /// Suffixes that may follow such a word in a name, without separators, in lower case.
 const NAME_SUFFIXES: &[&str] = &[
-    "",
-    "base",
-    "key",
-    "keybase",
-    "accesskey",
-    "value",
-    "string",
-    "text",
-    "plain",
-    "plaintext",
-    "data",
-    "raw",
-    "hash",
-    "prod",
-    "production",
-    "dev",
-    "development",
-    "stage",
-    "staging",
-    "test",
-    "live",
-    "old",
-    "new",
-    "current",
-    "previous",
-    "next",
-    "primary",
-    "secondary",
-    "default",
-    "master",
-    "admin",
-    "root",
-    "user",
-    "db",
-    "pepper",
-    "salt",
-    "seed",
-    "encrypted",
+    "", "base", "key", "keybase", "accesskey", "value", "string", "text", "plain", "plaintext",
+    "data", "raw", "hash", "prod", "production", "dev", "development", "stage", "staging", "test",
+    "live", "old", "new", "current", "previous", "next", "primary", "secondary", "default",
+    "master", "admin", "root", "user", "db", "pepper", "salt", "seed", "encrypted",
 ];
 
 /// Environment variables from which programs read passwords, and which have no other meaning.
@@ -203,38 +169,16 @@ const PASSWORD_VARIABLES: &[&str] = &["PGPASSWORD", "MYSQL_PWD", "SSHPASS", "RED
 
 /// SQL statements that set the password of a user, in lower case.
 const USER_STATEMENTS: &[&str] = &[
-    "create user",
-    "alter user",
-    "create role",
-    "alter role",
-    "create login",
-    "alter login",
-    "set password",
-    "grant ",
+    "create user", "alter user", "create role", "alter role", "create login", "alter login",
+    "set password", "grant ",
 ];
 
 /// Names of tokens that are not secret, such as positions in lists, numbers of requests and
 /// versions.
 const HARMLESS_TOKENS: &[&str] = &[
-    "cancellation",
-    "change",
-    "client",
-    "continuation",
-    "idempotency",
-    "lock",
-    "next",
-    "page",
-    "purchase",
-    "request",
-    "session_start",
-    "sync",
-    "publickey",
-    "update",
-    "nextpage",
-    "backward",
-    "forward",
-    "creator",
-    "starting",
+    "cancellation", "change", "client", "continuation", "idempotency", "lock", "next", "page",
+    "purchase", "request", "session_start", "sync", "publickey", "update", "nextpage", "backward",
+    "forward", "creator", "starting",
 ];
 
 /// Field names of values in lists of names and values.

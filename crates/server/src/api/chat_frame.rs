@@ -77,15 +77,8 @@ pub struct ToolOrigin {
 
 impl ChatFrame {
     pub(super) const NAMES: [&str; 9] = [
-        "thread",
-        "warning",
-        "thinking",
-        "tool-request",
-        "tool-result",
-        "vector_summary",
-        "answer",
-        "final",
-        "error",
+        "thread", "warning", "thinking", "tool-request", "tool-result", "vector_summary", "answer",
+        "final", "error",
     ];
 
     /// Parses the data of an event; `None` for an unknown name.

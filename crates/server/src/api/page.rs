@@ -259,16 +259,8 @@ mod tests {
             assert!(is_of_page(path, find_settings), "{path}");
         }
         for path in [
-            "",
-            "//",
-            "/page",
-            "/page/",
-            "/page/config",
-            "/page/%69ndex.html",
-            "/page/index.html/",
-            "/page/../metrics",
-            "/index.html",
-            "/Page/index.html",
+            "", "//", "/page", "/page/", "/page/config", "/page/%69ndex.html", "/page/index.html/",
+            "/page/../metrics", "/index.html", "/Page/index.html",
         ] {
             assert!(!is_of_page(path, find_settings), "{path}");
         }

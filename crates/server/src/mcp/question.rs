@@ -193,11 +193,7 @@ pub(super) fn codebase_question(max_bytes: usize) -> Result<McpTool, SchemaError
     let changing = ToolIdempotence::Changing;
     let description = build_description("", max_bytes);
     let tool = McpTool::new(
-        "codebase_question",
-        "Ask about the codebase",
-        &description,
-        arguments,
-        changing,
+        "codebase_question", "Ask about the codebase", &description, arguments, changing,
     )?;
     // Some clients show a model only the names of tools until it looks for one; with one tool, that
     // saves nothing.

@@ -332,14 +332,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "free?: any",
-                "id?: integer|string",
-                "limit?: integer",
-                "mode: string",
-                "odd?: any",
-                "path: string",
-                "since?: string",
-                "tags?: string[]"
+                "free?: any", "id?: integer|string", "limit?: integer", "mode: string",
+                "odd?: any", "path: string", "since?: string", "tags?: string[]"
             ]
         );
         let all = parse_parameters(schema.as_object().unwrap());
