@@ -64,7 +64,7 @@ async fn a_service_keeps_the_contract_of_embedders() {
     let there = Embeddings::well().await;
     suite(&service(&there.url, UNCHANGED)).await;
     let prefixed = |settings: &mut EmbeddingSettings| {
-        settings.query_prefix = "Instruct: find\nQuery: ".to_owned()
+        settings.query_prefix = "Instruct: find\nQuery: ".to_owned();
     };
     suite(&service(&there.url, &prefixed)).await;
 }
