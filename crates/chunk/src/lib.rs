@@ -39,6 +39,7 @@ use codeinfo_lang::{
 use serde::{Deserialize, Serialize};
 
 pub use crate::highlight::{HighlightClass, HighlightMark, highlight_lines};
+pub use crate::parser::parse_tree;
 pub use crate::word_context::{
     CommentScanner, SyntaxContext, classify_words, classify_words_quickly,
 };

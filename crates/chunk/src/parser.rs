@@ -32,7 +32,7 @@ pub(super) fn find_rule(grammar: &GrammarRules, node: Node<'_>) -> Option<&'stat
 }
 
 /// Parses a text; `None` if that exceeds [`PARSE_LIMIT`].
-pub(super) fn parse_tree(grammar: &GrammarRules, text: &str) -> Option<Tree> {
+pub fn parse_tree(grammar: &GrammarRules, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_language(grammar.parser)).ok()?;
     let deadline = Instant::now() + PARSE_LIMIT;
