@@ -12,11 +12,13 @@ use crate::facts::{
 };
 
 /// Maximum depth of nodes that are read; what is nested deeper is left out.
-const MAX_DEPTH: u32 = 400;
+const MAX_DEPTH: u32 = 300;
 /// Maximum depth of an expression; what is deeper is unknown.
 const MAX_EXPRESSION_DEPTH: u32 = 12;
 /// Maximum facts of one kind in a file; what follows is left out.
 const MAX_FACTS: usize = 200_000;
+/// Maximum pieces of a text that are parsed one by one.
+const MAX_PIECES: usize = 5_000;
 /// Maximum bytes of a name; a longer one is left out.
 const MAX_NAME_BYTES: usize = 200;
 /// Maximum values that are kept of what a function returns or a field is assigned.
@@ -31,15 +33,47 @@ pub fn extract_facts(language: &Language, text: &str) -> Option<FileFacts> {
         ParserId::Javascript | ParserId::Typescript | ParserId::Tsx => script::visit_file,
         _ => return None,
     };
-    let tree = codeinfo_chunk::parse_tree(grammar, text)?;
     let mut builder = FactBuilder::new(text);
-    visit(&mut builder, tree.root_node());
+    let tree = codeinfo_chunk::parse_tree(grammar, text)?;
+    if !tree.root_node().is_error() {
+        visit(&mut builder, tree.root_node());
+        return Some(builder.facts);
+    }
+    // One statement that the parser cannot read must not cost the others.
+    for (first_row, piece) in split_statements(text) {
+        builder.text = piece;
+        builder.first_row = first_row;
+        if let Some(tree) = codeinfo_chunk::parse_tree(grammar, piece) {
+            visit(&mut builder, tree.root_node());
+        }
+    }
     Some(builder.facts)
+}
+
+/// Splits a text before each line that starts with a letter or a decorator, which a statement of a
+/// file does. Returns each piece with its first row.
+fn split_statements(text: &str) -> Vec<(usize, &str)> {
+    let mut pieces = Vec::new();
+    let (mut start, mut first_row) = (0, 0);
+    let mut at = 0;
+    for (row, line) in text.split_inclusive('\n').enumerate() {
+        let starts_statement =
+            line.starts_with(|first: char| first.is_alphabetic() || first == '@');
+        if starts_statement && start < at && pieces.len() < MAX_PIECES {
+            pieces.push((first_row, text.get(start..at).unwrap_or_default()));
+            (start, first_row) = (at, row);
+        }
+        at += line.len();
+    }
+    pieces.push((first_row, text.get(start..).unwrap_or_default()));
+    pieces
 }
 
 /// Collects facts while a visitor walks the tree.
 struct FactBuilder<'a> {
     text: &'a str,
+    /// Row of the text's first line in the file.
+    first_row: usize,
     facts: FileFacts,
     scope: ScopeIndex,
     depth: u32,
@@ -50,7 +84,7 @@ impl<'a> FactBuilder<'a> {
         let file =
             Scope { parent: None, kind: ScopeKind::File, definition: None, bindings: Vec::new() };
         let facts = FileFacts { scopes: vec![file], ..FileFacts::default() };
-        Self { text, facts, scope: 0, depth: 0 }
+        Self { text, first_row: 0, facts, scope: 0, depth: 0 }
     }
 
     fn text(&self, node: Node<'_>) -> &'a str {
@@ -61,12 +95,17 @@ impl<'a> FactBuilder<'a> {
         node.child_by_field_name(field).map(|child| self.text(child)).unwrap_or_default()
     }
 
-    /// Calls `visit` for each named child of a node, unless the nesting is too deep.
-    fn visit_children(&mut self, node: Node<'_>, visit: fn(&mut Self, Node<'_>)) {
-        if self.depth >= MAX_DEPTH {
-            return;
+    /// Visits a part of a node, unless the nesting is too deep.
+    fn descend(&mut self, visit: impl FnOnce(&mut Self)) {
+        if self.depth < MAX_DEPTH {
+            self.depth += 1;
+            visit(self);
+            self.depth -= 1;
         }
-        self.depth += 1;
+    }
+
+    /// Calls `visit` for each named child of a node.
+    fn visit_children(&mut self, node: Node<'_>, visit: fn(&mut Self, Node<'_>)) {
         let mut cursor = node.walk();
         if cursor.goto_first_child() {
             loop {
@@ -79,7 +118,6 @@ impl<'a> FactBuilder<'a> {
                 }
             }
         }
-        self.depth -= 1;
     }
 
     /// Runs `visit` with a new scope inside the current one.
@@ -89,7 +127,7 @@ impl<'a> FactBuilder<'a> {
         definition: Option<DefinitionIndex>,
         visit: impl FnOnce(&mut Self),
     ) {
-        if self.facts.scopes.len() >= MAX_FACTS || self.depth >= MAX_DEPTH {
+        if self.facts.scopes.len() >= MAX_FACTS {
             return;
         }
         let outer = self.scope;
@@ -104,9 +142,7 @@ impl<'a> FactBuilder<'a> {
         if let Some(definition) = definition.and_then(|index| self.definition_mut(index)) {
             definition.body = Some(body);
         }
-        self.depth += 1;
         visit(self);
-        self.depth -= 1;
         self.scope = outer;
     }
 
@@ -176,10 +212,10 @@ impl<'a> FactBuilder<'a> {
             scope,
             body: None,
             lines: (
-                to_index(whole.start_position().row + 1),
-                to_index(whole.end_position().row + 1),
+                to_index(self.first_row + whole.start_position().row + 1),
+                to_index(self.first_row + whole.end_position().row + 1),
             ),
-            name_at: position_of(at),
+            name_at: self.position_of(at),
             bases: Vec::new(),
             result: None,
             values: Vec::new(),
@@ -193,9 +229,15 @@ impl<'a> FactBuilder<'a> {
         let is_known =
             !matches!(target, Expression::Unknown | Expression::Outside | Expression::This);
         if is_known && self.facts.references.len() < MAX_FACTS {
-            let reference = ReferenceFact { kind, target, scope: self.scope, at: position_of(at) };
+            let reference =
+                ReferenceFact { kind, target, scope: self.scope, at: self.position_of(at) };
             self.facts.references.push(reference);
         }
+    }
+
+    fn position_of(&self, node: Node<'_>) -> (u32, u32) {
+        let start = node.start_position();
+        (to_index(self.first_row + start.row + 1), to_index(start.column))
     }
 
     fn name(&self, node: Node<'_>) -> Expression {
@@ -261,11 +303,6 @@ fn member(receiver: Expression, name: &str) -> Expression {
     // A member of an unknown receiver may still be the only one of its name.
     let receiver = if is_usable { receiver } else { Expression::Unknown };
     Expression::Member(Box::new(receiver), name.to_owned())
-}
-
-fn position_of(node: Node<'_>) -> (u32, u32) {
-    let start = node.start_position();
-    (to_index(start.row + 1), to_index(start.column))
 }
 
 fn to_index(number: usize) -> u32 {

@@ -4,7 +4,7 @@
 //! by the type of its receiver. Each step has a [`ResolutionRule`]; a result is as good as the weakest of
 //! its steps.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{cell::RefCell, collections::HashMap, iter};
 
 use crate::{
     facts::{
@@ -14,8 +14,12 @@ use crate::{
     modules::{FileIndex, ImportedModule, ModuleIndex},
 };
 
-/// Maximum steps from one expression to another while a reference is resolved.
-const MAX_STEPS: u32 = 40;
+/// Maximum depth of expressions that lead to one another while a reference is resolved.
+const MAX_DEPTH: u32 = 40;
+/// Maximum expressions that are evaluated for one reference.
+const MAX_EVALUATIONS: u32 = 20_000;
+/// Maximum types that a type inherits from.
+const MAX_ANCESTORS: usize = 64;
 /// Maximum alternatives that are followed.
 const MAX_VALUES: usize = 6;
 
@@ -82,6 +86,14 @@ enum Value {
 /// Values of an expression with the weakest rule that led to them.
 type Values = Vec<(Value, ResolutionRule)>;
 
+/// Types that a type inherits from, nearest first.
+#[derive(Debug, Clone, Default)]
+struct Ancestors {
+    types: Vec<DefinitionId>,
+    /// True if some are defined elsewhere, so that a missing member may be theirs.
+    is_open: bool,
+}
+
 #[derive(Debug, Clone)]
 enum Target {
     Definition(DefinitionId, Option<DefinitionId>),
@@ -91,6 +103,9 @@ enum Target {
     Local(ScopeIndex, u32),
     External,
 }
+
+/// Targets of an expression with the weakest rule that led to them.
+type Targets = Vec<(Target, ResolutionRule)>;
 
 struct GraphFile {
     path: String,
@@ -102,10 +117,38 @@ pub struct SymbolGraph {
     files: Vec<GraphFile>,
     modules: ModuleIndex,
     members: HashMap<String, Vec<DefinitionId>>,
-    /// Values that were computed; `None` while they are.
-    values: RefCell<HashMap<ValueKey, Option<Values>>>,
-    /// Bases of types.
-    bases: RefCell<HashMap<DefinitionId, Option<TypeBases>>>,
+    /// Values that were computed.
+    values: RefCell<HashMap<ValueKey, Values>>,
+    /// What modules export.
+    exports: RefCell<HashMap<(FileIndex, String), Targets>>,
+    /// Types that types inherit from.
+    ancestors: RefCell<HashMap<DefinitionId, Ancestors>>,
+    progress: RefCell<Progress>,
+}
+
+/// State of the resolution of one reference.
+///
+/// Results that depend on one another depend on which of them is computed first. They are not
+/// remembered, so that each reference is resolved as if it were the first.
+#[derive(Default)]
+struct Progress {
+    /// Results being computed, outermost first.
+    open: Vec<ResultKey>,
+    /// Place in `open` of the outermost unfinished result that was needed; the maximum if none was.
+    lowest: usize,
+    /// True if something was left out because there was too much.
+    is_cut: bool,
+    depth: u32,
+    /// Expressions that may still be evaluated.
+    fuel: u32,
+}
+
+/// A result that is computed once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ResultKey {
+    Value(ValueKey),
+    Export(FileIndex, String),
+    Ancestors(DefinitionId),
 }
 
 /// What a remembered value belongs to.
@@ -115,14 +158,6 @@ enum ValueKey {
     Definition(DefinitionId, Option<DefinitionId>),
     /// A binding of a scope of a file.
     Binding(FileIndex, ScopeIndex, u32),
-}
-
-/// Resolved bases of a type.
-#[derive(Debug, Clone, Default)]
-struct TypeBases {
-    types: Vec<DefinitionId>,
-    /// True if a base is defined elsewhere, so that a missing member may be its.
-    is_open: bool,
 }
 
 impl SymbolGraph {
@@ -147,7 +182,15 @@ impl SymbolGraph {
                 }
             }
         }
-        Self { files, modules, members, values: RefCell::default(), bases: RefCell::default() }
+        Self {
+            files,
+            modules,
+            members,
+            values: RefCell::default(),
+            exports: RefCell::default(),
+            ancestors: RefCell::default(),
+            progress: RefCell::default(),
+        }
     }
 
     /// Returns the paths and facts of the files, in their order.
@@ -163,8 +206,9 @@ impl SymbolGraph {
 
     /// Resolves a reference of a file.
     pub fn resolve(&self, file: FileIndex, reference: &ReferenceFact) -> Resolution {
-        let steps = Steps { left: MAX_STEPS };
-        let targets = self.find(file, reference.scope, &reference.target, steps);
+        *self.progress.borrow_mut() =
+            Progress { lowest: usize::MAX, fuel: MAX_EVALUATIONS, ..Progress::default() };
+        let targets = self.find(file, reference.scope, &reference.target);
         let mut found = Vec::new();
         let mut weakest = ResolutionRule::Scope;
         let mut is_external = false;
@@ -215,21 +259,14 @@ impl SymbolGraph {
     }
 
     /// Finds what an expression names.
-    fn find(
-        &self,
-        file: FileIndex,
-        scope: ScopeIndex,
-        expression: &Expression,
-        steps: Steps,
-    ) -> Vec<(Target, ResolutionRule)> {
-        let Some(steps) = steps.next() else { return Vec::new() };
+    fn find(&self, file: FileIndex, scope: ScopeIndex, expression: &Expression) -> Targets {
         match expression {
-            Expression::Name(name) => self.find_name(file, scope, name, steps),
+            Expression::Name(name) => self.find_name(file, scope, name),
             Expression::Member(receiver, name) => {
-                let values = self.evaluate(file, scope, receiver, steps);
+                let values = self.evaluate(file, scope, receiver);
                 let mut targets = Vec::new();
                 for (value, rule) in values {
-                    for (target, step) in self.find_member(&value, name, steps) {
+                    for (target, step) in self.find_member(&value, name) {
                         targets.push((target, rule.max(step)));
                     }
                 }
@@ -239,27 +276,21 @@ impl SymbolGraph {
         }
     }
 
-    fn find_name(
-        &self,
-        file: FileIndex,
-        scope: ScopeIndex,
-        name: &str,
-        steps: Steps,
-    ) -> Vec<(Target, ResolutionRule)> {
+    fn find_name(&self, file: FileIndex, scope: ScopeIndex, name: &str) -> Targets {
         let mut at = Some(scope);
         while let Some(index) = at {
             let Some(entry) = self.scope(file, index) else { break };
             let is_visible =
                 entry.kind != ScopeKind::Type || (index == scope && self.is_python(file));
             if is_visible {
-                let targets = self.find_bound(file, index, name, steps);
+                let targets = self.find_bound(file, index, name);
                 if !targets.is_empty() || is_bound(entry, name) {
                     return targets;
                 }
             }
             at = entry.parent;
         }
-        let starred = self.find_starred(file, name, steps);
+        let starred = self.find_starred(file, name);
         if starred.is_empty() { vec![(Target::External, ResolutionRule::Scope)] } else { starred }
     }
 
@@ -270,15 +301,8 @@ impl SymbolGraph {
     }
 
     /// Finds a name among the bindings of one scope.
-    fn find_bound(
-        &self,
-        file: FileIndex,
-        scope: ScopeIndex,
-        name: &str,
-        steps: Steps,
-    ) -> Vec<(Target, ResolutionRule)> {
+    fn find_bound(&self, file: FileIndex, scope: ScopeIndex, name: &str) -> Targets {
         let mut targets = Vec::new();
-        let Some(steps) = steps.next() else { return targets };
         let Some(entry) = self.scope(file, scope) else { return targets };
         let first = first_binding(entry, name);
         let same = entry.bindings.get(first..).unwrap_or_default();
@@ -289,11 +313,11 @@ impl SymbolGraph {
                     targets.push((Target::Definition(id, None), ResolutionRule::Scope));
                 }
                 BoundValue::Import(index) => {
-                    targets.extend(self.find_imported(file, *index, steps));
+                    targets.extend(self.find_imported(file, *index));
                 }
                 // An export with another name.
                 BoundValue::Assigned(Expression::Name(other)) if scope == 0 && other != name => {
-                    targets.extend(self.find_name(file, 0, other, steps));
+                    targets.extend(self.find_name(file, 0, other));
                 }
                 _ => {
                     let target = Target::Local(scope, to_index(first + at));
@@ -343,12 +367,7 @@ impl SymbolGraph {
         }
     }
 
-    fn find_imported(
-        &self,
-        file: FileIndex,
-        index: u32,
-        steps: Steps,
-    ) -> Vec<(Target, ResolutionRule)> {
+    fn find_imported(&self, file: FileIndex, index: u32) -> Targets {
         let import = self.facts(file).and_then(|facts| facts.imports.get(index as usize));
         let Some(import) = import else { return Vec::new() };
         let module = self.find_module(file, &import.module);
@@ -361,7 +380,7 @@ impl SymbolGraph {
                 vec![(Target::Folder(folder), ResolutionRule::Import)]
             }
             (Some(name), ImportedModule::File(module)) => {
-                let mut targets = self.find_exported(module, name, steps);
+                let mut targets = self.find_exported(module, name);
                 for (_, rule) in &mut targets {
                     *rule = (*rule).max(ResolutionRule::Import);
                 }
@@ -377,18 +396,26 @@ impl SymbolGraph {
     }
 
     /// Finds a name that a module exports.
-    fn find_exported(
-        &self,
-        module: FileIndex,
-        name: &str,
-        steps: Steps,
-    ) -> Vec<(Target, ResolutionRule)> {
-        let Some(steps) = steps.next() else { return Vec::new() };
-        let bound = self.find_bound(module, 0, name, steps);
+    fn find_exported(&self, module: FileIndex, name: &str) -> Targets {
+        let key = (module, name.to_owned());
+        if let Some(known) = self.exports.borrow().get(&key) {
+            return known.clone();
+        }
+        self.compute(
+            ResultKey::Export(module, name.to_owned()),
+            || self.descend(|| self.search_exports(module, name)),
+            |targets| {
+                self.exports.borrow_mut().insert(key, targets.clone());
+            },
+        )
+    }
+
+    fn search_exports(&self, module: FileIndex, name: &str) -> Targets {
+        let bound = self.find_bound(module, 0, name);
         if !bound.is_empty() {
             return bound;
         }
-        let starred = self.find_starred(module, name, steps);
+        let starred = self.find_starred(module, name);
         if !starred.is_empty() {
             return starred;
         }
@@ -401,17 +428,11 @@ impl SymbolGraph {
             .collect()
     }
 
-    fn find_starred(
-        &self,
-        file: FileIndex,
-        name: &str,
-        steps: Steps,
-    ) -> Vec<(Target, ResolutionRule)> {
+    fn find_starred(&self, file: FileIndex, name: &str) -> Targets {
         let Some(facts) = self.facts(file) else { return Vec::new() };
         for module in &facts.star_imports {
-            let Some(steps) = steps.next() else { break };
             if let ImportedModule::File(module) = self.find_module(file, module) {
-                let mut targets = self.find_exported(module, name, steps);
+                let mut targets = self.find_exported(module, name);
                 if !targets.is_empty() {
                     for (_, rule) in &mut targets {
                         *rule = (*rule).max(ResolutionRule::Import);
@@ -424,24 +445,16 @@ impl SymbolGraph {
     }
 
     /// Finds a member of a value.
-    fn find_member(
-        &self,
-        value: &Value,
-        name: &str,
-        steps: Steps,
-    ) -> Vec<(Target, ResolutionRule)> {
-        let Some(steps) = steps.next() else { return Vec::new() };
+    fn find_member(&self, value: &Value, name: &str) -> Targets {
         match value {
-            Value::Instance(id) | Value::Type(id) => {
-                self.find_type_member(*id, *id, name, steps, false)
-            }
-            Value::Bases(id) => self.find_type_member(*id, *id, name, steps, true),
+            Value::Instance(id) | Value::Type(id) => self.find_type_member(*id, name, false),
+            Value::Bases(id) => self.find_type_member(*id, name, true),
             Value::Object(id) => {
                 let body = self.fact(*id).and_then(|fact| fact.body);
-                body.map(|body| self.find_bound(id.file, body, name, steps)).unwrap_or_default()
+                body.map(|body| self.find_bound(id.file, body, name)).unwrap_or_default()
             }
             Value::Module(module) => {
-                let mut targets = self.find_exported(*module, name, steps);
+                let mut targets = self.find_exported(*module, name);
                 for (_, rule) in &mut targets {
                     *rule = (*rule).max(ResolutionRule::ModuleMember);
                 }
@@ -459,96 +472,142 @@ impl SymbolGraph {
         }
     }
 
-    /// Finds a member of a type or, if it has none of that name, of its bases.
-    fn find_type_member(
-        &self,
-        receiver: DefinitionId,
-        id: DefinitionId,
-        name: &str,
-        steps: Steps,
-        skips_own: bool,
-    ) -> Vec<(Target, ResolutionRule)> {
-        let Some(steps) = steps.next() else { return Vec::new() };
-        let Some(fact) = self.fact(id) else { return Vec::new() };
-        if !skips_own && let Some(body) = fact.body {
-            let mut own: Vec<(Target, ResolutionRule)> =
-                self.find_bound(id.file, body, name, steps);
-            own.retain(|(target, _)| matches!(target, Target::Definition(..)));
-            for (target, rule) in &mut own {
-                if let Target::Definition(_, of) = target {
-                    *of = Some(receiver);
+    /// Finds a member of a type, or of those that it inherits from if it has none of that name.
+    fn find_type_member(&self, id: DefinitionId, name: &str, skips_own: bool) -> Targets {
+        let ancestors = self.ancestors_of(id);
+        let own = (!skips_own).then_some(id);
+        for holder in own.into_iter().chain(ancestors.types) {
+            let Some(body) = self.fact(holder).and_then(|fact| fact.body) else { continue };
+            let mut members = self.find_bound(holder.file, body, name);
+            members.retain(|(target, _)| matches!(target, Target::Definition(..)));
+            for (target, rule) in &mut members {
+                if let Target::Definition(_, receiver) = target {
+                    *receiver = Some(id);
                 }
                 *rule = (*rule).max(ResolutionRule::Own);
             }
-            if !own.is_empty() {
-                return own;
+            if !members.is_empty() {
+                return members;
             }
         }
-        let bases = self.bases_of(id, steps);
-        let mut is_open = bases.is_open;
-        for base in bases.types {
-            let targets = self.find_type_member(receiver, base, name, steps, false);
-            match targets.first() {
-                Some((Target::External, _)) => is_open = true,
-                Some(_) => return targets,
-                None => {}
-            }
-        }
-        if is_open { vec![(Target::External, ResolutionRule::Own)] } else { Vec::new() }
+        if ancestors.is_open { vec![(Target::External, ResolutionRule::Own)] } else { Vec::new() }
     }
 
-    /// Resolves the bases of a type. A type that is its own base has none.
-    fn bases_of(&self, id: DefinitionId, steps: Steps) -> TypeBases {
-        if let Some(known) = self.bases.borrow().get(&id) {
-            return known.clone().unwrap_or_default();
+    fn ancestors_of(&self, id: DefinitionId) -> Ancestors {
+        if let Some(known) = self.ancestors.borrow().get(&id) {
+            return known.clone();
         }
-        self.bases.borrow_mut().insert(id, None);
-        let mut bases = TypeBases::default();
-        let Some(fact) = self.fact(id) else { return bases };
+        self.compute(
+            ResultKey::Ancestors(id),
+            || self.list_ancestors(id),
+            |ancestors| {
+                self.ancestors.borrow_mut().insert(id, ancestors.clone());
+            },
+        )
+    }
+
+    fn list_ancestors(&self, id: DefinitionId) -> Ancestors {
+        let mut ancestors = Ancestors::default();
+        let Some(fact) = self.fact(id) else { return ancestors };
         for base in &fact.bases {
-            let values = self.evaluate(id.file, fact.scope, base, steps);
-            bases.is_open |= values.is_empty();
+            let values = self.evaluate(id.file, fact.scope, base);
+            ancestors.is_open |= values.is_empty();
             for (value, _) in values {
-                match value {
-                    Value::Type(base) if base == id || bases.types.contains(&base) => {}
-                    Value::Type(base) => bases.types.push(base),
-                    _ => bases.is_open = true,
+                let Value::Type(base) = value else {
+                    ancestors.is_open = true;
+                    continue;
+                };
+                let inherited = self.ancestors_of(base);
+                ancestors.is_open |= inherited.is_open;
+                for kind in iter::once(base).chain(inherited.types) {
+                    let is_new = kind != id && !ancestors.types.contains(&kind);
+                    if is_new && ancestors.types.len() < MAX_ANCESTORS {
+                        ancestors.types.push(kind);
+                    }
                 }
             }
         }
-        self.bases.borrow_mut().insert(id, Some(bases.clone()));
-        bases
+        ancestors
+    }
+
+    /// Computes a result and remembers it, unless it is one of several that depend on one another.
+    /// A result that depends on itself is empty there.
+    fn compute<T: Default>(
+        &self,
+        key: ResultKey,
+        compute: impl FnOnce() -> T,
+        remember: impl FnOnce(&T),
+    ) -> T {
+        let (place, lowest_before) = {
+            let mut progress = self.progress.borrow_mut();
+            if let Some(place) = progress.open.iter().position(|open| *open == key) {
+                progress.lowest = progress.lowest.min(place);
+                return T::default();
+            }
+            let before = progress.lowest;
+            progress.open.push(key);
+            let place = progress.open.len() - 1;
+            progress.lowest = usize::MAX;
+            (place, before)
+        };
+        let result = compute();
+        let mut progress = self.progress.borrow_mut();
+        progress.open.pop();
+        let needed = progress.lowest;
+        progress.lowest = if needed < place { needed.min(lowest_before) } else { lowest_before };
+        let is_complete = needed == usize::MAX && !progress.is_cut;
+        drop(progress);
+        if is_complete {
+            remember(&result);
+        }
+        result
+    }
+
+    /// Computes a part of a result, unless there have been too many or they lie too deep.
+    fn descend<T: Default>(&self, compute: impl FnOnce() -> T) -> T {
+        {
+            let mut progress = self.progress.borrow_mut();
+            if progress.fuel == 0 || progress.depth == MAX_DEPTH {
+                progress.is_cut = true;
+                return T::default();
+            }
+            progress.fuel -= 1;
+            progress.depth += 1;
+        }
+        let result = compute();
+        self.progress.borrow_mut().depth -= 1;
+        result
     }
 
     /// Evaluates an expression.
-    fn evaluate(
+    fn evaluate(&self, file: FileIndex, scope: ScopeIndex, expression: &Expression) -> Values {
+        self.descend(|| self.evaluate_parts(file, scope, expression))
+    }
+
+    fn evaluate_parts(
         &self,
         file: FileIndex,
         scope: ScopeIndex,
         expression: &Expression,
-        steps: Steps,
     ) -> Values {
-        let Some(steps) = steps.next() else { return Values::new() };
         match expression {
             Expression::Name(_) | Expression::Member(..) => {
                 let mut values = Values::new();
-                for (target, rule) in self.find(file, scope, expression, steps) {
-                    for (value, step) in self.value_of(file, target, steps) {
+                for (target, rule) in self.find(file, scope, expression) {
+                    for (value, step) in self.value_of(file, target) {
                         add_value(&mut values, value, rule.max(step));
                     }
                 }
                 values
             }
             Expression::Call(function, arguments) => {
-                self.evaluate_call(file, scope, function, arguments, steps)
+                self.evaluate_call(file, scope, function, arguments)
             }
-            Expression::Item(base, arguments) => {
-                self.evaluate_item(file, scope, base, arguments, steps)
-            }
+            Expression::Item(base, arguments) => self.evaluate_item(file, scope, base, arguments),
             Expression::Entered(inner) => {
                 let mut values = Values::new();
-                for (value, rule) in self.evaluate(file, scope, inner, steps) {
-                    for (value, step) in self.enter(value, steps) {
+                for (value, rule) in self.evaluate(file, scope, inner) {
+                    for (value, step) in self.enter(value) {
                         add_value(&mut values, value, rule.max(step));
                     }
                 }
@@ -556,7 +615,7 @@ impl SymbolGraph {
             }
             Expression::Awaited(inner) => {
                 let mut values = Values::new();
-                for (value, rule) in self.evaluate(file, scope, inner, steps) {
+                for (value, rule) in self.evaluate(file, scope, inner) {
                     match value {
                         Value::Holder(held) => {
                             for value in held {
@@ -581,8 +640,8 @@ impl SymbolGraph {
                 vec![(value, ResolutionRule::Own)]
             }
             Expression::Either(one, other) => {
-                let mut values = self.evaluate(file, scope, one, steps);
-                for (value, rule) in self.evaluate(file, scope, other, steps) {
+                let mut values = self.evaluate(file, scope, one);
+                for (value, rule) in self.evaluate(file, scope, other) {
                     add_value(&mut values, value, rule);
                 }
                 values
@@ -605,9 +664,9 @@ impl SymbolGraph {
     }
 
     /// Returns the values that a target has.
-    fn value_of(&self, file: FileIndex, target: Target, steps: Steps) -> Values {
+    fn value_of(&self, file: FileIndex, target: Target) -> Values {
         match target {
-            Target::Definition(id, receiver) => self.definition_value(id, receiver, steps),
+            Target::Definition(id, receiver) => self.definition_value(id, receiver),
             Target::Module(module) => vec![(Value::Module(module), ResolutionRule::Scope)],
             Target::Folder(folder) => vec![(Value::Folder(folder), ResolutionRule::Scope)],
             Target::External => vec![(Value::External, ResolutionRule::Scope)],
@@ -616,25 +675,19 @@ impl SymbolGraph {
                     self.scope(file, scope).and_then(|scope| scope.bindings.get(at as usize));
                 let Some(binding) = binding else { return Values::new() };
                 self.remembered(ValueKey::Binding(file, scope, at), || {
-                    self.bound_value(file, scope, &binding.value, steps)
+                    self.bound_value(file, scope, &binding.value)
                 })
             }
         }
     }
 
-    fn bound_value(
-        &self,
-        file: FileIndex,
-        scope: ScopeIndex,
-        bound: &BoundValue,
-        steps: Steps,
-    ) -> Values {
+    fn bound_value(&self, file: FileIndex, scope: ScopeIndex, bound: &BoundValue) -> Values {
         match bound {
             BoundValue::Typed(annotated) => {
-                self.instances(file, scope, annotated, None, ResolutionRule::Receiver, steps)
+                self.instances(file, scope, annotated, None, ResolutionRule::Receiver)
             }
             BoundValue::Assigned(value) => {
-                let mut values = self.evaluate(file, scope, value, steps);
+                let mut values = self.evaluate(file, scope, value);
                 let is_own = matches!(value, Expression::This | Expression::ThisType);
                 for (_, rule) in &mut values {
                     if !is_own {
@@ -645,7 +698,7 @@ impl SymbolGraph {
             }
             BoundValue::Element(source) => {
                 let mut values = Values::new();
-                for (value, rule) in self.evaluate(file, scope, source, steps) {
+                for (value, rule) in self.evaluate(file, scope, source) {
                     if let Value::Holder(held) = value {
                         for value in held {
                             add_value(&mut values, value, rule.max(ResolutionRule::Receiver));
@@ -662,29 +715,24 @@ impl SymbolGraph {
         }
     }
 
-    fn definition_value(
-        &self,
-        id: DefinitionId,
-        receiver: Option<DefinitionId>,
-        steps: Steps,
-    ) -> Values {
+    fn definition_value(&self, id: DefinitionId, receiver: Option<DefinitionId>) -> Values {
         let Some(fact) = self.fact(id) else { return Values::new() };
         match fact.kind {
             DefinitionKind::Function if fact.traits.is_property => {
-                self.function_result(id, receiver, steps)
+                self.function_result(id, receiver)
             }
             DefinitionKind::Function => {
                 vec![(Value::Function(id, receiver), ResolutionRule::Scope)]
             }
             DefinitionKind::Type => vec![(Value::Type(id), ResolutionRule::Scope)],
             DefinitionKind::TypeAlias | DefinitionKind::Variable | DefinitionKind::Field => {
-                self.remembered(ValueKey::Definition(id, None), || self.held_value(id, fact, steps))
+                self.remembered(ValueKey::Definition(id, None), || self.held_value(id, fact))
             }
         }
     }
 
     /// Returns what a variable, field or alias holds.
-    fn held_value(&self, id: DefinitionId, fact: &DefinitionFact, steps: Steps) -> Values {
+    fn held_value(&self, id: DefinitionId, fact: &DefinitionFact) -> Values {
         let rule = match fact.kind {
             DefinitionKind::Field => ResolutionRule::Field,
             DefinitionKind::Variable => ResolutionRule::Receiver,
@@ -692,16 +740,16 @@ impl SymbolGraph {
         };
         if let Some(result) = &fact.result {
             if fact.kind == DefinitionKind::TypeAlias {
-                return self.evaluate(id.file, fact.scope, result, steps);
+                return self.evaluate(id.file, fact.scope, result);
             }
-            return self.instances(id.file, fact.scope, result, None, rule, steps);
+            return self.instances(id.file, fact.scope, result, None, rule);
         }
         if fact.body.is_some() {
             return vec![(Value::Object(id), rule)];
         }
         let mut values = Values::new();
         for (scope, value) in &fact.values {
-            for (value, step) in self.evaluate(id.file, *scope, value, steps) {
+            for (value, step) in self.evaluate(id.file, *scope, value) {
                 let is_class =
                     matches!(value, Value::Type(_) | Value::Function(..) | Value::Module(_));
                 add_value(&mut values, value, if is_class { step } else { rule.max(step) });
@@ -710,29 +758,22 @@ impl SymbolGraph {
         values
     }
 
-    /// Computes values once. A value that depends on itself is unknown.
     fn remembered(&self, key: ValueKey, compute: impl FnOnce() -> Values) -> Values {
         if let Some(known) = self.values.borrow().get(&key) {
-            return known.clone().unwrap_or_default();
+            return known.clone();
         }
-        self.values.borrow_mut().insert(key, None);
-        let values = compute();
-        self.values.borrow_mut().insert(key, Some(values.clone()));
-        values
+        self.compute(ResultKey::Value(key), compute, |values| {
+            self.values.borrow_mut().insert(key, values.clone());
+        })
     }
 
-    fn function_result(
-        &self,
-        id: DefinitionId,
-        receiver: Option<DefinitionId>,
-        steps: Steps,
-    ) -> Values {
+    fn function_result(&self, id: DefinitionId, receiver: Option<DefinitionId>) -> Values {
         let Some(fact) = self.fact(id) else { return Values::new() };
         self.remembered(ValueKey::Definition(id, receiver), || {
             let scope = fact.body.unwrap_or(fact.scope);
             if let Some(result) = &fact.result {
                 let mut values =
-                    self.instances(id.file, scope, result, receiver, ResolutionRule::Result, steps);
+                    self.instances(id.file, scope, result, receiver, ResolutionRule::Result);
                 if let Some(receiver) = receiver.filter(|_| self.is_own_type(id, result)) {
                     values = vec![(Value::Instance(receiver), ResolutionRule::Result)];
                 }
@@ -746,7 +787,7 @@ impl SymbolGraph {
                     add_value(&mut values, Value::Instance(receiver), ResolutionRule::Result);
                     continue;
                 }
-                for (value, step) in self.evaluate(id.file, *scope, value, steps) {
+                for (value, step) in self.evaluate(id.file, *scope, value) {
                     add_value(&mut values, value, step.max(ResolutionRule::Inferred));
                 }
             }
@@ -789,7 +830,6 @@ impl SymbolGraph {
         annotation: &Expression,
         receiver: Option<DefinitionId>,
         rule: ResolutionRule,
-        steps: Steps,
     ) -> Values {
         if let (Some(receiver), Expression::Name(name)) = (receiver, annotation)
             && name == "Self"
@@ -800,7 +840,7 @@ impl SymbolGraph {
             return vec![(Value::Instance(receiver), rule)];
         }
         let mut values = Values::new();
-        for (value, step) in self.evaluate(file, scope, annotation, steps) {
+        for (value, step) in self.evaluate(file, scope, annotation) {
             let value = match value {
                 Value::Type(id) => Value::Instance(id),
                 other => other,
@@ -818,17 +858,16 @@ impl SymbolGraph {
         scope: ScopeIndex,
         function: &Expression,
         arguments: &[Expression],
-        steps: Steps,
     ) -> Values {
         // `cast(Type, value)` and `Type(value)` of a class handed in.
         let is_cast = matches!(function, Expression::Name(name) if name == "cast")
             || matches!(function, Expression::Member(_, name) if name == "cast");
         if is_cast && let Some(kind) = arguments.first() {
-            return self.instances(file, scope, kind, None, ResolutionRule::Receiver, steps);
+            return self.instances(file, scope, kind, None, ResolutionRule::Receiver);
         }
         let mut values = Values::new();
         if let Expression::Member(receiver, method) = function {
-            for (value, rule) in self.evaluate(file, scope, receiver, steps) {
+            for (value, rule) in self.evaluate(file, scope, receiver) {
                 for value in call_container(value, method) {
                     add_value(&mut values, value, rule);
                 }
@@ -837,17 +876,17 @@ impl SymbolGraph {
                 return values;
             }
         }
-        for (value, rule) in self.evaluate(file, scope, function, steps) {
+        for (value, rule) in self.evaluate(file, scope, function) {
             let called = match value {
                 Value::Type(id) => vec![(Value::Instance(id), ResolutionRule::Scope)],
-                Value::Function(id, receiver) => self.function_result(id, receiver, steps),
+                Value::Function(id, receiver) => self.function_result(id, receiver),
                 Value::Instance(id) => {
                     // `as` makes a value of a type that is one already.
-                    let call = self.find_type_member(id, id, "__call__", steps, false);
+                    let call = self.find_type_member(id, "__call__", false);
                     let mut results = Values::new();
                     for (target, _) in call {
                         if let Target::Definition(call, receiver) = target {
-                            results.extend(self.function_result(call, receiver, steps));
+                            results.extend(self.function_result(call, receiver));
                         }
                     }
                     results
@@ -868,14 +907,13 @@ impl SymbolGraph {
         scope: ScopeIndex,
         base: &Expression,
         arguments: &[Expression],
-        steps: Steps,
     ) -> Values {
         let name = match base {
             Expression::Name(name) | Expression::Member(_, name) => name.as_str(),
             _ => "",
         };
         let mut values = Values::new();
-        for (value, rule) in self.evaluate(file, scope, base, steps) {
+        for (value, rule) in self.evaluate(file, scope, base) {
             match value {
                 Value::Type(id) => add_value(&mut values, Value::Type(id), rule),
                 Value::Holder(held) | Value::Mapping(held) => {
@@ -905,7 +943,7 @@ impl SymbolGraph {
                     };
                     let inner: Values = used
                         .iter()
-                        .flat_map(|argument| self.evaluate(file, scope, argument, steps))
+                        .flat_map(|argument| self.evaluate(file, scope, argument))
                         .collect();
                     if unwraps {
                         for (value, step) in inner {
@@ -930,14 +968,8 @@ impl SymbolGraph {
                     } else if MAPPINGS.contains(&name)
                         && let Some(held) = arguments.get(1)
                     {
-                        let held = self.instances(
-                            file,
-                            scope,
-                            held,
-                            None,
-                            ResolutionRule::Receiver,
-                            steps,
-                        );
+                        let held =
+                            self.instances(file, scope, held, None, ResolutionRule::Receiver);
                         let held = held.into_iter().map(|(value, _)| value).collect();
                         add_value(&mut values, Value::Mapping(held), rule);
                     } else {
@@ -946,9 +978,9 @@ impl SymbolGraph {
                 }
                 Value::External => add_value(&mut values, Value::External, rule),
                 Value::Instance(id) => {
-                    for (target, _) in self.find_type_member(id, id, "__getitem__", steps, false) {
+                    for (target, _) in self.find_type_member(id, "__getitem__", false) {
                         if let Target::Definition(getter, receiver) = target {
-                            for (value, step) in self.function_result(getter, receiver, steps) {
+                            for (value, step) in self.function_result(getter, receiver) {
                                 add_value(&mut values, value, rule.max(step));
                             }
                         }
@@ -961,16 +993,16 @@ impl SymbolGraph {
     }
 
     /// Returns the value that a context manager gives.
-    fn enter(&self, value: Value, steps: Steps) -> Values {
+    fn enter(&self, value: Value) -> Values {
         match value {
             Value::Instance(id) => {
                 for name in ["__enter__", "__aenter__"] {
-                    let entered = self.find_type_member(id, id, name, steps, false);
+                    let entered = self.find_type_member(id, name, false);
                     let mut values = Values::new();
                     for (target, _) in entered {
                         match target {
                             Target::Definition(enter, receiver) => {
-                                values.extend(self.function_result(enter, receiver, steps));
+                                values.extend(self.function_result(enter, receiver));
                             }
                             Target::External => values.push((Value::External, ResolutionRule::Own)),
                             _ => {}
@@ -1022,18 +1054,6 @@ fn call_container(value: Value, method: &str) -> Vec<Value> {
             vec![Value::Holder(held)]
         }
         _ => Vec::new(),
-    }
-}
-
-/// Steps that are left, so that hostile facts end.
-#[derive(Debug, Clone, Copy)]
-struct Steps {
-    left: u32,
-}
-
-impl Steps {
-    fn next(self) -> Option<Self> {
-        Some(Self { left: self.left.checked_sub(1)? })
     }
 }
 

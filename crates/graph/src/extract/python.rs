@@ -12,6 +12,10 @@ pub(super) fn visit_file(builder: &mut FactBuilder<'_>, root: Node<'_>) {
 }
 
 fn visit(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    builder.descend(|builder| visit_node(builder, node));
+}
+
+fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     match node.kind() {
         "identifier" => builder.refer(ReferenceKind::Read, builder.name(node), node),
         "attribute" => visit_attribute(builder, node, ReferenceKind::Read),
@@ -416,11 +420,7 @@ fn visit_type(builder: &mut FactBuilder<'_>, node: Node<'_>) {
             "attribute" => visit_attribute(builder, child, ReferenceKind::Type),
             "type" => visit_type(builder, child),
             _ => {
-                if builder.depth < super::MAX_DEPTH {
-                    builder.depth += 1;
-                    visit_type(builder, child);
-                    builder.depth -= 1;
-                }
+                builder.descend(|builder| visit_type(builder, child));
             }
         }
     }

@@ -12,6 +12,10 @@ pub(super) fn visit_file(builder: &mut FactBuilder<'_>, root: Node<'_>) {
 }
 
 fn visit(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    builder.descend(|builder| visit_node(builder, node));
+}
+
+fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     match node.kind() {
         "identifier" | "shorthand_property_identifier" => {
             builder.refer(ReferenceKind::Read, builder.name(node), node);

@@ -1,5 +1,6 @@
 //! Each rule of resolution, with its trap, on files written here.
 
+mod hostile;
 mod python;
 mod script;
 

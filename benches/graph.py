@@ -1,0 +1,172 @@
+"""Compares resolved references with those of a compiler, kept in an `index.scip`.
+
+    cargo run --release -p codeinfo-graph --example resolve_files FOLDER LIST > resolved
+    python3 benches/graph.py resolved index.scip [--show KIND]
+
+LIST names the files, one path below FOLDER a line. The index comes from an indexer such as
+`@sourcegraph/scip-python` or `@sourcegraph/scip-typescript` (npm), run in FOLDER. Prints for each rule
+how many references lead to the definition that the compiler names, and precision and recall of all
+references and of calls. `--show` prints references of a kind: `wrong`, `unresolved`, `outside`
+(resolved here, though the definition is elsewhere or a local variable), or `unread`.
+"""
+
+import argparse
+import collections
+import signal
+
+LOCAL, OUTSIDE, DEFINED = range(3)
+
+
+def read_varint(data, at):
+    shift = value = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def read_fields(data):
+    """Yields number and value of each field of a protobuf message."""
+    at = 0
+    while at < len(data):
+        key, at = read_varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = read_varint(data, at)
+        elif kind == 2:
+            size, at = read_varint(data, at)
+            value = data[at : at + size]
+            at += size
+        else:
+            size = 8 if kind == 1 else 4
+            value = data[at : at + size]
+            at += size
+        yield key >> 3, value
+
+
+def read_numbers(data):
+    numbers, at = [], 0
+    while at < len(data):
+        number, at = read_varint(data, at)
+        numbers.append(number)
+    return numbers
+
+
+def read_occurrences(path):
+    """Yields path, line, column, symbol and whether it is defined there, for each occurrence."""
+    with open(path, "rb") as file:
+        index = file.read()
+    for number, document in read_fields(index):
+        if number != 2:
+            continue
+        fields = list(read_fields(document))
+        name = next(value for field, value in fields if field == 1).decode()
+        for field, occurrence in fields:
+            if field != 2:
+                continue
+            values = dict(read_fields(occurrence))
+            symbol = values.get(2, b"").decode()
+            if symbol.startswith("local "):
+                symbol = f"{symbol}@{name}"
+            line, column = read_numbers(values[1])[:2]
+            yield name, line + 1, column, symbol, bool(values.get(3, 0) & 1)
+
+
+def describe_symbol(symbol):
+    """Returns a symbol without package and version, a constructor as its class."""
+    short = symbol.split("`", 1)[-1] if "`" in symbol else symbol
+    return short.replace("`<constructor>`().", "").replace("src.", "")
+
+
+def is_definition(symbol):
+    """Returns true for what a graph has: neither locals, parameters, modules nor type variables."""
+    if symbol.startswith("local "):
+        return False
+    is_parameter = symbol.endswith(")") and not symbol.endswith("().")
+    return not is_parameter and not symbol.endswith(("/__init__:", "/", "]"))
+
+
+class CompilerIndex:
+    def __init__(self, path):
+        self.defined_at, self.used_at = {}, collections.defaultdict(list)
+        for name, line, column, symbol, defines in read_occurrences(path):
+            place = (name, line, column)
+            if defines:
+                self.defined_at.setdefault(place, symbol)
+            else:
+                self.used_at[place].append(symbol)
+        self.inside = {describe_symbol(symbol) for symbol in self.defined_at.values()}
+
+    def is_inside(self, symbol):
+        return is_definition(symbol) and describe_symbol(symbol) in self.inside
+
+
+def read_resolved(path):
+    with open(path) as file:
+        for line in file:
+            name, number, column, kind, rule, targets = line.rstrip("\n").split("\t")
+            places = []
+            for target in targets.split():
+                target, target_line, target_column = target.rsplit(":", 2)
+                places.append((target, int(target_line), int(target_column)))
+            yield (name, int(number), int(column)), kind, rule, places
+
+
+def judge_reference(index, truth, targets):
+    """Returns how a resolved reference compares with the compiler's; `None` if there is nothing to find."""
+    found = {describe_symbol(index.defined_at.get(place, str(place))) for place in targets}
+    if not any(index.is_inside(symbol) for symbol in truth):
+        is_local = found <= {describe_symbol(symbol) for symbol in truth}
+        return None if not found or is_local else "outside"
+    if not found:
+        return "unresolved"
+    return "right" if found <= {describe_symbol(symbol) for symbol in truth} else "wrong"
+
+
+def print_rates(name, counts, unread=0):
+    right, wrong = counts["right"], counts["wrong"] + counts["outside"]
+    total = right + counts["wrong"] + counts["unresolved"] + unread
+    precision, recall = right / max(1, right + wrong), right / max(1, total)
+    print(f"{name}: precision {precision:.3f}, recall {recall:.3f} of {total}")
+
+
+def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("resolved")
+    parser.add_argument("index")
+    parser.add_argument("--show", choices=["wrong", "unresolved", "outside", "unread"])
+    options = parser.parse_args()
+    index = CompilerIndex(options.index)
+    rules = collections.defaultdict(collections.Counter)
+    everything, calls, read = collections.Counter(), collections.Counter(), set()
+    for place, kind, rule, targets in read_resolved(options.resolved):
+        read.add(place)
+        truth = index.used_at.get(place)
+        verdict = judge_reference(index, truth, targets) if truth else None
+        if verdict is None:
+            continue
+        rules[rule][verdict] += 1
+        everything[verdict] += 1
+        if kind == "Call":
+            calls[verdict] += 1
+        if verdict == options.show:
+            print(*place, kind, rule, targets, truth)
+    unread = [
+        place for place, symbols in index.used_at.items()
+        if place not in read and any(index.is_inside(symbol) for symbol in symbols)
+    ]
+    if options.show == "unread":
+        for place in unread:
+            print(*place, index.used_at[place])
+    for rule, counts in sorted(rules.items(), key=lambda item: -sum(item[1].values())):
+        print(f"{rule:14}", ", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items())))
+    print_rates("all", everything, len(unread))
+    print_rates("calls", calls)
+
+
+if __name__ == "__main__":
+    main()
