@@ -5,23 +5,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Index of a scope in [`FileFacts::scopes`]. Scope 0 is the file.
+/// Index of a scope in [`SourceFacts::scopes`]. Scope 0 is the file.
 pub type ScopeIndex = u32;
-/// Index of a definition in [`FileFacts::definitions`].
+/// Index of a definition in [`SourceFacts::definitions`].
 pub type DefinitionIndex = u32;
 
-/// Facts of one file.
+/// Facts of one file, at most 200,000 of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileFacts {
+pub struct SourceFacts {
     /// Scopes; each follows the scope around it.
     pub scopes: Vec<Scope>,
-    /// Definitions in the order of their lines.
+    /// Definitions in the order in which they were read.
     pub definitions: Vec<DefinitionFact>,
     /// Modules and names that the file imports.
     pub imports: Vec<ImportFact>,
-    /// References in the order of their lines.
+    /// References in the order in which they were read.
     pub references: Vec<ReferenceFact>,
-    /// Modules of which all names are re-exported or imported: `from a import *`.
+    /// Modules of which all names are imported or re-exported: `from a import *`.
     pub star_imports: Vec<String>,
 }
 
@@ -30,6 +30,7 @@ pub struct FileFacts {
 pub struct Scope {
     /// Scope around this one; `None` for the file.
     pub parent: Option<ScopeIndex>,
+    /// Kind of the region, which decides where its names are visible.
     pub kind: ScopeKind,
     /// Definition that the scope is the body of.
     pub definition: Option<DefinitionIndex>,
@@ -40,28 +41,33 @@ pub struct Scope {
 /// Kind of a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScopeKind {
+    /// The file. Its names are what the module exports.
     File,
-    /// Body of a class or another type. Its names are found through a receiver.
+    /// Body of a class, another type or an object. Its names are found through a receiver.
     Type,
     /// Body of a namespace. Its names are found from inside, and through its name.
     Namespace,
+    /// Parameters and body of a function.
     Function,
+    /// Any other region, such as a loop or a comprehension.
     Block,
 }
 
 /// A name and what it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
+    /// Name, at most 200 bytes.
     pub name: String,
+    /// Definition, import or value that the name has.
     pub value: BoundValue,
 }
 
-/// What a name is bound to.
+/// Value that a name is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BoundValue {
     /// A definition of the same file.
     Definition(DefinitionIndex),
-    /// An entry of [`FileFacts::imports`].
+    /// An entry of [`SourceFacts::imports`].
     Import(u32),
     /// A value of an annotated type.
     Typed(Expression),
@@ -76,7 +82,9 @@ pub enum BoundValue {
 /// A definition and what is written about its type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefinitionFact {
+    /// Name, at most 200 bytes.
     pub name: String,
+    /// Kind of the definition.
     pub kind: DefinitionKind,
     /// Scope that the definition is in.
     pub scope: ScopeIndex,
@@ -88,11 +96,12 @@ pub struct DefinitionFact {
     pub name_at: (u32, u32),
     /// Types that a type extends or implements.
     pub bases: Vec<Expression>,
-    /// Annotated result of a function, or type of a variable or field.
+    /// Annotated result of a function, or type of a variable, field or alias.
     pub result: Option<Expression>,
-    /// Values that a function without an annotated result returns, or that a field is assigned,
-    /// each with the scope that it stands in.
+    /// Values that a function returns or that a variable or field is assigned, at most 8, each with
+    /// the scope around it. Values of a definition with a `result` are not used.
     pub values: Vec<(ScopeIndex, Expression)>,
+    /// Properties that change how the definition is used.
     pub traits: DefinitionTraits,
 }
 
@@ -101,8 +110,6 @@ pub struct DefinitionFact {
 pub struct DefinitionTraits {
     /// A property: reading it gives its result.
     pub is_property: bool,
-    /// A function whose result is what it yields once, such as a context manager.
-    pub is_context: bool,
     /// An overload or declaration without a body; another definition may have one.
     pub is_declaration: bool,
 }
@@ -110,12 +117,15 @@ pub struct DefinitionTraits {
 /// Kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DefinitionKind {
+    /// A function or method.
     Function,
+    /// A class, interface, enumeration or namespace.
     Type,
     /// Another name of a type, given in `result`.
     TypeAlias,
+    /// A variable of a file, function or block.
     Variable,
-    /// Field of the type that its scope is the body of.
+    /// A field of the type or object that its scope is the body of.
     Field,
 }
 
@@ -131,6 +141,7 @@ pub struct ImportFact {
 /// A use of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReferenceFact {
+    /// Kind of the use.
     pub kind: ReferenceKind,
     /// The name, or the member with its receiver.
     pub target: Expression,
@@ -143,25 +154,34 @@ pub struct ReferenceFact {
 /// Kind of a use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ReferenceKind {
+    /// A call, the construction of an object, or an element of a component in JSX.
     Call,
     /// A value that is read or handed on.
     Read,
+    /// The target of an assignment.
     Write,
+    /// A name in an annotation.
     Type,
+    /// A type that another one extends or implements.
     Base,
+    /// A name in an import or re-export.
     Import,
 }
 
-/// A short expression, as far as resolution can use it.
+/// A short expression: the parts of which resolution can tell the value, to a bounded depth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expression {
+    /// A name.
     Name(String),
+    /// A member of a receiver.
     Member(Box<Expression>, String),
+    /// A call with its first two arguments, or the construction of an object.
     Call(Box<Expression>, Vec<Expression>),
-    /// `a[b]`, or a type with arguments.
+    /// `a[b]`, or a type with its first three arguments.
     Item(Box<Expression>, Vec<Expression>),
     /// The value that a context manager gives.
     Entered(Box<Expression>),
+    /// The value of a promise or coroutine.
     Awaited(Box<Expression>),
     /// `self` or `this`.
     This,
@@ -173,5 +193,11 @@ pub enum Expression {
     Either(Box<Expression>, Box<Expression>),
     /// A literal, whose members are those of the language.
     Outside,
+    /// An expression of which the facts do not tell the value.
     Unknown,
+}
+
+/// Returns a number as an index or position; the maximum if it is too large.
+pub(crate) fn to_index(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,0 +1,307 @@
+//! Collects the facts of a file while its syntax tree is visited.
+
+use std::collections::HashMap;
+
+use tree_sitter::Node;
+
+use super::syntax::SyntaxRules;
+use crate::facts::{
+    Binding, BoundValue, DefinitionFact, DefinitionIndex, DefinitionKind, DefinitionTraits,
+    Expression, ImportFact, ReferenceFact, ReferenceKind, Scope, ScopeIndex, ScopeKind,
+    SourceFacts, to_index,
+};
+
+/// Maximum depth of nodes that are visited; what is nested deeper is left out.
+const MAX_DEPTH: u32 = 300;
+/// Maximum facts of a kind in a file; what follows is left out.
+const MAX_FACTS: usize = 200_000;
+/// Maximum modules of which a file imports all names.
+const MAX_STAR_IMPORTS: usize = 1_000;
+/// Maximum bytes of a name; a longer one is left out.
+pub(super) const MAX_NAME_BYTES: usize = 200;
+/// Maximum values of a function, field or variable.
+const MAX_VALUES: usize = 8;
+
+/// Facts of the nodes visited so far, and where the visitor is.
+pub(super) struct FactBuilder<'text> {
+    syntax: &'static SyntaxRules,
+    text: &'text str,
+    /// Row of the text's first line in the file.
+    first_row: usize,
+    facts: SourceFacts,
+    /// First definition of each name in each scope.
+    first_definitions: HashMap<(ScopeIndex, String), DefinitionIndex>,
+    scope: ScopeIndex,
+    depth: u32,
+}
+
+/// Nodes of a definition.
+#[derive(Clone, Copy)]
+pub(super) struct DefinitionNodes<'tree> {
+    pub(super) name: Node<'tree>,
+    /// Definition with its body.
+    pub(super) definition: Node<'tree>,
+}
+
+impl<'text> FactBuilder<'text> {
+    pub(super) fn new(syntax: &'static SyntaxRules, text: &'text str) -> Self {
+        let file =
+            Scope { parent: None, kind: ScopeKind::File, definition: None, bindings: Vec::new() };
+        let facts = SourceFacts { scopes: vec![file], ..SourceFacts::default() };
+        Self {
+            syntax,
+            text,
+            first_row: 0,
+            facts,
+            first_definitions: HashMap::new(),
+            scope: 0,
+            depth: 0,
+        }
+    }
+
+    /// Goes on with a piece of the file that begins in a row.
+    pub(super) fn begin_piece(&mut self, piece: &'text str, first_row: usize) {
+        self.text = piece;
+        self.first_row = first_row;
+    }
+
+    pub(super) fn into_facts(self) -> SourceFacts {
+        self.facts
+    }
+
+    pub(super) fn syntax(&self) -> &'static SyntaxRules {
+        self.syntax
+    }
+
+    pub(super) fn text(&self, node: Node<'_>) -> &'text str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    pub(super) fn field_text(&self, node: Node<'_>, field: &str) -> &'text str {
+        node.child_by_field_name(field).map(|child| self.text(child)).unwrap_or_default()
+    }
+
+    pub(super) fn read_name(&self, node: Node<'_>) -> Expression {
+        let name = self.text(node);
+        if name.len() > MAX_NAME_BYTES {
+            Expression::Unknown
+        } else {
+            Expression::Name(name.to_owned())
+        }
+    }
+
+    /// Calls `visit`, unless the nesting is too deep.
+    pub(super) fn descend(&mut self, visit: impl FnOnce(&mut Self)) {
+        if self.depth < MAX_DEPTH {
+            self.depth += 1;
+            visit(self);
+            self.depth -= 1;
+        }
+    }
+
+    /// Calls `visit` with a new scope inside the current one: the body of a definition, if one is
+    /// given.
+    pub(super) fn visit_in_scope(
+        &mut self,
+        kind: ScopeKind,
+        definition: Option<DefinitionIndex>,
+        visit: impl FnOnce(&mut Self),
+    ) {
+        if self.facts.scopes.len() >= MAX_FACTS {
+            return;
+        }
+        let outer = self.scope;
+        self.scope = to_index(self.facts.scopes.len());
+        let bindings = Vec::new();
+        self.facts.scopes.push(Scope { parent: Some(outer), kind, definition, bindings });
+        let body = self.scope;
+        if let Some(definition) = self.definition_mut(definition) {
+            definition.body = Some(body);
+        }
+        visit(self);
+        self.scope = outer;
+    }
+
+    /// Returns the index of the current scope.
+    pub(super) fn scope_index(&self) -> ScopeIndex {
+        self.scope
+    }
+
+    pub(super) fn scope(&self, index: ScopeIndex) -> Option<&Scope> {
+        self.facts.scopes.get(index as usize)
+    }
+
+    pub(super) fn scope_kind(&self, index: ScopeIndex) -> Option<ScopeKind> {
+        self.scope(index).map(|scope| scope.kind)
+    }
+
+    /// Returns the innermost scope of a kind around the current one, or the file's.
+    pub(super) fn enclosing_scope(&self, kind: ScopeKind) -> ScopeIndex {
+        let mut index = self.scope;
+        while let Some(scope) = self.scope(index)
+            && let Some(parent) = scope.parent
+        {
+            if scope.kind == kind {
+                break;
+            }
+            index = parent;
+        }
+        index
+    }
+
+    /// Returns the body of the innermost type around the current scope.
+    pub(super) fn enclosing_type_body(&self) -> Option<ScopeIndex> {
+        let index = self.enclosing_scope(ScopeKind::Type);
+        (self.scope_kind(index) == Some(ScopeKind::Type)).then_some(index)
+    }
+
+    /// Binds a name in the current scope.
+    pub(super) fn bind(&mut self, name: &str, value: BoundValue) {
+        self.bind_in(self.scope, name, value);
+    }
+
+    pub(super) fn bind_in(&mut self, scope: ScopeIndex, name: &str, value: BoundValue) {
+        if name.is_empty() || name.len() > MAX_NAME_BYTES {
+            return;
+        }
+        if let Some(scope) = self.facts.scopes.get_mut(scope as usize)
+            && scope.bindings.len() < MAX_FACTS
+        {
+            scope.bindings.push(Binding { name: name.to_owned(), value });
+        }
+    }
+
+    /// Binds a name to a module, or to a name of it.
+    pub(super) fn bind_import(&mut self, local: &str, module: &str, name: Option<&str>) {
+        let is_short = module.len().max(name.map_or(0, str::len)) <= MAX_NAME_BYTES;
+        if is_short && self.facts.imports.len() < MAX_FACTS {
+            let index = to_index(self.facts.imports.len());
+            let name = name.map(str::to_owned);
+            self.facts.imports.push(ImportFact { module: module.to_owned(), name });
+            self.bind(local, BoundValue::Import(index));
+        }
+    }
+
+    /// Adds a module of which all names are imported.
+    pub(super) fn add_star_import(&mut self, module: &str) {
+        if module.len() <= MAX_NAME_BYTES && self.facts.star_imports.len() < MAX_STAR_IMPORTS {
+            self.facts.star_imports.push(module.to_owned());
+        }
+    }
+
+    /// Adds a definition in the current scope and binds its name there.
+    pub(super) fn define(
+        &mut self,
+        kind: DefinitionKind,
+        name: &str,
+        nodes: DefinitionNodes<'_>,
+    ) -> Option<DefinitionIndex> {
+        self.define_in(self.scope, kind, name, nodes)
+    }
+
+    fn define_in(
+        &mut self,
+        scope: ScopeIndex,
+        kind: DefinitionKind,
+        name: &str,
+        nodes: DefinitionNodes<'_>,
+    ) -> Option<DefinitionIndex> {
+        let is_nameable = !name.is_empty() && name.len() <= MAX_NAME_BYTES;
+        if !is_nameable || self.facts.definitions.len() >= MAX_FACTS {
+            return None;
+        }
+        let index = to_index(self.facts.definitions.len());
+        let rows = [nodes.definition.start_position().row, nodes.definition.end_position().row];
+        let [first_line, last_line] = rows.map(|row| to_index(self.first_row + row + 1));
+        self.facts.definitions.push(DefinitionFact {
+            name: name.to_owned(),
+            kind,
+            scope,
+            body: None,
+            lines: (first_line, last_line),
+            name_at: self.position(nodes.name),
+            bases: Vec::new(),
+            result: None,
+            values: Vec::new(),
+            traits: DefinitionTraits::default(),
+        });
+        self.first_definitions.entry((scope, name.to_owned())).or_insert(index);
+        self.bind_in(scope, name, BoundValue::Definition(index));
+        Some(index)
+    }
+
+    /// Returns the first definition of a name in a scope, and defines a field or variable if there
+    /// is none.
+    pub(super) fn define_once(
+        &mut self,
+        scope: ScopeIndex,
+        name: &str,
+        nodes: DefinitionNodes<'_>,
+    ) -> Option<DefinitionIndex> {
+        if let Some(known) = self.first_definitions.get(&(scope, name.to_owned())) {
+            return Some(*known);
+        }
+        let is_field = self.scope_kind(scope)? == ScopeKind::Type;
+        let kind = if is_field { DefinitionKind::Field } else { DefinitionKind::Variable };
+        self.define_in(scope, kind, name, nodes)
+    }
+
+    pub(super) fn definition_mut(
+        &mut self,
+        index: Option<DefinitionIndex>,
+    ) -> Option<&mut DefinitionFact> {
+        self.facts.definitions.get_mut(index? as usize)
+    }
+
+    /// Adds a reference to a name or member whose name is at a node.
+    pub(super) fn add_reference(
+        &mut self,
+        kind: ReferenceKind,
+        target: Expression,
+        name: Node<'_>,
+    ) {
+        let is_named = matches!(target, Expression::Name(_) | Expression::Member(..));
+        if is_named && self.facts.references.len() < MAX_FACTS {
+            let (scope, at) = (self.scope, self.position(name));
+            self.facts.references.push(ReferenceFact { kind, target, scope, at });
+        }
+    }
+
+    /// Returns the line of a node, counted from 1, and its column in bytes, counted from 0.
+    fn position(&self, node: Node<'_>) -> (u32, u32) {
+        let start = node.start_position();
+        (to_index(self.first_row + start.row + 1), to_index(start.column))
+    }
+
+    /// Adds a value that the enclosing function returns.
+    pub(super) fn add_returned_value(&mut self, value: Expression) {
+        let function = self.enclosing_scope(ScopeKind::Function);
+        let definition = self.scope(function).and_then(|scope| scope.definition);
+        self.add_value(definition, value);
+    }
+
+    /// Adds what is written about the type of a variable or field: its annotation, else its value.
+    pub(super) fn add_type(
+        &mut self,
+        definition: Option<DefinitionIndex>,
+        annotation: Option<Expression>,
+        value: Option<Expression>,
+    ) {
+        if let Some(annotation) = annotation {
+            if let Some(definition) = self.definition_mut(definition) {
+                definition.result.get_or_insert(annotation);
+            }
+        } else if let Some(value) = value {
+            self.add_value(definition, value);
+        }
+    }
+
+    fn add_value(&mut self, definition: Option<DefinitionIndex>, value: Expression) {
+        let scope = self.scope;
+        if let Some(definition) = self.definition_mut(definition)
+            && definition.values.len() < MAX_VALUES
+        {
+            definition.values.push((scope, value));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Reads expressions and annotations of Python.
+
+use tree_sitter::Node;
+
+use super::super::{
+    builder::{FactBuilder, MAX_NAME_BYTES},
+    syntax::{ExpressionReader, list_named_children, make_member},
+};
+use crate::facts::{Expression, ReferenceKind};
+
+/// Visits an annotation, whose names are uses of types.
+pub(super) fn visit_annotation(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    for child in list_named_children(node) {
+        match child.kind() {
+            "identifier" | "attribute" => builder.visit_used(child, ReferenceKind::Type),
+            "type" => visit_annotation(builder, child),
+            _ => builder.descend(|builder| visit_annotation(builder, child)),
+        }
+    }
+}
+
+/// Reads the annotation of an assignment or parameter.
+pub(super) fn read_annotation_field(
+    builder: &FactBuilder<'_>,
+    node: Node<'_>,
+) -> Option<Expression> {
+    node.child_by_field_name("type").map(|annotation| read_annotation(builder, annotation))
+}
+
+/// Reads an annotation as an expression. A string is read as the name of a type.
+pub(super) fn read_annotation(builder: &FactBuilder<'_>, node: Node<'_>) -> Expression {
+    let mut inner = node;
+    while inner.kind() == "type" {
+        let Some(child) = inner.named_child(0) else { return Expression::Unknown };
+        inner = child;
+    }
+    match inner.kind() {
+        "string" => read_quoted_type(builder.text(inner)),
+        _ => builder.read(inner),
+    }
+}
+
+/// Reads the name of a type in a string; unknown if the string has anything else.
+fn read_quoted_type(text: &str) -> Expression {
+    let path = text.trim_matches(['"', '\'']);
+    let is_name = |part: &str| {
+        !part.is_empty() && part.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+    };
+    if path.len() > MAX_NAME_BYTES || !path.split('.').all(is_name) {
+        return Expression::Unknown;
+    }
+    let mut parts = path.split('.');
+    let first = parts.next().unwrap_or_default();
+    parts.fold(Expression::Name(first.to_owned()), make_member)
+}
+
+pub(super) fn read_node(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Expression {
+    let builder = reader.builder;
+    match node.kind() {
+        "identifier" => builder.read_name(node),
+        "attribute" => reader
+            .read_member(node.child_by_field_name("object"), builder.field_text(node, "attribute")),
+        "call" if builder.field_text(node, "function") == "super" => Expression::Super,
+        "call" => reader.read_call(node.child_by_field_name("function"), node),
+        "subscript" => {
+            let item = node.child_by_field_name("subscript");
+            let items = item.map(|item| reader.read_part(Some(item))).into_iter().collect();
+            let value = reader.read_part(node.child_by_field_name("value"));
+            Expression::Item(Box::new(value), items)
+        }
+        "generic_type" => reader.read_generic(node.named_child(0), node.named_child(1)),
+        "type" | "parenthesized_expression" | "as_pattern" => reader.read_part(node.named_child(0)),
+        "string" => read_string(builder, node),
+        "await" => reader.read_awaited(node),
+        "conditional_expression" => reader.read_either(node.named_child(0), node.named_child(2)),
+        "boolean_operator" | "binary_operator" | "union_type" => {
+            if matches!(builder.field_text(node, "operator"), "or" | "|" | "") {
+                reader.read_either(node.named_child(0), node.named_child(1))
+            } else {
+                Expression::Unknown
+            }
+        }
+        "named_expression" => reader.read_part(node.child_by_field_name("value")),
+        "integer"
+        | "float"
+        | "true"
+        | "false"
+        | "none"
+        | "list"
+        | "dictionary"
+        | "set"
+        | "tuple"
+        | "list_comprehension"
+        | "dictionary_comprehension"
+        | "set_comprehension"
+        | "generator_expression"
+        | "comparison_operator"
+        | "not_operator"
+        | "concatenated_string" => Expression::Outside,
+        _ => Expression::Unknown,
+    }
+}
+
+/// Reads a string: a type where one is expected, else a literal.
+fn read_string(builder: &FactBuilder<'_>, node: Node<'_>) -> Expression {
+    let is_annotation = node
+        .parent()
+        .is_some_and(|parent| matches!(parent.kind(), "type" | "type_parameter" | "generic_type"));
+    match read_quoted_type(builder.text(node)) {
+        Expression::Unknown => Expression::Outside,
+        quoted if is_annotation => quoted,
+        _ => Expression::Outside,
+    }
+}

@@ -1,0 +1,170 @@
+//! What the readers of all languages share: calls, members, returned values, and how nodes are visited.
+
+use tree_sitter::Node;
+
+use super::builder::{FactBuilder, MAX_NAME_BYTES};
+use crate::facts::{Expression, ReferenceKind, ScopeKind};
+
+/// Maximum depth of an expression; what is deeper is unknown.
+const MAX_EXPRESSION_DEPTH: usize = 12;
+/// Maximum arguments of a call that are read.
+const MAX_CALL_ARGUMENTS: usize = 2;
+/// Maximum arguments of a type that are read.
+const MAX_TYPE_ARGUMENTS: usize = 3;
+
+/// Functions that read a language, and its names for nodes that all languages have.
+pub(super) struct SyntaxRules {
+    /// Adds the facts of a node and of all nodes in it.
+    pub(super) visit_node: fn(&mut FactBuilder<'_>, Node<'_>),
+    /// Reads a node as an expression.
+    pub(super) read_node: fn(&ExpressionReader<'_, '_>, Node<'_>) -> Expression,
+    /// Kind of the node of `receiver.member`.
+    pub(super) member_kind: &'static str,
+    /// Field of that node which has the member's name; `object` has the receiver.
+    pub(super) member_field: &'static str,
+}
+
+impl FactBuilder<'_> {
+    /// Visits a node, unless the nesting is too deep.
+    pub(super) fn visit(&mut self, node: Node<'_>) {
+        let visit_node = self.syntax().visit_node;
+        self.descend(|builder| visit_node(builder, node));
+    }
+
+    /// Visits each named child of a node.
+    pub(super) fn visit_children(&mut self, node: Node<'_>) {
+        let mut cursor = node.walk();
+        if cursor.goto_first_child() {
+            loop {
+                let child = cursor.node();
+                if child.is_named() {
+                    self.visit(child);
+                }
+                if !cursor.goto_next_sibling() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Visits the child of a node that has a field's name.
+    pub(super) fn visit_field(&mut self, node: Node<'_>, field: &str) {
+        if let Some(child) = node.child_by_field_name(field) {
+            self.visit(child);
+        }
+    }
+
+    /// Visits the children of a node in a block of their own.
+    pub(super) fn visit_block(&mut self, node: Node<'_>) {
+        self.visit_in_scope(ScopeKind::Block, None, |builder| builder.visit_children(node));
+    }
+
+    /// Refers to the member of `receiver.member` and visits the receiver.
+    pub(super) fn visit_member(&mut self, node: Node<'_>, kind: ReferenceKind) {
+        let (Some(object), Some(name)) = (
+            node.child_by_field_name("object"),
+            node.child_by_field_name(self.syntax().member_field),
+        ) else {
+            return;
+        };
+        self.visit(object);
+        let target = make_member(self.read(object), self.text(name));
+        self.add_reference(kind, target, name);
+    }
+
+    /// Refers to a name or a member as a use of a kind, and visits any other expression.
+    pub(super) fn visit_used(&mut self, node: Node<'_>, kind: ReferenceKind) {
+        match node.kind() {
+            "identifier" => self.add_reference(kind, self.read_name(node), node),
+            member if member == self.syntax().member_kind => self.visit_member(node, kind),
+            _ => self.visit(node),
+        }
+    }
+
+    /// Visits a `return` and adds its value to those of the enclosing function.
+    pub(super) fn visit_return(&mut self, node: Node<'_>) {
+        self.visit_children(node);
+        if let Some(value) = node.named_child(0) {
+            self.add_returned_value(self.read(value));
+        }
+    }
+
+    /// Reads a node as an expression.
+    pub(super) fn read(&self, node: Node<'_>) -> Expression {
+        ExpressionReader { builder: self, depth: 0 }.read(node)
+    }
+
+    /// Reads the child of a node that has a field's name.
+    pub(super) fn read_field(&self, node: Node<'_>, field: &str) -> Option<Expression> {
+        node.child_by_field_name(field).map(|child| self.read(child))
+    }
+}
+
+/// Reads a node as an expression, to a bounded depth.
+pub(super) struct ExpressionReader<'a, 'text> {
+    pub(super) builder: &'a FactBuilder<'text>,
+    depth: usize,
+}
+
+impl ExpressionReader<'_, '_> {
+    fn read(&self, node: Node<'_>) -> Expression {
+        if self.depth > MAX_EXPRESSION_DEPTH {
+            return Expression::Unknown;
+        }
+        (self.builder.syntax().read_node)(self, node)
+    }
+
+    /// Reads a part of the node that is being read.
+    pub(super) fn read_part(&self, part: Option<Node<'_>>) -> Expression {
+        let inner = Self { builder: self.builder, depth: self.depth + 1 };
+        part.map_or(Expression::Unknown, |part| inner.read(part))
+    }
+
+    pub(super) fn read_member(&self, receiver: Option<Node<'_>>, name: &str) -> Expression {
+        make_member(self.read_part(receiver), name)
+    }
+
+    /// Reads a call of `function` with the arguments of a node.
+    pub(super) fn read_call(&self, function: Option<Node<'_>>, node: Node<'_>) -> Expression {
+        let arguments = node.child_by_field_name("arguments");
+        let arguments = self.read_parts(arguments, MAX_CALL_ARGUMENTS);
+        Expression::Call(Box::new(self.read_part(function)), arguments)
+    }
+
+    /// Reads a type with the arguments that are the children of a node.
+    pub(super) fn read_generic(
+        &self,
+        kind: Option<Node<'_>>,
+        arguments: Option<Node<'_>>,
+    ) -> Expression {
+        let arguments = self.read_parts(arguments, MAX_TYPE_ARGUMENTS);
+        Expression::Item(Box::new(self.read_part(kind)), arguments)
+    }
+
+    fn read_parts(&self, list: Option<Node<'_>>, max_parts: usize) -> Vec<Expression> {
+        let parts = list.map(list_named_children).unwrap_or_default();
+        parts.into_iter().take(max_parts).map(|part| self.read_part(Some(part))).collect()
+    }
+
+    pub(super) fn read_either(&self, one: Option<Node<'_>>, other: Option<Node<'_>>) -> Expression {
+        Expression::Either(Box::new(self.read_part(one)), Box::new(self.read_part(other)))
+    }
+
+    pub(super) fn read_awaited(&self, node: Node<'_>) -> Expression {
+        Expression::Awaited(Box::new(self.read_part(node.named_child(0))))
+    }
+}
+
+/// Returns the expression of a receiver's member; unknown if the name is too long.
+pub(super) fn make_member(receiver: Expression, name: &str) -> Expression {
+    if name.len() > MAX_NAME_BYTES {
+        return Expression::Unknown;
+    }
+    Expression::Member(Box::new(receiver), name.to_owned())
+}
+
+/// Returns the named children of a node, comments excepted.
+pub(super) fn list_named_children<'tree>(node: Node<'tree>) -> Vec<Node<'tree>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect()
+}

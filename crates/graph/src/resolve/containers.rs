@@ -1,0 +1,127 @@
+//! Evaluates containers: types with arguments, their items and their methods.
+
+use super::{
+    ResolutionRule, SymbolGraph,
+    value::{ScopeId, Value, Values, add_held, add_value, add_values},
+};
+use crate::facts::Expression;
+
+/// Types that are their first argument, or that only add to it; `Union` is any of its arguments.
+const WRAPPERS: [&str; 11] = [
+    "Optional",
+    "Union",
+    "Annotated",
+    "ClassVar",
+    "Final",
+    "Required",
+    "NotRequired",
+    "Readonly",
+    "Partial",
+    "NonNullable",
+    "TypeIs",
+];
+
+/// Types whose second argument is the type of the values.
+const MAPPINGS: [&str; 11] = [
+    "dict",
+    "Dict",
+    "Mapping",
+    "MutableMapping",
+    "OrderedDict",
+    "defaultdict",
+    "DefaultDict",
+    "Map",
+    "WeakMap",
+    "Record",
+    "ReadonlyMap",
+];
+
+/// Types with several arguments that hold values of the first one.
+const GENERATORS: [&str; 2] = ["Generator", "AsyncGenerator"];
+
+/// Types whose values are the type that is their argument.
+const TYPES_OF_TYPES: [&str; 2] = ["type", "Type"];
+
+impl SymbolGraph {
+    /// Evaluates an item of a container, or a type with arguments.
+    pub(super) fn evaluate_item(
+        &self,
+        scope: ScopeId,
+        base: &Expression,
+        arguments: &[Expression],
+    ) -> Values {
+        let name = match base {
+            Expression::Name(name) | Expression::Member(_, name) => name.as_str(),
+            _ => "",
+        };
+        let mut values = Values::new();
+        for (value, rule) in self.evaluate(scope, base) {
+            match value {
+                Value::Type(id) => add_value(&mut values, Value::Type(id), rule),
+                Value::Holder(held) | Value::Mapping(held) => add_held(&mut values, held, rule),
+                Value::External if WRAPPERS.contains(&name) && !arguments.is_empty() => {
+                    for (value, step) in self.evaluate_wrapped(scope, name, arguments) {
+                        add_value(&mut values, value, step);
+                    }
+                }
+                Value::External => {
+                    for value in self.make_container(scope, name, arguments) {
+                        add_value(&mut values, value, rule);
+                    }
+                }
+                Value::Instance(id) => {
+                    add_values(&mut values, self.call_method(id, "__getitem__"), rule);
+                }
+                _ => {}
+            }
+        }
+        values
+    }
+
+    fn evaluate_wrapped(&self, scope: ScopeId, name: &str, arguments: &[Expression]) -> Values {
+        let max_arguments = if name == "Union" { arguments.len() } else { 1 };
+        let mut values = Values::new();
+        for argument in arguments.iter().take(max_arguments) {
+            values.extend(self.evaluate(scope, argument));
+        }
+        values
+    }
+
+    /// Returns the values of a type from outside of the graph, which its name tells.
+    fn make_container(&self, scope: ScopeId, name: &str, arguments: &[Expression]) -> Vec<Value> {
+        match arguments {
+            [kind] if TYPES_OF_TYPES.contains(&name) => self.evaluate_held(scope, kind),
+            [held] => vec![Value::Holder(self.evaluate_instances(scope, held))],
+            [held, ..] if GENERATORS.contains(&name) => {
+                vec![Value::Holder(self.evaluate_instances(scope, held))]
+            }
+            [_, held, ..] if MAPPINGS.contains(&name) => {
+                vec![Value::Mapping(self.evaluate_instances(scope, held))]
+            }
+            _ => vec![Value::External],
+        }
+    }
+
+    fn evaluate_held(&self, scope: ScopeId, argument: &Expression) -> Vec<Value> {
+        self.evaluate(scope, argument).into_iter().map(|(value, _)| value).collect()
+    }
+
+    fn evaluate_instances(&self, scope: ScopeId, argument: &Expression) -> Vec<Value> {
+        let values = self.evaluate_annotation(scope, argument, ResolutionRule::Receiver);
+        values.into_iter().map(|(value, _)| value).collect()
+    }
+}
+
+/// Returns the values that a method of a container gives; none for other values and methods.
+pub(super) fn call_container(container: Value, method: &str) -> Vec<Value> {
+    match (container, method) {
+        (Value::Mapping(held), "get" | "pop" | "setdefault") => held,
+        (Value::Mapping(held), "values") => vec![Value::Holder(held)],
+        (Value::Mapping(held), "copy") => vec![Value::Mapping(held)],
+        (Value::Holder(held), "pop" | "popleft" | "shift" | "find" | "at") => held,
+        (Value::Holder(held), "copy" | "filter" | "slice" | "reverse" | "concat") => {
+            vec![Value::Holder(held)]
+        }
+        _ => Vec::new(),
+    }
+}

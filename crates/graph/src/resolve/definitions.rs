@@ -1,0 +1,202 @@
+//! Tells the values of definitions, variables and results of functions.
+
+use super::{
+    DefinitionId, ResolutionRule, SymbolGraph,
+    memory::ValueKey,
+    names::find_first_binding,
+    value::{ScopeId, Target, Value, Values, add_held, add_value, weaken},
+};
+use crate::{
+    facts::{BoundValue, DefinitionFact, DefinitionKind, Expression},
+    modules::FileIndex,
+};
+
+impl SymbolGraph {
+    /// Returns the values of a target that was found from a file.
+    pub(super) fn target_values(&self, file: FileIndex, target: Target) -> Values {
+        let value = match target {
+            Target::Definition(id, receiver) => return self.definition_values(id, receiver),
+            Target::Binding(index, place) => {
+                return self.binding_values(ScopeId { file, index }, place);
+            }
+            Target::Module(module) => Value::Module(module),
+            Target::Folder(folder) => Value::Folder(folder),
+            Target::External => Value::External,
+        };
+        vec![(value, ResolutionRule::Scope)]
+    }
+
+    fn binding_values(&self, scope: ScopeId, place: u32) -> Values {
+        let binding = self.scope(scope).and_then(|scope| scope.bindings.get(place as usize));
+        let Some(binding) = binding else { return Values::new() };
+        self.remember_values(ValueKey::Binding(scope, place), || {
+            self.bound_values(scope, &binding.value)
+        })
+    }
+
+    fn bound_values(&self, scope: ScopeId, bound: &BoundValue) -> Values {
+        match bound {
+            BoundValue::Typed(annotation) => {
+                self.evaluate_annotation(scope, annotation, ResolutionRule::Receiver)
+            }
+            BoundValue::Assigned(value) => {
+                let mut values = self.evaluate(scope, value);
+                if !matches!(value, Expression::This | Expression::ThisType) {
+                    weaken(&mut values, ResolutionRule::Receiver);
+                }
+                values
+            }
+            BoundValue::Element(source) => {
+                let mut values = Values::new();
+                for (value, rule) in self.evaluate(scope, source) {
+                    match value {
+                        Value::Holder(held) => {
+                            add_held(&mut values, held, rule.max(ResolutionRule::Receiver));
+                        }
+                        Value::External => add_value(&mut values, Value::External, rule),
+                        _ => {}
+                    }
+                }
+                values
+            }
+            BoundValue::Definition(_) | BoundValue::Import(_) | BoundValue::Unknown => {
+                Values::new()
+            }
+        }
+    }
+
+    fn definition_values(&self, id: DefinitionId, receiver: Option<DefinitionId>) -> Values {
+        let Some(fact) = self.definition_fact(id) else { return Values::new() };
+        let value = match fact.kind {
+            DefinitionKind::Function if fact.traits.is_property => {
+                return self.call_function(id, receiver);
+            }
+            DefinitionKind::Function => Value::Function(id, receiver),
+            DefinitionKind::Type => Value::Type(id),
+            DefinitionKind::TypeAlias | DefinitionKind::Variable | DefinitionKind::Field => {
+                let key = ValueKey::Definition(id, None);
+                return self.remember_values(key, || self.held_values(id, fact));
+            }
+        };
+        vec![(value, ResolutionRule::Scope)]
+    }
+
+    /// Returns the values that a variable, field or alias holds.
+    fn held_values(&self, id: DefinitionId, fact: &DefinitionFact) -> Values {
+        let scope = ScopeId { file: id.file, index: fact.scope };
+        let rule = match fact.kind {
+            DefinitionKind::Field => ResolutionRule::Field,
+            DefinitionKind::Variable => ResolutionRule::Receiver,
+            _ => ResolutionRule::Scope,
+        };
+        if let Some(result) = &fact.result {
+            if fact.kind == DefinitionKind::TypeAlias {
+                return self.evaluate(scope, result);
+            }
+            return self.evaluate_annotation(scope, result, rule);
+        }
+        if fact.body.is_some() {
+            return vec![(Value::Object(id), rule)];
+        }
+        let mut values = Values::new();
+        for (index, value) in &fact.values {
+            for (value, step) in self.evaluate(scope.with_index(*index), value) {
+                // Another name of a type, function or module is as certain as the first one.
+                let is_name =
+                    matches!(value, Value::Type(_) | Value::Function(..) | Value::Module(_));
+                add_value(&mut values, value, if is_name { step } else { rule.max(step) });
+            }
+        }
+        values
+    }
+
+    fn remember_values(&self, key: ValueKey, compute: impl FnOnce() -> Values) -> Values {
+        self.memory.get_or_compute(&self.memory.values, key, compute)
+    }
+
+    /// Returns the result of a function that was found through a type.
+    pub(super) fn call_function(&self, id: DefinitionId, receiver: Option<DefinitionId>) -> Values {
+        let Some(fact) = self.definition_fact(id) else { return Values::new() };
+        self.remember_values(ValueKey::Definition(id, receiver), || match &fact.result {
+            Some(result) => self.annotated_result(id, fact, result, receiver),
+            None => self.returned_values(id, fact, receiver),
+        })
+    }
+
+    fn annotated_result(
+        &self,
+        id: DefinitionId,
+        fact: &DefinitionFact,
+        result: &Expression,
+        receiver: Option<DefinitionId>,
+    ) -> Values {
+        if let Some(receiver) = receiver.filter(|_| self.is_receiver_type(id, result)) {
+            return vec![(Value::Instance(receiver), ResolutionRule::Result)];
+        }
+        let scope = ScopeId { file: id.file, index: fact.body.unwrap_or(fact.scope) };
+        self.evaluate_annotation(scope, result, ResolutionRule::Result)
+    }
+
+    fn returned_values(
+        &self,
+        id: DefinitionId,
+        fact: &DefinitionFact,
+        receiver: Option<DefinitionId>,
+    ) -> Values {
+        let mut values = Values::new();
+        for (index, value) in &fact.values {
+            if let Some(receiver) = receiver.filter(|_| *value == Expression::This) {
+                add_value(&mut values, Value::Instance(receiver), ResolutionRule::Result);
+                continue;
+            }
+            let scope = ScopeId { file: id.file, index: *index };
+            for (value, step) in self.evaluate(scope, value) {
+                add_value(&mut values, value, step.max(ResolutionRule::Inferred));
+            }
+        }
+        values
+    }
+
+    /// Returns true if the annotated result of a method is the type of its receiver.
+    fn is_receiver_type(&self, method: DefinitionId, result: &Expression) -> bool {
+        match result {
+            Expression::This => true,
+            Expression::Name(name) => {
+                name == "Self"
+                    || (self.is_type_variable(method.file, name)
+                        && !self.is_parameter_type(method, result))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true for a variable of a file that is assigned `TypeVar(…)`.
+    fn is_type_variable(&self, file: FileIndex, name: &str) -> bool {
+        let Some(scope) = self.scope(ScopeId { file, index: 0 }) else { return false };
+        let first = find_first_binding(scope, name);
+        let bindings = scope.bindings.get(first..).unwrap_or_default();
+        bindings.iter().take_while(|binding| binding.name == name).any(|binding| {
+            let BoundValue::Definition(index) = binding.value else { return false };
+            let value = self
+                .definition_fact(DefinitionId { file, index })
+                .and_then(|fact| fact.values.first());
+            let Some((_, Expression::Call(function, _))) = value else { return false };
+            matches!(
+                &**function,
+                Expression::Name(name) | Expression::Member(_, name) if name == "TypeVar"
+            )
+        })
+    }
+
+    /// Returns true if a parameter of a function other than its receiver has a type.
+    fn is_parameter_type(&self, function: DefinitionId, kind: &Expression) -> bool {
+        let body = self.definition_fact(function).and_then(|fact| fact.body);
+        let scope = body.and_then(|index| self.scope(ScopeId { file: function.file, index }));
+        scope.is_some_and(|scope| {
+            scope.bindings.iter().any(|binding| match &binding.value {
+                BoundValue::Typed(annotation) => annotation == kind,
+                _ => false,
+            })
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Evaluates expressions to values.
+
+use super::{
+    DefinitionId, ResolutionRule, SymbolGraph,
+    value::{ScopeId, Value, Values, add_held, add_value, add_values},
+};
+use crate::facts::{DefinitionKind, Expression, ScopeKind};
+
+impl SymbolGraph {
+    /// Evaluates an expression; it has no values if a bound is reached.
+    pub(super) fn evaluate(&self, scope: ScopeId, expression: &Expression) -> Values {
+        self.memory.descend(|| self.evaluate_parts(scope, expression))
+    }
+
+    fn evaluate_parts(&self, scope: ScopeId, expression: &Expression) -> Values {
+        match expression {
+            Expression::Name(_) | Expression::Member(..) => {
+                let mut values = Values::new();
+                for (target, rule) in self.find_targets(scope, expression) {
+                    add_values(&mut values, self.target_values(scope.file, target), rule);
+                }
+                values
+            }
+            Expression::Call(function, arguments) => self.evaluate_call(scope, function, arguments),
+            Expression::Item(base, arguments) => self.evaluate_item(scope, base, arguments),
+            Expression::Entered(inner) => {
+                let mut values = Values::new();
+                for (value, rule) in self.evaluate(scope, inner) {
+                    add_values(&mut values, self.enter_context(value), rule);
+                }
+                values
+            }
+            Expression::Awaited(inner) => {
+                let mut values = Values::new();
+                for (value, rule) in self.evaluate(scope, inner) {
+                    match value {
+                        Value::Holder(held) => add_held(&mut values, held, rule),
+                        value => add_value(&mut values, value, rule),
+                    }
+                }
+                values
+            }
+            Expression::This => self.evaluate_receiver(scope, Value::Instance),
+            Expression::ThisType => self.evaluate_receiver(scope, Value::Type),
+            Expression::Super => self.evaluate_receiver(scope, Value::Bases),
+            Expression::Either(one, other) => {
+                let mut values = self.evaluate(scope, one);
+                for (value, rule) in self.evaluate(scope, other) {
+                    add_value(&mut values, value, rule);
+                }
+                values
+            }
+            Expression::Outside => vec![(Value::External, ResolutionRule::Scope)],
+            Expression::Unknown => Values::new(),
+        }
+    }
+
+    /// Returns the object or the type around a scope, the latter as a value of some kind.
+    fn evaluate_receiver(&self, scope: ScopeId, make_value: fn(DefinitionId) -> Value) -> Values {
+        let Some(id) = self.find_enclosing_type(scope) else { return Values::new() };
+        let kind = self.definition_fact(id).map(|fact| fact.kind);
+        let is_object = kind == Some(DefinitionKind::Variable);
+        let value = if is_object { Value::Object(id) } else { make_value(id) };
+        vec![(value, ResolutionRule::Own)]
+    }
+
+    fn find_enclosing_type(&self, scope: ScopeId) -> Option<DefinitionId> {
+        let mut index = Some(scope.index);
+        while let Some(current) = index {
+            let entry = self.scope(scope.with_index(current))?;
+            if entry.kind == ScopeKind::Type {
+                return entry.definition.map(|index| DefinitionId { file: scope.file, index });
+            }
+            index = entry.parent;
+        }
+        None
+    }
+
+    /// Evaluates an annotation to the values that it allows.
+    ///
+    /// A step that found the type says less than how the value was found: `rule`.
+    pub(super) fn evaluate_annotation(
+        &self,
+        scope: ScopeId,
+        annotation: &Expression,
+        rule: ResolutionRule,
+    ) -> Values {
+        let mut values = Values::new();
+        for (value, step) in self.evaluate(scope, annotation) {
+            let instance = match value {
+                Value::Type(id) => Value::Instance(id),
+                other => other,
+            };
+            let step = if step <= ResolutionRule::Own { rule } else { rule.max(step) };
+            add_value(&mut values, instance, step);
+        }
+        values
+    }
+}

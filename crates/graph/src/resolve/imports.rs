@@ -1,0 +1,78 @@
+//! Finds imported names and what modules export.
+
+use super::{
+    ResolutionRule, SymbolGraph,
+    memory::ExportKey,
+    value::{ScopeId, Target, Targets, weaken},
+};
+use crate::modules::{FileIndex, ImportedModule};
+
+impl SymbolGraph {
+    /// Finds what an import of a file leads to.
+    pub(super) fn find_imported(&self, file: FileIndex, index: u32) -> Targets {
+        let import = self.file_facts(file).and_then(|facts| facts.imports.get(index as usize));
+        let Some(import) = import else { return Vec::new() };
+        let target = match (&import.name, self.find_module(file, &import.module)) {
+            (_, ImportedModule::Outside) => Some(Target::External),
+            (None, ImportedModule::File(module)) => Some(Target::Module(module)),
+            (None, ImportedModule::Folder(folder)) => Some(Target::Folder(folder)),
+            (Some(name), ImportedModule::File(module)) => {
+                let mut targets = self.find_exported(module, name);
+                weaken(&mut targets, ResolutionRule::Import);
+                return targets;
+            }
+            (Some(name), ImportedModule::Folder(folder)) => {
+                self.modules.find_submodule(&folder, name).map(Target::Module)
+            }
+        };
+        target.map(|target| (target, ResolutionRule::Import)).into_iter().collect()
+    }
+
+    fn find_module(&self, file: FileIndex, module: &str) -> ImportedModule {
+        let path = self.file_path(file);
+        if self.is_python(file) {
+            self.modules.find_python(path, module)
+        } else {
+            self.modules.find_script(path, module)
+        }
+    }
+
+    /// Finds a name that a module exports: one of its own, of its star imports, or a submodule.
+    pub(super) fn find_exported(&self, module: FileIndex, name: &str) -> Targets {
+        let key = ExportKey { module, name: name.to_owned() };
+        self.memory.get_or_compute(&self.memory.exports, key, || {
+            self.memory.descend(|| self.search_exports(module, name))
+        })
+    }
+
+    fn search_exports(&self, module: FileIndex, name: &str) -> Targets {
+        let bound = self.find_bound(ScopeId { file: module, index: 0 }, name);
+        if !bound.is_empty() {
+            return bound;
+        }
+        let starred = self.find_starred(module, name);
+        if !starred.is_empty() {
+            return starred;
+        }
+        let submodule = self.modules.find_submodule(self.file_path(module), name);
+        submodule
+            .map(|module| (Target::Module(module), ResolutionRule::Import))
+            .into_iter()
+            .collect()
+    }
+
+    /// Finds a name in the first module that has it, of those that a file imports all names of.
+    pub(super) fn find_starred(&self, file: FileIndex, name: &str) -> Targets {
+        let Some(facts) = self.file_facts(file) else { return Vec::new() };
+        for module in &facts.star_imports {
+            if let ImportedModule::File(module) = self.find_module(file, module) {
+                let mut targets = self.find_exported(module, name);
+                if !targets.is_empty() {
+                    weaken(&mut targets, ResolutionRule::Import);
+                    return targets;
+                }
+            }
+        }
+        Vec::new()
+    }
+}

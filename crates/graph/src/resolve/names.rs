@@ -1,0 +1,131 @@
+//! Finds names in the scopes around a reference.
+
+use super::{
+    DefinitionId, ResolutionRule, SymbolGraph,
+    value::{MAX_VALUES, ScopeId, Target, Targets},
+};
+use crate::{
+    facts::{BoundValue, DefinitionTraits, Expression, Scope, ScopeKind, to_index},
+    modules::FileIndex,
+};
+
+/// Maximum targets of one name in one scope, before overloads are joined.
+const MAX_TARGETS: usize = 3 * MAX_VALUES;
+/// Maximum bindings of one name in one scope that are followed.
+const MAX_BINDINGS: usize = 256;
+/// Ends of the names of Python's files.
+const PYTHON_SUFFIXES: [&str; 4] = [".py", ".pyi", ".pyx", ".pyw"];
+
+impl SymbolGraph {
+    /// Finds what an expression names.
+    pub(super) fn find_targets(&self, scope: ScopeId, expression: &Expression) -> Targets {
+        match expression {
+            Expression::Name(name) => self.find_name(scope, name),
+            Expression::Member(receiver, name) => {
+                let mut targets = Vec::new();
+                for (value, rule) in self.evaluate(scope, receiver) {
+                    for (target, step) in self.find_member(&value, name) {
+                        targets.push((target, rule.max(step)));
+                    }
+                }
+                targets
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Finds a name in the scopes around it, then among the star imports of the file.
+    fn find_name(&self, scope: ScopeId, name: &str) -> Targets {
+        let mut index = Some(scope.index);
+        while let Some(current) = index.map(|index| scope.with_index(index)) {
+            let Some(entry) = self.scope(current) else { break };
+            // The body of a class is no scope of its methods.
+            let is_visible =
+                entry.kind != ScopeKind::Type || (current == scope && self.is_python(scope.file));
+            if is_visible {
+                let targets = self.find_bound(current, name);
+                if !targets.is_empty() || is_bound(entry, name) {
+                    return targets;
+                }
+            }
+            index = entry.parent;
+        }
+        let starred = self.find_starred(scope.file, name);
+        if starred.is_empty() { vec![(Target::External, ResolutionRule::Scope)] } else { starred }
+    }
+
+    pub(super) fn is_python(&self, file: FileIndex) -> bool {
+        let path = self.file_path(file);
+        PYTHON_SUFFIXES.iter().any(|suffix| path.ends_with(suffix))
+    }
+
+    /// Finds a name among the bindings of one scope.
+    pub(super) fn find_bound(&self, scope: ScopeId, name: &str) -> Targets {
+        let mut targets = Vec::new();
+        let Some(entry) = self.scope(scope) else { return targets };
+        let first = find_first_binding(entry, name);
+        let bindings = entry.bindings.get(first..).unwrap_or_default();
+        let same_name = bindings.iter().take_while(|binding| binding.name == name);
+        for (place, binding) in same_name.enumerate().take(MAX_BINDINGS) {
+            match &binding.value {
+                BoundValue::Definition(index) => {
+                    let id = DefinitionId { file: scope.file, index: *index };
+                    targets.push((Target::Definition(id, None), ResolutionRule::Scope));
+                }
+                BoundValue::Import(index) => targets.extend(self.find_imported(scope.file, *index)),
+                // An export with another name.
+                BoundValue::Assigned(Expression::Name(other))
+                    if scope.index == 0 && other != name =>
+                {
+                    targets.extend(self.memory.descend(|| self.find_name(scope, other)));
+                }
+                _ => {
+                    let target = Target::Binding(scope.index, to_index(first + place));
+                    targets.push((target, ResolutionRule::Scope));
+                }
+            }
+            if targets.len() > MAX_TARGETS {
+                break;
+            }
+        }
+        self.join_definitions(&mut targets);
+        targets
+    }
+
+    /// Leaves one of several definitions and bindings that are the same thing.
+    fn join_definitions(&self, targets: &mut Targets) {
+        let has_trait = |target: &Target, accepts: fn(DefinitionTraits) -> bool| match target {
+            Target::Definition(id, _) => {
+                self.definition_fact(*id).is_some_and(|fact| accepts(fact.traits))
+            }
+            _ => false,
+        };
+        // A property is one definition, though each of its accessors has its name.
+        let is_property = |target: &Target| has_trait(target, |traits| traits.is_property);
+        if targets.iter().any(|(target, _)| is_property(target)) {
+            targets.retain(|(target, _)| is_property(target));
+            targets.truncate(1);
+        }
+        // Overloads are one definition with the function that has a body.
+        let is_declaration = |target: &Target| has_trait(target, |traits| traits.is_declaration);
+        if !targets.is_empty() && targets.iter().all(|(target, _)| is_declaration(target)) {
+            targets.truncate(1);
+        } else {
+            targets.retain(|(target, _)| !is_declaration(target));
+        }
+        // Names bound both as definition and otherwise are found as the definition.
+        if targets.iter().any(|(target, _)| matches!(target, Target::Definition(..))) {
+            targets.retain(|(target, _)| !matches!(target, Target::Binding(..) | Target::External));
+        }
+    }
+}
+
+/// Returns the place of the first binding of a name, or where it would be.
+pub(super) fn find_first_binding(scope: &Scope, name: &str) -> usize {
+    scope.bindings.partition_point(|binding| binding.name.as_str() < name)
+}
+
+fn is_bound(scope: &Scope, name: &str) -> bool {
+    let first = scope.bindings.get(find_first_binding(scope, name));
+    first.is_some_and(|binding| binding.name == name)
+}

@@ -1,0 +1,90 @@
+//! Values of expressions and targets of names, with the rules that led to them.
+
+use super::{DefinitionId, ResolutionRule};
+use crate::{facts::ScopeIndex, modules::FileIndex};
+
+/// Maximum values of an expression that are followed.
+pub(super) const MAX_VALUES: usize = 6;
+
+/// A scope of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ScopeId {
+    pub(super) file: FileIndex,
+    pub(super) index: ScopeIndex,
+}
+
+impl ScopeId {
+    /// Returns another scope of the same file.
+    pub(super) fn with_index(self, index: ScopeIndex) -> Self {
+        Self { file: self.file, index }
+    }
+}
+
+/// Value of an expression, with what members and calls of it need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    /// A function, with the type through which it was found.
+    Function(DefinitionId, Option<DefinitionId>),
+    Type(DefinitionId),
+    Instance(DefinitionId),
+    /// The members of the bases of a type.
+    Bases(DefinitionId),
+    /// An object whose members the body of its definition has.
+    Object(DefinitionId),
+    /// A container, iterator or promise of values.
+    Holder(Vec<Value>),
+    /// A container of values with keys.
+    Mapping(Vec<Value>),
+    Module(FileIndex),
+    /// A package without a file of its own, by its path.
+    Folder(String),
+    External,
+}
+
+/// Values of an expression, each with the weakest rule that led to it.
+pub(super) type Values = Vec<(Value, ResolutionRule)>;
+
+/// Meaning of a name or member.
+#[derive(Debug, Clone)]
+pub(super) enum Target {
+    /// A definition, with the type through which it was found.
+    Definition(DefinitionId, Option<DefinitionId>),
+    Module(FileIndex),
+    Folder(String),
+    /// A binding of a scope, by its place among the sorted bindings: a local variable.
+    Binding(ScopeIndex, u32),
+    External,
+}
+
+/// Targets of an expression, each with the weakest rule that led to it.
+pub(super) type Targets = Vec<(Target, ResolutionRule)>;
+
+/// Adds a value, or the better rule of one that is known.
+pub(super) fn add_value(values: &mut Values, value: Value, rule: ResolutionRule) {
+    if let Some((_, known)) = values.iter_mut().find(|(known, _)| *known == value) {
+        *known = (*known).min(rule);
+    } else if values.len() < MAX_VALUES {
+        values.push((value, rule));
+    }
+}
+
+/// Adds values that were reached through another one.
+pub(super) fn add_values(values: &mut Values, new_values: Values, rule: ResolutionRule) {
+    for (value, step) in new_values {
+        add_value(values, value, rule.max(step));
+    }
+}
+
+/// Adds the values in a container.
+pub(super) fn add_held(values: &mut Values, held: Vec<Value>, rule: ResolutionRule) {
+    for value in held {
+        add_value(values, value, rule);
+    }
+}
+
+/// Makes the rule of each entry at least as weak as a step.
+pub(super) fn weaken<T>(entries: &mut [(T, ResolutionRule)], step: ResolutionRule) {
+    for (_, rule) in entries {
+        *rule = (*rule).max(step);
+    }
+}
