@@ -1,46 +1,63 @@
-//! Prints what each reference of a folder's files resolves to.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
-use std::{fs, time::Instant};
+//! Prints the definitions that each reference of a folder's files resolves to.
+//!
+//! `resolve_files FOLDER LIST` reads the files that LIST names, a path below FOLDER a line. It prints
+//! a line for each reference: path, line, column, kind, rule or other result, and definitions, with
+//! tabs between them. `benches/graph.py` reads this.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a program for measurements, which ends at the first error"
+)]
+
+use std::{env, fs, time::Instant};
+
+use codeinfo_graph::{
+    extract_facts,
+    facts::SourceFacts,
+    resolve::{Resolution, SymbolGraph},
+};
 
 fn main() {
-    let root = std::env::args().nth(1).unwrap();
-    let list = fs::read_to_string(std::env::args().nth(2).unwrap()).unwrap();
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [folder, list] = arguments.as_slice() else {
+        eprintln!("usage: resolve_files FOLDER LIST");
+        return;
+    };
     let begun = Instant::now();
-    let mut files = Vec::new();
-    let mut lines = 0;
-    for path in list.lines() {
-        let Ok(text) = fs::read_to_string(format!("{root}/{path}")) else { continue };
-        lines += text.lines().count();
-        let language = codeinfo_lang::detect::detect_language(path, &text);
-        if let Some(facts) =
-            language.and_then(|language| codeinfo_graph::extract_facts(language, &text))
-        {
-            files.push((path.to_owned(), facts));
-        }
-    }
+    let list = fs::read_to_string(list).unwrap();
+    let files: Vec<_> = list.lines().filter_map(|path| read_facts(folder, path)).collect();
     let extracted = begun.elapsed();
-    let graph = codeinfo_graph::resolve::SymbolGraph::new(files);
+    let graph = SymbolGraph::new(files);
     let mut count = 0;
     for (file, (path, facts)) in graph.files().enumerate() {
         for reference in &facts.references {
-            count += 1;
-            let found = graph.resolve(u32::try_from(file).unwrap(), reference);
+            let resolution = graph.resolve(u32::try_from(file).unwrap(), reference);
             let (line, column) = reference.at;
-            let targets = match &found {
-                codeinfo_graph::resolve::Resolution::Found(ids, rule) => {
-                    let targets: Vec<String> = ids
-                        .iter()
-                        .map(|id| {
-                            let (path, definition) = graph.definition(*id).unwrap();
-                            format!("{path}:{}:{}", definition.name_at.0, definition.name_at.1)
-                        })
-                        .collect();
-                    format!("{rule:?}\t{}", targets.join(" "))
-                }
-                other => format!("{other:?}\t"),
-            };
-            println!("{path}\t{line}\t{column}\t{:?}\t{targets}", reference.kind);
+            let result = render_resolution(&graph, &resolution);
+            println!("{path}\t{line}\t{column}\t{:?}\t{result}", reference.kind);
+            count += 1;
         }
     }
-    eprintln!("{lines} lines, {count} references, facts {extracted:?}, all {:?}", begun.elapsed());
+    eprintln!("{count} references, facts {extracted:?}, all {:?}", begun.elapsed());
+}
+
+/// Returns path and facts of a file; `None` if it cannot be read or its language has no rules.
+fn read_facts(folder: &str, path: &str) -> Option<(String, SourceFacts)> {
+    let text = fs::read_to_string(format!("{folder}/{path}")).ok()?;
+    let language = codeinfo_lang::detect::detect_language(path, &text)?;
+    Some((path.to_owned(), extract_facts(language, &text)?))
+}
+
+fn render_resolution(graph: &SymbolGraph, resolution: &Resolution) -> String {
+    let Resolution::Found(definitions, rule) = resolution else {
+        return format!("{resolution:?}\t");
+    };
+    let mut places = Vec::new();
+    for id in definitions {
+        let (path, definition) = graph.definition(*id).unwrap();
+        let (line, column) = definition.name_at;
+        places.push(format!("{path}:{line}:{column}"));
+    }
+    format!("{rule:?}\t{}", places.join(" "))
 }

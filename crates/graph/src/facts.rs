@@ -13,6 +13,8 @@ pub type DefinitionIndex = u32;
 /// Facts of one file, at most 200,000 of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFacts {
+    /// How imports and scopes of the file's language work.
+    pub module_system: ModuleSystem,
     /// Scopes; each follows the scope around it.
     pub scopes: Vec<Scope>,
     /// Definitions in the order in which they were read.
@@ -23,6 +25,16 @@ pub struct SourceFacts {
     pub references: Vec<ReferenceFact>,
     /// Modules of which all names are imported or re-exported: `from a import *`.
     pub star_imports: Vec<String>,
+}
+
+/// How imports and scopes of a language work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ModuleSystem {
+    /// Packages with dotted names; the body of a class sees its own names.
+    #[default]
+    Python,
+    /// JavaScript and TypeScript: modules by relative paths.
+    Script,
 }
 
 /// A region in which names have one meaning.

@@ -9,12 +9,15 @@ pub(crate) type FileIndex = u32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ImportedModule {
     File(FileIndex),
-    /// A folder without a file of its own, by its path.
+    /// A package without a file of its own, by its path.
     Folder(String),
     Outside,
 }
 
-/// File suffixes of scripts, in the order in which they are tried.
+/// Ends of files of Python's modules and packages, in the order in which they are tried.
+const PYTHON_SUFFIXES: [&str; 4] = [".py", "/__init__.py", ".pyi", "/__init__.pyi"];
+
+/// Ends of files of scripts, in the order in which they are tried.
 const SCRIPT_SUFFIXES: [&str; 13] = [
     "",
     ".ts",
@@ -31,136 +34,141 @@ const SCRIPT_SUFFIXES: [&str; 13] = [
     "/index.js",
 ];
 
-/// Files by what imports call them.
+/// Ends of compiled scripts, whose names lead to their sources.
+const COMPILED_SUFFIXES: [&str; 4] = [".js", ".mjs", ".cjs", ".jsx"];
+
+/// Files by the names that imports use.
 pub(crate) struct ModuleIndex {
     by_path: HashMap<String, FileIndex>,
     /// Modules of Python by their dotted names.
-    by_dots: HashMap<String, FileIndex>,
-    /// Packages of Python without a file of their own.
+    by_dotted_name: HashMap<String, FileIndex>,
+    /// Dotted names of Python's packages without a file of their own.
     packages: HashSet<String>,
 }
 
 impl ModuleIndex {
     pub(crate) fn new<'a>(paths: impl Iterator<Item = (FileIndex, &'a str)> + Clone) -> Self {
-        let by_path: HashMap<String, FileIndex> =
-            paths.clone().map(|(file, path)| (path.to_owned(), file)).collect();
-        let folders: HashSet<&str> = paths
+        let by_path = paths.clone().map(|(file, path)| (path.to_owned(), file)).collect();
+        let package_folders: HashSet<&str> = paths
             .clone()
             .filter_map(|(_, path)| path.strip_suffix("__init__.py"))
             .map(|folder| folder.trim_end_matches('/'))
             .collect();
-        let mut by_dots = HashMap::new();
-        let mut packages = HashSet::new();
+        let mut index = Self { by_path, by_dotted_name: HashMap::new(), packages: HashSet::new() };
         for (file, path) in paths {
-            let Some(stem) = path.strip_suffix(".py").or_else(|| path.strip_suffix(".pyi")) else {
-                continue;
-            };
-            let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
-            let mut start = stem.rfind('/').map_or(0, |at| at + 1);
-            while start > 0 && folders.contains(stem.get(..start - 1).unwrap_or_default()) {
-                start =
-                    stem.get(..start - 1).and_then(|head| head.rfind('/')).map_or(0, |at| at + 1);
-            }
-            let dotted = stem.get(start..).unwrap_or_default().replace('/', ".");
-            by_dots.entry(dotted).or_insert(file);
-            // Packages without `__init__.py` are named from the repository's root or from `src`.
-            let rest = stem.strip_prefix("src/").unwrap_or(stem);
-            by_dots.entry(rest.replace('/', ".")).or_insert(file);
-            let mut around = rest;
-            while let Some((folder, _)) = around.rsplit_once('/') {
-                packages.insert(folder.replace('/', "."));
-                around = folder;
+            if let Some(module) = path.strip_suffix(".py").or_else(|| path.strip_suffix(".pyi")) {
+                let module = module.strip_suffix("/__init__").unwrap_or(module);
+                index.add_python_module(file, module, &package_folders);
             }
         }
-        Self { by_path, by_dots, packages }
+        index
+    }
+
+    /// Adds a module, given by its path without ending, under the names that it may be imported by.
+    fn add_python_module(
+        &mut self,
+        file: FileIndex,
+        module: &str,
+        package_folders: &HashSet<&str>,
+    ) {
+        // Below packages with `__init__.py`, names begin with the outermost one.
+        let mut folder = module.rsplit_once('/').map_or("", |(folder, _)| folder);
+        while !folder.is_empty() && package_folders.contains(folder) {
+            folder = folder.rsplit_once('/').map_or("", |(outer, _)| outer);
+        }
+        let name = module.get(folder.len()..).unwrap_or_default().trim_start_matches('/');
+        self.by_dotted_name.entry(name.replace('/', ".")).or_insert(file);
+        // Other packages are named from the repository's root or from `src`.
+        let mut outer = module.strip_prefix("src/").unwrap_or(module);
+        self.by_dotted_name.entry(outer.replace('/', ".")).or_insert(file);
+        while let Some((folder, _)) = outer.rsplit_once('/') {
+            self.packages.insert(folder.replace('/', "."));
+            outer = folder;
+        }
     }
 
     /// Finds a module that a file of Python imports.
-    pub(crate) fn find_python(&self, from: &str, module: &str) -> ImportedModule {
-        let names = module.trim_start_matches('.');
-        let ups = module.len() - names.len();
-        if ups == 0 {
-            return self.find_dotted(names);
+    pub(crate) fn find_python(&self, importer: &str, module: &str) -> ImportedModule {
+        let name = module.trim_start_matches('.');
+        let dots = module.len() - name.len();
+        if dots == 0 {
+            return self.find_dotted(name);
         }
-        let mut folder = from;
-        for _ in 0..ups {
-            folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut folder = importer;
+        for _ in 0..dots {
+            folder = folder.rsplit_once('/').map_or("", |(outer, _)| outer);
         }
         let mut path = folder.to_owned();
-        for name in names.split('.').filter(|name| !name.is_empty()) {
+        for part in name.split('.').filter(|part| !part.is_empty()) {
             if !path.is_empty() {
                 path.push('/');
             }
-            path.push_str(name);
+            path.push_str(part);
         }
-        self.find_python_path(&path)
-    }
-
-    fn find_python_path(&self, path: &str) -> ImportedModule {
-        let tries = [".py", "/__init__.py", ".pyi", "/__init__.pyi"];
-        let found = tries.iter().find_map(|suffix| self.by_path.get(&format!("{path}{suffix}")));
-        match found {
-            Some(file) => ImportedModule::File(*file),
-            None => ImportedModule::Folder(path.to_owned()),
+        match self.find_python_file(&path) {
+            Some(file) => ImportedModule::File(file),
+            None => ImportedModule::Folder(path),
         }
     }
 
-    fn find_dotted(&self, dotted: &str) -> ImportedModule {
-        match self.by_dots.get(dotted) {
+    fn find_python_file(&self, path: &str) -> Option<FileIndex> {
+        let mut paths = PYTHON_SUFFIXES.iter().map(|suffix| format!("{path}{suffix}"));
+        paths.find_map(|path| self.by_path.get(&path).copied())
+    }
+
+    fn find_dotted(&self, name: &str) -> ImportedModule {
+        match self.by_dotted_name.get(name) {
             Some(file) => ImportedModule::File(*file),
-            None if self.packages.contains(dotted) => {
-                ImportedModule::Folder(dotted.replace('.', "/"))
-            }
+            None if self.packages.contains(name) => ImportedModule::Folder(name.replace('.', "/")),
             None => ImportedModule::Outside,
         }
     }
 
-    /// Finds a module inside a package.
+    /// Finds a module inside a package, which is given by its folder or its `__init__` file.
     pub(crate) fn find_submodule(&self, package: &str, name: &str) -> Option<FileIndex> {
-        let folder =
-            package.strip_suffix("/__init__.py").or_else(|| package.strip_suffix("/__init__.pyi"));
-        let folder = folder.or_else(|| (!package.ends_with(".py")).then_some(package))?;
-        match self.find_python_path(&format!("{folder}/{name}")) {
-            ImportedModule::File(file) => Some(file),
-            _ => None,
-        }
+        let initializers = PYTHON_SUFFIXES.iter().filter(|suffix| suffix.starts_with('/'));
+        let mut folders = initializers.filter_map(|suffix| package.strip_suffix(suffix));
+        let folder = match folders.next() {
+            Some(folder) => folder,
+            None if PYTHON_SUFFIXES.iter().any(|suffix| package.ends_with(suffix)) => return None,
+            None => package,
+        };
+        self.find_python_file(&format!("{folder}/{name}"))
     }
 
     /// Finds a module that a script imports.
-    pub(crate) fn find_script(&self, from: &str, module: &str) -> ImportedModule {
-        if !module.starts_with('.') {
-            return ImportedModule::Outside;
-        }
-        let mut parts: Vec<&str> = from.split('/').collect();
-        parts.pop();
-        for part in module.split('/') {
-            match part {
-                "." | "" => {}
-                ".." => {
-                    if parts.pop().is_none() {
-                        return ImportedModule::Outside;
-                    }
-                }
-                part => parts.push(part),
-            }
-        }
-        let path = parts.join("/");
-        // A compiled name stands for its source.
-        let source =
-            [".js", ".mjs", ".cjs", ".jsx"].iter().find_map(|suffix| path.strip_suffix(suffix));
+    pub(crate) fn find_script(&self, importer: &str, module: &str) -> ImportedModule {
+        let Some(path) = join_path(importer, module) else { return ImportedModule::Outside };
+        let source = COMPILED_SUFFIXES.iter().find_map(|suffix| path.strip_suffix(suffix));
         let stems = [source, Some(path.as_str())];
         for stem in stems.into_iter().flatten() {
             for suffix in SCRIPT_SUFFIXES {
-                let joined = if stem.is_empty() {
-                    suffix.trim_start_matches('/').to_owned()
-                } else {
-                    format!("{stem}{suffix}")
-                };
-                if let Some(file) = self.by_path.get(&joined) {
+                let joined = format!("{stem}{suffix}");
+                if let Some(file) = self.by_path.get(joined.trim_start_matches('/')) {
                     return ImportedModule::File(*file);
                 }
             }
         }
         ImportedModule::Outside
     }
+}
+
+/// Joins the folder of a file with a path relative to it. Returns `None` for names of packages and
+/// for paths that leave the repository.
+fn join_path(importer: &str, relative: &str) -> Option<String> {
+    if !relative.starts_with('.') {
+        return None;
+    }
+    let mut parts: Vec<&str> = importer.split('/').collect();
+    parts.pop();
+    for part in relative.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }

@@ -47,7 +47,11 @@ impl<'text> FactBuilder<'text> {
     pub(super) fn new(syntax: &'static SyntaxRules, text: &'text str) -> Self {
         let file =
             Scope { parent: None, kind: ScopeKind::File, definition: None, bindings: Vec::new() };
-        let facts = SourceFacts { scopes: vec![file], ..SourceFacts::default() };
+        let facts = SourceFacts {
+            module_system: syntax.module_system,
+            scopes: vec![file],
+            ..SourceFacts::default()
+        };
         Self {
             syntax,
             text,

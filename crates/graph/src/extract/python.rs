@@ -8,13 +8,14 @@ mod imports;
 use tree_sitter::Node;
 
 use super::{builder::FactBuilder, syntax::SyntaxRules};
-use crate::facts::ReferenceKind;
+use crate::facts::{ModuleSystem, ReferenceKind};
 use assignments::{bind_loop, visit_as_pattern, visit_assignment, visit_named_expression};
 use definitions::{visit_class, visit_decorated, visit_function, visit_lambda};
 use expressions::visit_annotation;
 use imports::{visit_from_import, visit_import};
 
 pub(super) const SYNTAX: SyntaxRules = SyntaxRules {
+    module_system: ModuleSystem::Python,
     visit_node,
     read_node: expressions::read_node,
     member_kind: "attribute",

@@ -13,7 +13,7 @@ use super::{
     builder::FactBuilder,
     syntax::{SyntaxRules, list_named_children, make_member},
 };
-use crate::facts::{BoundValue, ReferenceKind, ScopeKind};
+use crate::facts::{BoundValue, ModuleSystem, ReferenceKind, ScopeKind};
 use functions::{visit_function_body, visit_method, visit_named_function};
 use modules::{visit_export, visit_import};
 use patterns::{bind_pattern, visit_loop};
@@ -21,6 +21,7 @@ use types::{visit_alias, visit_enum, visit_field_definition, visit_namespace, vi
 use variables::{visit_assignment, visit_declarator};
 
 pub(super) const SYNTAX: SyntaxRules = SyntaxRules {
+    module_system: ModuleSystem::Script,
     visit_node,
     read_node: expressions::read_node,
     member_kind: "member_expression",

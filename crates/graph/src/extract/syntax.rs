@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::builder::{FactBuilder, MAX_NAME_BYTES};
-use crate::facts::{Expression, ReferenceKind, ScopeKind};
+use crate::facts::{Expression, ModuleSystem, ReferenceKind, ScopeKind};
 
 /// Maximum depth of an expression; what is deeper is unknown.
 const MAX_EXPRESSION_DEPTH: usize = 12;
@@ -14,6 +14,7 @@ const MAX_TYPE_ARGUMENTS: usize = 3;
 
 /// Functions that read a language, and its names for nodes that all languages have.
 pub(super) struct SyntaxRules {
+    pub(super) module_system: ModuleSystem,
     /// Adds the facts of a node and of all nodes in it.
     pub(super) visit_node: fn(&mut FactBuilder<'_>, Node<'_>),
     /// Reads a node as an expression.
@@ -164,7 +165,7 @@ pub(super) fn make_member(receiver: Expression, name: &str) -> Expression {
 }
 
 /// Returns the named children of a node, comments excepted.
-pub(super) fn list_named_children<'tree>(node: Node<'tree>) -> Vec<Node<'tree>> {
+pub(super) fn list_named_children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect()
 }

@@ -33,7 +33,7 @@ impl SymbolGraph {
         }
         let mut values = Values::new();
         for (value, rule) in self.evaluate(scope, function) {
-            add_values(&mut values, self.call_value(value), rule);
+            add_values(&mut values, self.call_value(&value), rule);
         }
         values
     }
@@ -49,11 +49,11 @@ impl SymbolGraph {
         values
     }
 
-    fn call_value(&self, value: Value) -> Values {
+    fn call_value(&self, value: &Value) -> Values {
         match value {
-            Value::Type(id) => vec![(Value::Instance(id), ResolutionRule::Scope)],
-            Value::Function(id, receiver) => self.call_function(id, receiver),
-            Value::Instance(id) => self.call_method(id, "__call__"),
+            Value::Type(id) => vec![(Value::Instance(*id), ResolutionRule::Scope)],
+            Value::Function(id, receiver) => self.call_function(*id, *receiver),
+            Value::Instance(id) => self.call_method(*id, "__call__"),
             Value::External => vec![(Value::External, ResolutionRule::Scope)],
             _ => Values::new(),
         }

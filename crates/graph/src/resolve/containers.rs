@@ -91,8 +91,7 @@ impl SymbolGraph {
     fn make_container(&self, scope: ScopeId, name: &str, arguments: &[Expression]) -> Vec<Value> {
         match arguments {
             [kind] if TYPES_OF_TYPES.contains(&name) => self.evaluate_held(scope, kind),
-            [held] => vec![Value::Holder(self.evaluate_instances(scope, held))],
-            [held, ..] if GENERATORS.contains(&name) => {
+            [held, others @ ..] if others.is_empty() || GENERATORS.contains(&name) => {
                 vec![Value::Holder(self.evaluate_instances(scope, held))]
             }
             [_, held, ..] if MAPPINGS.contains(&name) => {
@@ -115,13 +114,13 @@ impl SymbolGraph {
 /// Returns the values that a method of a container gives; none for other values and methods.
 pub(super) fn call_container(container: Value, method: &str) -> Vec<Value> {
     match (container, method) {
-        (Value::Mapping(held), "get" | "pop" | "setdefault") => held,
-        (Value::Mapping(held), "values") => vec![Value::Holder(held)],
-        (Value::Mapping(held), "copy") => vec![Value::Mapping(held)],
-        (Value::Holder(held), "pop" | "popleft" | "shift" | "find" | "at") => held,
-        (Value::Holder(held), "copy" | "filter" | "slice" | "reverse" | "concat") => {
+        (Value::Mapping(held), "get" | "pop" | "setdefault")
+        | (Value::Holder(held), "pop" | "popleft" | "shift" | "find" | "at") => held,
+        (Value::Mapping(held), "values")
+        | (Value::Holder(held), "copy" | "filter" | "slice" | "reverse" | "concat") => {
             vec![Value::Holder(held)]
         }
+        (Value::Mapping(held), "copy") => vec![Value::Mapping(held)],
         _ => Vec::new(),
     }
 }

@@ -5,7 +5,10 @@ use super::{
     memory::ExportKey,
     value::{ScopeId, Target, Targets, weaken},
 };
-use crate::modules::{FileIndex, ImportedModule};
+use crate::{
+    facts::ModuleSystem,
+    modules::{FileIndex, ImportedModule},
+};
 
 impl SymbolGraph {
     /// Finds what an import of a file leads to.
@@ -29,11 +32,10 @@ impl SymbolGraph {
     }
 
     fn find_module(&self, file: FileIndex, module: &str) -> ImportedModule {
-        let path = self.file_path(file);
-        if self.is_python(file) {
-            self.modules.find_python(path, module)
-        } else {
-            self.modules.find_script(path, module)
+        let Some(importer) = self.files.get(file as usize) else { return ImportedModule::Outside };
+        match importer.facts.module_system {
+            ModuleSystem::Python => self.modules.find_python(&importer.path, module),
+            ModuleSystem::Script => self.modules.find_script(&importer.path, module),
         }
     }
 

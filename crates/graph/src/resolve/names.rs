@@ -4,17 +4,14 @@ use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     value::{MAX_VALUES, ScopeId, Target, Targets},
 };
-use crate::{
-    facts::{BoundValue, DefinitionTraits, Expression, Scope, ScopeKind, to_index},
-    modules::FileIndex,
+use crate::facts::{
+    BoundValue, DefinitionTraits, Expression, ModuleSystem, Scope, ScopeKind, to_index,
 };
 
 /// Maximum targets of one name in one scope, before overloads are joined.
 const MAX_TARGETS: usize = 3 * MAX_VALUES;
 /// Maximum bindings of one name in one scope that are followed.
 const MAX_BINDINGS: usize = 256;
-/// Ends of the names of Python's files.
-const PYTHON_SUFFIXES: [&str; 4] = [".py", ".pyi", ".pyx", ".pyw"];
 
 impl SymbolGraph {
     /// Finds what an expression names.
@@ -36,12 +33,13 @@ impl SymbolGraph {
 
     /// Finds a name in the scopes around it, then among the star imports of the file.
     fn find_name(&self, scope: ScopeId, name: &str) -> Targets {
+        let module_system = self.file_facts(scope.file).map(|facts| facts.module_system);
         let mut index = Some(scope.index);
         while let Some(current) = index.map(|index| scope.with_index(index)) {
             let Some(entry) = self.scope(current) else { break };
             // The body of a class is no scope of its methods.
-            let is_visible =
-                entry.kind != ScopeKind::Type || (current == scope && self.is_python(scope.file));
+            let sees_body = current == scope && module_system == Some(ModuleSystem::Python);
+            let is_visible = entry.kind != ScopeKind::Type || sees_body;
             if is_visible {
                 let targets = self.find_bound(current, name);
                 if !targets.is_empty() || is_bound(entry, name) {
@@ -52,11 +50,6 @@ impl SymbolGraph {
         }
         let starred = self.find_starred(scope.file, name);
         if starred.is_empty() { vec![(Target::External, ResolutionRule::Scope)] } else { starred }
-    }
-
-    pub(super) fn is_python(&self, file: FileIndex) -> bool {
-        let path = self.file_path(file);
-        PYTHON_SUFFIXES.iter().any(|suffix| path.ends_with(suffix))
     }
 
     /// Finds a name among the bindings of one scope.
