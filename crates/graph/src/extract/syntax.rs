@@ -127,23 +127,22 @@ impl ExpressionReader<'_, '_> {
 
     /// Reads a call of `function` with the arguments of a node.
     pub(super) fn read_call(&self, function: Option<Node<'_>>, node: Node<'_>) -> Expression {
-        let arguments = node.child_by_field_name("arguments");
-        let arguments = self.read_parts(arguments, MAX_CALL_ARGUMENTS);
+        let arguments = node.child_by_field_name("arguments").map(list_named_children);
+        let arguments = self.read_parts(arguments.unwrap_or_default(), MAX_CALL_ARGUMENTS);
         Expression::Call(Box::new(self.read_part(function)), arguments)
     }
 
-    /// Reads a type with the arguments that are the children of a node.
-    pub(super) fn read_generic(
+    /// Reads an item of a container, or a type with arguments.
+    pub(super) fn read_item(
         &self,
-        kind: Option<Node<'_>>,
-        arguments: Option<Node<'_>>,
+        container: Option<Node<'_>>,
+        items: Vec<Node<'_>>,
     ) -> Expression {
-        let arguments = self.read_parts(arguments, MAX_TYPE_ARGUMENTS);
-        Expression::Item(Box::new(self.read_part(kind)), arguments)
+        let items = self.read_parts(items, MAX_TYPE_ARGUMENTS);
+        Expression::Item(Box::new(self.read_part(container)), items)
     }
 
-    fn read_parts(&self, list: Option<Node<'_>>, max_parts: usize) -> Vec<Expression> {
-        let parts = list.map(list_named_children).unwrap_or_default();
+    fn read_parts(&self, parts: Vec<Node<'_>>, max_parts: usize) -> Vec<Expression> {
         parts.into_iter().take(max_parts).map(|part| self.read_part(Some(part))).collect()
     }
 

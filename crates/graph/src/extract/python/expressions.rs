@@ -63,12 +63,14 @@ pub(super) fn read_node(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Ex
         "call" if builder.field_text(node, "function") == "super" => Expression::Super,
         "call" => reader.read_call(node.child_by_field_name("function"), node),
         "subscript" => {
-            let item = node.child_by_field_name("subscript");
-            let items = item.map(|item| reader.read_part(Some(item))).into_iter().collect();
-            let value = reader.read_part(node.child_by_field_name("value"));
-            Expression::Item(Box::new(value), items)
+            let items: Vec<Node<'_>> =
+                node.children_by_field_name("subscript", &mut node.walk()).collect();
+            reader.read_item(node.child_by_field_name("value"), items)
         }
-        "generic_type" => reader.read_generic(node.named_child(0), node.named_child(1)),
+        "generic_type" => {
+            let arguments = node.named_child(1).map(list_named_children).unwrap_or_default();
+            reader.read_item(node.named_child(0), arguments)
+        }
         "type" | "parenthesized_expression" | "as_pattern" => reader.read_part(node.named_child(0)),
         "string" => read_string(builder, node),
         "await" => reader.read_awaited(node),

@@ -21,10 +21,11 @@ pub(super) fn read_node(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Ex
             Expression::Call(Box::new(constructor), Vec::new())
         }
         "call_expression" => reader.read_call(node.child_by_field_name("function"), node),
-        "generic_type" => reader.read_generic(
-            node.child_by_field_name("name"),
-            node.child_by_field_name("type_arguments"),
-        ),
+        "generic_type" => {
+            let arguments = node.child_by_field_name("type_arguments");
+            let arguments = arguments.map(list_named_children).unwrap_or_default();
+            reader.read_item(node.child_by_field_name("name"), arguments)
+        }
         "array_type" => Expression::Item(
             Box::new(Expression::Name("Array".to_owned())),
             vec![reader.read_part(node.named_child(0))],
