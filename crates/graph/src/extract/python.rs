@@ -9,7 +9,9 @@ use tree_sitter::Node;
 
 use super::{builder::FactBuilder, syntax::SyntaxRules};
 use crate::facts::{ModuleSystem, ReferenceKind};
-use assignments::{bind_loop, visit_as_pattern, visit_assignment, visit_named_expression};
+use assignments::{
+    bind_loop, find_receiver, visit_as_pattern, visit_assignment, visit_named_expression,
+};
 use definitions::{visit_class, visit_decorated, visit_function, visit_lambda};
 use expressions::visit_annotation;
 use imports::{visit_from_import, visit_import};
@@ -56,10 +58,22 @@ fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         "as_pattern" => visit_as_pattern(builder, node),
         "import_statement" => visit_import(builder, node),
         "import_from_statement" => visit_from_import(builder, node),
-        "return_statement" => builder.visit_return(node),
+        "return_statement" => visit_return(builder, node),
         "type" => visit_annotation(builder, node),
         "global_statement" | "nonlocal_statement" | "comment" | "string_content" => {}
         _ => builder.visit_children(node),
+    }
+}
+
+/// Visits a `return`, whose value may be the receiver.
+fn visit_return(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    let value = node.named_child(0);
+    let receiver = value.and_then(|value| find_receiver(builder, builder.text(value)));
+    if let Some(receiver) = receiver {
+        builder.visit_children(node);
+        builder.add_returned_value(receiver);
+    } else {
+        builder.visit_return(node);
     }
 }
 

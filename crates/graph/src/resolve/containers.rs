@@ -111,6 +111,15 @@ impl SymbolGraph {
     }
 }
 
+/// Returns true for the annotation of a type itself: `type[A]`.
+pub(super) fn is_type_of_type(annotation: &Expression) -> bool {
+    let Expression::Item(base, _) = annotation else { return false };
+    matches!(
+        &**base,
+        Expression::Name(name) | Expression::Member(_, name) if TYPES_OF_TYPES.contains(&name.as_str())
+    )
+}
+
 /// Returns the values that a method of a container gives; none for other values and methods.
 pub(super) fn call_container(container: Value, method: &str) -> Vec<Value> {
     match (container, method) {

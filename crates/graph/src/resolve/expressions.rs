@@ -2,6 +2,7 @@
 
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
+    containers::is_type_of_type,
     value::{ScopeId, Value, Values, add_held, add_value, add_values},
 };
 use crate::facts::{DefinitionKind, Expression, ScopeKind};
@@ -86,9 +87,10 @@ impl SymbolGraph {
         rule: ResolutionRule,
     ) -> Values {
         let mut values = Values::new();
+        let is_type_itself = is_type_of_type(annotation);
         for (value, step) in self.evaluate(scope, annotation) {
             let instance = match value {
-                Value::Type(id) => Value::Instance(id),
+                Value::Type(id) if !is_type_itself => Value::Instance(id),
                 other => other,
             };
             let step = if step <= ResolutionRule::Own { rule } else { rule.max(step) };

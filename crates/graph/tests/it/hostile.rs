@@ -1,53 +1,90 @@
 //! Texts that try to take too long or too much.
 
-use super::{TestRepository, check};
+use std::fmt::Write;
+
+use super::{TestRepository, check_file, check_resolved};
 
 #[test]
 fn star_imports_of_all_by_all_end() {
-    let names: Vec<String> = (0..40).map(|at| format!("m{at}.py")).collect();
-    let stars: String = (0..40).map(|at| format!("from m{at} import *\n")).collect();
-    let text = stars + "missing\n";
+    let names: Vec<String> = (0..40).map(|number| format!("m{number}.py")).collect();
+    let mut text = String::new();
+    for number in 0..40 {
+        writeln!(text, "from m{number} import *").unwrap();
+    }
+    text.push_str("missing\n");
     let files: Vec<(&str, &str)> =
         names.iter().map(|name| (name.as_str(), text.as_str())).collect();
-    check(&files, &[("m3.py", "missing", "External")]);
+    check_resolved(&files, &[("m3.py", "missing", "External")]);
 }
 
 #[test]
 fn types_that_inherit_twice_at_each_level_end() {
     let mut text = "class C0: \n    def run(self): pass\n".to_owned();
-    for at in 1..60 {
-        let before = at - 1;
-        text += &format!(
-            "class A{at}(C{before}): pass\nclass B{at}(C{before}): pass\nclass C{at}(A{at}, B{at}): pass\n"
-        );
+    for level in 1..60 {
+        let before = level - 1;
+        write!(
+            text,
+            "class A{level}(C{before}): pass\nclass B{level}(C{before}): pass\nclass C{level}(A{level}, B{level}): pass\n"
+        )
+        .unwrap();
     }
-    text += "C20().run\nC59().missing\n";
-    check(
-        &[("a.py", &text)],
-        &[("a.py", "C20().run", "a.py:2 run (Own)"), ("a.py", "C59().missing", "Unknown")],
-    );
+    text.push_str("C20().run\nC59().missing\n");
+    check_file("a.py", &text, &[("C20().run", "a.py:2 run (Own)"), ("C59().missing", "Unknown")]);
+}
+
+#[test]
+fn types_below_thousands_of_types_end() {
+    let mut text = "class C0: \n    def run(self): pass\n".to_owned();
+    for level in 1..50_000 {
+        writeln!(text, "class C{level}(C{}): pass", level - 1).unwrap();
+    }
+    text.push_str("C50().run\nC49999().run\n");
+    check_file("a.py", &text, &[("C49999().run", "Unknown"), ("C50().run", "a.py:2 run (Own)")]);
 }
 
 #[test]
 fn values_that_lead_to_one_another_end() {
     let mut text = String::new();
-    for at in 0..300 {
-        let next = (at + 1) % 300;
-        text += &format!(
-            "def f{at}(x):\n    return f{next}(x) if x else g{next}(x)\ndef g{at}(x):\n    return g{next}(x) or f{next}(x)\n"
-        );
+    for number in 0..300 {
+        let next = (number + 1) % 300;
+        write!(
+            text,
+            "def f{number}(x):\n    return f{next}(x) if x else g{next}(x)\ndef g{number}(x):\n    return g{next}(x) or f{next}(x)\n"
+        )
+        .unwrap();
     }
-    text += "f0(1).run\n";
-    check(&[("a.py", &text)], &[("a.py", "f0(1).run", "Unknown")]);
+    text.push_str("f0(1).run\n");
+    check_file("a.py", &text, &[("f0(1).run", "Unknown")]);
+}
+
+#[test]
+fn exports_that_are_one_another_end() {
+    check_resolved(
+        &[
+            (
+                "a.ts",
+                "export { one as two, two as one }\nexports.three = four\nexports.four = three\n",
+            ),
+            ("b.ts", "import { one, three } from './a'\none()\nthree()\n"),
+        ],
+        &[("b.ts", "\none", "Unknown"), ("b.ts", "\nthree", "Unknown")],
+    );
 }
 
 #[test]
 fn deep_and_long_texts_are_read_in_part() {
-    let deep = format!("x = {}1{}\nend\n", "(".repeat(20_000), ")".repeat(20_000));
-    let long = format!("{} = 1\n{}\n", "a".repeat(70_000), "a".repeat(70_000));
-    let chain = format!("x{}\n", ".y".repeat(20_000));
-    let many = "f(a.b)\n".repeat(150_000);
-    for text in [&deep, &long, &chain, &many] {
+    let texts = [
+        format!("x = {}1{}\nend\n", "(".repeat(20_000), ")".repeat(20_000)),
+        format!("for {}x{} in y: pass\n", "(".repeat(20_000), ")".repeat(20_000)),
+        format!("const {}x{} = y\n", "[".repeat(20_000), "]".repeat(20_000)),
+        format!("const x = {}1{}\n", "{a: ".repeat(20_000), "}".repeat(20_000)),
+        format!("{} = 1\n{}\n", "a".repeat(70_000), "a".repeat(70_000)),
+        format!("x{}\n", ".y".repeat(20_000)),
+        format!("x: 'y{}' = 1\n", ".y".repeat(200_000)),
+        format!("x.{}\n", "a".repeat(70_000)),
+        "f(a.b)\n".repeat(150_000),
+    ];
+    for text in &texts {
         for path in ["a.py", "a.ts"] {
             let repository = TestRepository::new(&[(path, text)]);
             for (_, facts) in repository.graph.files() {
@@ -58,22 +95,31 @@ fn deep_and_long_texts_are_read_in_part() {
     }
 }
 
+#[test]
+fn a_file_of_many_names_is_read_in_linear_time() {
+    let mut text = String::new();
+    for number in 0..100_000 {
+        writeln!(text, "a{number} = 1").unwrap();
+    }
+    text.push_str("end(a99999)\n");
+    check_file("a.py", &text, &[("end(a99999", "a.py:100000 a99999 (Scope)")]);
+}
+
 /// Resolves every reference in an order, and returns the results in that of the files.
 fn resolve_all(files: &[(&str, &str)], step: usize) -> Vec<String> {
     let repository = TestRepository::new(files);
-    let mut all = Vec::new();
+    let mut references = Vec::new();
     for (file, (_, facts)) in repository.graph.files().enumerate() {
-        for (at, reference) in facts.references.iter().enumerate() {
-            all.push((file, at, reference));
+        for reference in &facts.references {
+            references.push((u32::try_from(file).unwrap(), reference));
         }
     }
-    let count = all.len();
+    let count = references.len();
     let mut results = vec![String::new(); count];
     for turn in 0..count {
         let place = turn * step % count;
-        let (file, _, reference) = all[place];
-        results[place] =
-            format!("{:?}", repository.graph.resolve(u32::try_from(file).unwrap(), reference));
+        let (file, reference) = references[place];
+        results[place] = format!("{:?}", repository.graph.resolve(file, reference));
     }
     results
 }
@@ -96,7 +142,7 @@ fn results_do_not_depend_on_what_was_resolved_before() {
     ];
     let expected = resolve_all(&files, 1);
     for step in [3, 5, 7, 11, 13, 17, 19, 23] {
-        if expected.len() % step != 0 {
+        if !expected.len().is_multiple_of(step) {
             assert_eq!(resolve_all(&files, step), expected, "step {step}");
         }
     }

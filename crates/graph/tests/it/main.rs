@@ -1,8 +1,11 @@
 //! Each rule of resolution, with its trap, on files written here.
+#![cfg(test)]
 
 mod hostile;
+mod javascript;
 mod python;
-mod script;
+mod python_values;
+mod typescript;
 
 use codeinfo_graph::{
     extract_facts,
@@ -27,42 +30,46 @@ impl TestRepository {
     }
 
     /// Resolves the reference at the first occurrence of `marked`, of which the name is the part
-    /// after the last dot or space. Returns `path:line name (rule)` for each definition.
+    /// after the last dot, space, line end, parenthesis or `<`. Returns `path:line name (rule)` for each
+    /// definition.
     fn resolve(&self, path: &str, marked: &str) -> String {
         let (_, text) = self.texts.iter().find(|(known, _)| known == path).unwrap();
-        let at = text.find(marked).unwrap_or_else(|| panic!("{path} has no `{marked}`"));
-        let at = at + marked.rfind(['.', ' ', '(']).map_or(0, |dot| dot + 1);
-        let line = u32::try_from(text[..at].matches('\n').count() + 1).unwrap();
-        let column = u32::try_from(at - text[..at].rfind('\n').map_or(0, |end| end + 1)).unwrap();
-        let (file, facts) = self
-            .graph
-            .files()
-            .enumerate()
-            .find_map(|(at, (known, facts))| (known == path).then_some((at, facts)))
-            .unwrap();
+        let start = text.find(marked).unwrap_or_else(|| panic!("{path} has no `{marked}`"));
+        let start = start + marked.rfind(['.', ' ', '(', '<', '\n']).map_or(0, |place| place + 1);
+        let before = text.get(..start).unwrap();
+        let line = u32::try_from(before.matches('\n').count() + 1).unwrap();
+        let column = u32::try_from(start - before.rfind('\n').map_or(0, |end| end + 1)).unwrap();
+        let mut files = self.graph.files().enumerate();
+        let (file, (_, facts)) = files.find(|(_, (known, _))| *known == path).unwrap();
         let reference = facts.references.iter().find(|reference| reference.at == (line, column));
         let Some(reference) = reference else { return "no reference".to_owned() };
         match self.graph.resolve(u32::try_from(file).unwrap(), reference) {
             Resolution::Found(definitions, rule) => {
-                let places: Vec<String> = definitions
-                    .iter()
-                    .map(|id| {
-                        let (path, definition) = self.graph.definition(*id).unwrap();
-                        format!("{path}:{} {}", definition.name_at.0, definition.name)
-                    })
-                    .collect();
-                format!("{} ({rule:?})", places.join(", "))
+                let places = definitions.iter().map(|id| {
+                    let (path, definition) = self.graph.definition(*id).unwrap();
+                    format!("{path}:{} {}", definition.name_at.0, definition.name)
+                });
+                format!("{} ({rule:?})", places.collect::<Vec<_>>().join(", "))
             }
             other => format!("{other:?}"),
         }
     }
 }
 
-/// Checks what references resolve to, each given as path, marked text and result.
+/// Checks the results of references, each given as path, marked text and result.
 #[track_caller]
-fn check(files: &[(&str, &str)], expected: &[(&str, &str, &str)]) {
+fn check_resolved(files: &[(&str, &str)], expected: &[(&str, &str, &str)]) {
     let repository = TestRepository::new(files);
     for (path, marked, result) in expected {
         assert_eq!(repository.resolve(path, marked), *result, "`{marked}` in {path}");
+    }
+}
+
+/// Checks the results of references of one file, each given as marked text and result.
+#[track_caller]
+fn check_file(path: &str, text: &str, expected: &[(&str, &str)]) {
+    let repository = TestRepository::new(&[(path, text)]);
+    for (marked, result) in expected {
+        assert_eq!(repository.resolve(path, marked), *result, "`{marked}`");
     }
 }

@@ -46,7 +46,7 @@ fn assign_name(builder: &mut FactBuilder<'_>, node: Node<'_>, name: Node<'_>) {
 fn assign_attribute(builder: &mut FactBuilder<'_>, node: Node<'_>, attribute: Node<'_>) {
     builder.visit_member(attribute, ReferenceKind::Write);
     let is_own = match builder.read_field(attribute, "object") {
-        Some(Expression::Name(name)) => is_receiver(builder, &name),
+        Some(Expression::Name(name)) => find_receiver(builder, &name).is_some(),
         _ => false,
     };
     if is_own && let Some(name) = attribute.child_by_field_name("attribute") {
@@ -71,14 +71,16 @@ fn assign_each(builder: &mut FactBuilder<'_>, node: Node<'_>, left: Node<'_>) {
     }
 }
 
-/// Returns true if a name is bound to the receiver of the enclosing method: its first parameter.
-fn is_receiver(builder: &FactBuilder<'_>, name: &str) -> bool {
-    let function = builder.scope(builder.enclosing_scope(ScopeKind::Function));
-    function.and_then(|scope| scope.bindings.first()).is_some_and(|binding| {
-        let is_own =
-            matches!(binding.value, BoundValue::Assigned(Expression::This | Expression::ThisType));
-        binding.name == name && is_own
-    })
+/// Returns the receiver of the enclosing method, its first parameter, if it has a name.
+pub(super) fn find_receiver(builder: &FactBuilder<'_>, name: &str) -> Option<Expression> {
+    let function = builder.scope(builder.enclosing_scope(ScopeKind::Function))?;
+    let first = function.bindings.first().filter(|binding| binding.name == name)?;
+    match &first.value {
+        BoundValue::Assigned(receiver @ (Expression::This | Expression::ThisType)) => {
+            Some(receiver.clone())
+        }
+        _ => None,
+    }
 }
 
 /// Binds the names of a pattern and visits the other targets in it.

@@ -56,7 +56,7 @@ pub(super) fn visit_function(builder: &mut FactBuilder<'_>, node: Node<'_>, deco
     if let Some(parameters) = parameters {
         visit_defaults(builder, parameters);
     }
-    let receiver = find_receiver(builder.text(name), decorators).filter(|_| is_method);
+    let receiver = choose_receiver(builder.text(name), decorators).filter(|_| is_method);
     builder.visit_in_scope(ScopeKind::Function, defined, |builder| {
         if let Some(parameters) = parameters {
             bind_parameters(builder, parameters, receiver);
@@ -75,7 +75,7 @@ pub(super) fn visit_lambda(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 }
 
 /// Returns what the first parameter of a method is.
-fn find_receiver(method: &str, decorators: &[&str]) -> Option<Expression> {
+fn choose_receiver(method: &str, decorators: &[&str]) -> Option<Expression> {
     if decorators.contains(&"staticmethod") {
         None
     } else if decorators.contains(&"classmethod") || TYPE_METHODS.contains(&method) {
