@@ -1,17 +1,17 @@
 """Compares resolved references with those of a compiler, kept in an `index.scip`.
 
     cargo run --release -p codeinfo-graph --example resolve_files FOLDER LIST > resolved
-    python3 benches/graph.py resolved index.scip [--show KIND]
+    python3 benches/graph.py resolved index.scip [FOLDER] [--show KIND]
 
 LIST names the files, one path below FOLDER a line. The index comes from an indexer such as
 `@sourcegraph/scip-python` or `@sourcegraph/scip-typescript` (npm), run in FOLDER. Prints for each rule
 how many references lead to the definition that the compiler names, and precision and recall of all
-references and of calls. `--show` prints references of a kind: `wrong`, `unresolved`, `outside`
-(resolved here, though the definition is elsewhere or a local variable), or `unread`.
+references and of calls. benches/README.md explains the verdicts.
 """
 
 import argparse
 import collections
+import re
 import signal
 
 LOCAL, OUTSIDE, DEFINED = range(3)
@@ -78,7 +78,9 @@ def read_occurrences(path):
 def describe_symbol(symbol):
     """Returns a symbol without package and version, a constructor as its class."""
     short = symbol.split("`", 1)[-1] if "`" in symbol else symbol
-    return short.replace("`<constructor>`().", "").replace("src.", "")
+    short = short.replace("`<constructor>`().", "").replace("src.", "")
+    # scip-python defines an annotated variable `NAME` as `NAME.NAME`.
+    return re.sub(r"(\w+)\.\1\.$", r"\1.", short)
 
 
 def is_definition(symbol):
@@ -100,8 +102,36 @@ class CompilerIndex:
                 self.used_at[place].append(symbol)
         self.inside = {describe_symbol(symbol) for symbol in self.defined_at.values()}
 
+    def name_definition(self, place):
+        """Returns the symbol at a place; overloads after the first one are no definitions there."""
+        symbols = [self.defined_at[place]] if place in self.defined_at else self.used_at.get(place, [str(place)])
+        return describe_symbol(symbols[0])
+
     def is_inside(self, symbol):
         return is_definition(symbol) and describe_symbol(symbol) in self.inside
+
+
+class SourceFolder:
+    """Tells which name is written at a place."""
+
+    def __init__(self, path):
+        self.path, self.lines = path, {}
+
+    def read_member(self, place):
+        """Returns the member at a place; `None` if there is no member."""
+        name, line, column = place
+        if name not in self.lines:
+            with open(f"{self.path}/{name}", "rb") as file:
+                self.lines[name] = file.read().split(b"\n")
+        text = self.lines[name][line - 1]
+        if not text[:column].rstrip().endswith(b"."):
+            return None
+        return re.match(rb"[\w$]*", text[column:]).group().decode()
+
+    def is_misnamed(self, place, truth):
+        """Returns true if the compiler names a definition that has not the name of the member."""
+        member = self.read_member(place)
+        return bool(member) and not any(member in re.findall(r"[\w$]+", symbol)[-1:] for symbol in truth)
 
 
 def read_resolved(path):
@@ -117,7 +147,7 @@ def read_resolved(path):
 
 def judge_reference(index, truth, targets):
     """Returns how a resolved reference compares with the compiler's; `None` if there is nothing to find."""
-    found = {describe_symbol(index.defined_at.get(place, str(place))) for place in targets}
+    found = {index.name_definition(place) for place in targets}
     if not any(index.is_inside(symbol) for symbol in truth):
         is_local = found <= {describe_symbol(symbol) for symbol in truth}
         return None if not found or is_local else "outside"
@@ -138,9 +168,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("resolved")
     parser.add_argument("index")
-    parser.add_argument("--show", choices=["wrong", "unresolved", "outside", "unread"])
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("--show", choices=["right", "wrong", "unresolved", "outside", "misnamed", "unread"])
     options = parser.parse_args()
     index = CompilerIndex(options.index)
+    folder = SourceFolder(options.folder) if options.folder else None
     rules = collections.defaultdict(collections.Counter)
     everything, calls, read = collections.Counter(), collections.Counter(), set()
     for place, kind, rule, targets in read_resolved(options.resolved):
@@ -149,6 +181,8 @@ def main():
         verdict = judge_reference(index, truth, targets) if truth else None
         if verdict is None:
             continue
+        if verdict in ("wrong", "outside") and folder and folder.is_misnamed(place, truth):
+            verdict = "misnamed"
         rules[rule][verdict] += 1
         everything[verdict] += 1
         if kind == "Call":

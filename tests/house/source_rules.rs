@@ -27,7 +27,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("gix_", &["worktree"]),
     ("hyper::", &["http", "server"]),
     ("jsonschema::", &["mcp"]),
-    ("tree_sitter", &["chunk"]),
+    ("tree_sitter", &["chunk", "graph"]),
     ("prometheus_client::", &["core", "server"]),
     ("moka::", &["toolkits"]),
     ("notify::", &["ingest"]),
@@ -45,7 +45,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("tonic::", &["store"]),
 ];
 /// Crates that do no I/O.
-const PURE: &[&str] = &["chunk", "lang", "mcp", "secrets"];
+const PURE: &[&str] = &["chunk", "graph", "lang", "mcp", "secrets"];
 /// What these may not name.
 const IMPURE: &[&str] =
     &["std::env", "std::fs", "std::net", "std::process", "tokio::fs", "tokio::net"];
@@ -74,6 +74,28 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "fields of syntax trees, whatever the language",
     ),
     ("crates/chunk/src/outline.rs", &[";"], "a token of the syntax tree"),
+    ("crates/graph/src/extract/python.rs", &["function"], "a field of syntax trees"),
+    ("crates/graph/src/extract/python/expressions.rs", &["function"], "a field of syntax trees"),
+    (
+        "crates/graph/src/extract/script.rs",
+        &["class", "function", "module"],
+        "kinds and fields of syntax trees",
+    ),
+    (
+        "crates/graph/src/extract/script/expressions.rs",
+        &["function", "module"],
+        "fields of syntax trees",
+    ),
+    (
+        "crates/graph/src/extract/script/modules.rs",
+        &["function", "module"],
+        "a field of syntax trees; the object that has a module's exports",
+    ),
+    (
+        "crates/graph/src/modules.rs",
+        &["cjs", "cts", "js", "jsx", "mjs", "mts", "py", "pyi", "ts", "tsx"],
+        "endings in the order in which importers try them",
+    ),
     (
         "crates/chunk/src/embedded.rs",
         &["javascript", "json", "module"],

@@ -15,7 +15,7 @@ use std::{env, fs, time::Instant};
 use codeinfo_graph::{
     extract_facts,
     facts::SourceFacts,
-    resolve::{Resolution, SymbolGraph},
+    resolve::{ResolutionResult, SymbolGraph},
 };
 
 fn main() {
@@ -49,8 +49,8 @@ fn read_facts(folder: &str, path: &str) -> Option<(String, SourceFacts)> {
     Some((path.to_owned(), extract_facts(language, &text)?))
 }
 
-fn render_resolution(graph: &SymbolGraph, resolution: &Resolution) -> String {
-    let Resolution::Found(definitions, rule) = resolution else {
+fn render_resolution(graph: &SymbolGraph, resolution: &ResolutionResult) -> String {
+    let ResolutionResult::Found(definitions, rule) = resolution else {
         return format!("{resolution:?}\t");
     };
     let mut places = Vec::new();

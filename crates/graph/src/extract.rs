@@ -8,16 +8,15 @@ mod syntax;
 use codeinfo_lang::{Language, StructureReader, grammar::ParserId};
 
 use crate::facts::SourceFacts;
-use builder::FactBuilder;
-use syntax::SyntaxRules;
+use builder::{FactBuilder, SyntaxRules};
 
 /// Maximum pieces of a text that are parsed one by one; the last one has the rest.
 const MAX_PIECES: usize = 5_000;
 
 /// Reads the facts of a text in Python, JavaScript or TypeScript.
 ///
-/// Returns `None` for other languages, and if parsing takes too long. A statement that the parser
-/// cannot read is left out. At most 200,000 facts of a kind, 200 bytes of a name and 300 levels of
+/// Returns `None` for other languages, and if parsing takes too long. Statements that the parser
+/// cannot read are skipped. At most 200,000 facts of a kind, 200 bytes of a name and 300 levels of
 /// nesting are read.
 pub fn extract_facts(language: &Language, text: &str) -> Option<SourceFacts> {
     let StructureReader::Grammar(grammar) = language.reader else { return None };

@@ -16,7 +16,7 @@ pub struct SourceFacts {
     /// How imports and scopes of the file's language work.
     pub module_system: ModuleSystem,
     /// Scopes; each follows the scope around it.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<NameScope>,
     /// Definitions in the order in which they were read.
     pub definitions: Vec<DefinitionFact>,
     /// Modules and names that the file imports.
@@ -39,7 +39,7 @@ pub enum ModuleSystem {
 
 /// A region in which names have one meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scope {
+pub struct NameScope {
     /// Scope around this one; `None` for the file.
     pub parent: Option<ScopeIndex>,
     /// Kind of the region, which decides where its names are visible.
@@ -47,7 +47,7 @@ pub struct Scope {
     /// Definition that the scope is the body of.
     pub definition: Option<DefinitionIndex>,
     /// Names bound in this scope, in order; one name may be bound several times.
-    pub bindings: Vec<Binding>,
+    pub bindings: Vec<NameBinding>,
 }
 
 /// Kind of a scope.
@@ -67,7 +67,7 @@ pub enum ScopeKind {
 
 /// A name and what it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Binding {
+pub struct NameBinding {
     /// Name, at most 200 bytes.
     pub name: String,
     /// Definition, import or value that the name has.
@@ -82,11 +82,11 @@ pub enum BoundValue {
     /// An entry of [`SourceFacts::imports`].
     Import(u32),
     /// A value of an annotated type.
-    Typed(Expression),
+    Typed(ShortExpression),
     /// The value of an expression.
-    Assigned(Expression),
+    Assigned(ShortExpression),
     /// An element of a collection: the variable of a loop.
-    Element(Expression),
+    Element(ShortExpression),
     /// A value that the facts do not tell, such as a parameter without a type.
     Unknown,
 }
@@ -107,12 +107,12 @@ pub struct DefinitionFact {
     /// Line of the name, counted from 1, and its column in bytes, counted from 0.
     pub name_at: (u32, u32),
     /// Types that a type extends or implements.
-    pub bases: Vec<Expression>,
+    pub bases: Vec<ShortExpression>,
     /// Annotated result of a function, or type of a variable, field or alias.
-    pub result: Option<Expression>,
+    pub result: Option<ShortExpression>,
     /// Values that a function returns or that a variable or field is assigned, at most 8, each with
     /// the scope around it. Values of a definition with a `result` are not used.
-    pub values: Vec<(ScopeIndex, Expression)>,
+    pub values: Vec<(ScopeIndex, ShortExpression)>,
     /// Properties that change how the definition is used.
     pub traits: DefinitionTraits,
 }
@@ -156,7 +156,7 @@ pub struct ReferenceFact {
     /// Kind of the use.
     pub kind: ReferenceKind,
     /// The name, or the member with its receiver.
-    pub target: Expression,
+    pub target: ShortExpression,
     /// Innermost scope around the reference.
     pub scope: ScopeIndex,
     /// Line of the name, counted from 1, and its column in bytes, counted from 0.
@@ -182,19 +182,19 @@ pub enum ReferenceKind {
 
 /// A short expression: the parts of which resolution can tell the value, to a bounded depth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Expression {
+pub enum ShortExpression {
     /// A name.
     Name(String),
     /// A member of a receiver.
-    Member(Box<Expression>, String),
+    Member(Box<ShortExpression>, String),
     /// A call with its first two arguments, or the construction of an object.
-    Call(Box<Expression>, Vec<Expression>),
+    Call(Box<ShortExpression>, Vec<ShortExpression>),
     /// `a[b]`, or a type with its first three arguments.
-    Item(Box<Expression>, Vec<Expression>),
+    Item(Box<ShortExpression>, Vec<ShortExpression>),
     /// The value that a context manager gives.
-    Entered(Box<Expression>),
+    Entered(Box<ShortExpression>),
     /// The value of a promise or coroutine.
-    Awaited(Box<Expression>),
+    Awaited(Box<ShortExpression>),
     /// `self` or `this`.
     This,
     /// The enclosing type itself: `cls` in Python.
@@ -202,7 +202,7 @@ pub enum Expression {
     /// The next type after the enclosing one.
     Super,
     /// Either of two.
-    Either(Box<Expression>, Box<Expression>),
+    Either(Box<ShortExpression>, Box<ShortExpression>),
     /// A literal, whose members are those of the language.
     Outside,
     /// An expression of which the facts do not tell the value.

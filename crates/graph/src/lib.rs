@@ -3,7 +3,7 @@
 //! [`extract_facts`] reads one file; [`resolve::SymbolGraph`] joins the facts of many files.
 //!
 //! ```
-//! use codeinfo_graph::{extract_facts, resolve::{Resolution, ResolutionRule, SymbolGraph}};
+//! use codeinfo_graph::{extract_facts, resolve::{ResolutionResult, ResolutionRule, SymbolGraph}};
 //!
 //! let read = |path: &str, text| {
 //!     let language = codeinfo_lang::detect::detect_language(path, text)?;
@@ -12,7 +12,7 @@
 //! let files = [("a.py", "def run(): pass\n"), ("b.py", "from a import run\nrun()\n")];
 //! let graph = SymbolGraph::new(files.iter().filter_map(|(path, text)| read(path, text)).collect());
 //! let (_, facts) = graph.files().nth(1).unwrap();
-//! let Resolution::Found(definitions, rule) = graph.resolve(1, &facts.references[1]) else { panic!() };
+//! let ResolutionResult::Found(definitions, rule) = graph.resolve(1, &facts.references[1]) else { panic!() };
 //! assert_eq!(rule, ResolutionRule::Import);
 //! assert_eq!(graph.definition(definitions[0]).unwrap().0, "a.py");
 //! ```

@@ -56,8 +56,8 @@ impl ModuleIndex {
             .collect();
         let mut index = Self { by_path, by_dotted_name: HashMap::new(), packages: HashSet::new() };
         for (file, path) in paths {
-            if let Some(module) = path.strip_suffix(".py").or_else(|| path.strip_suffix(".pyi")) {
-                let module = module.strip_suffix("/__init__").unwrap_or(module);
+            if let Some(stem) = path.strip_suffix(".py").or_else(|| path.strip_suffix(".pyi")) {
+                let module = stem.strip_suffix("/__init__").unwrap_or(stem);
                 index.add_python_module(file, module, &package_folders);
             }
         }
@@ -124,7 +124,7 @@ impl ModuleIndex {
         }
     }
 
-    /// Finds a module inside a package, which is given by its folder or its `__init__` file.
+    /// Finds a module inside a package, by the package's folder or `__init__` file.
     pub(crate) fn find_submodule(&self, package: &str, name: &str) -> Option<FileIndex> {
         let initializers = PYTHON_SUFFIXES.iter().filter(|suffix| suffix.starts_with('/'));
         let mut folders = initializers.filter_map(|suffix| package.strip_suffix(suffix));

@@ -16,13 +16,13 @@ mod value;
 
 use crate::{
     facts::{
-        DefinitionFact, DefinitionIndex, DefinitionKind, ReferenceFact, Scope, ScopeKind,
+        DefinitionFact, DefinitionIndex, DefinitionKind, NameScope, ReferenceFact, ScopeKind,
         SourceFacts, to_index,
     },
     modules::{FileIndex, ModuleIndex},
 };
 use memory::ResolutionMemory;
-use value::{ScopeId, Target, Targets};
+use value::{NameTarget, ScopeId, Targets};
 
 /// A definition of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,7 +73,7 @@ pub enum ResolutionRule {
 
 /// Result of resolving a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolution {
+pub enum ResolutionResult {
     /// Definitions, with the weakest rule on the way.
     Found(Vec<DefinitionId>, ResolutionRule),
     /// A local variable or parameter.
@@ -127,42 +127,42 @@ impl SymbolGraph {
         Some((file.path.as_str(), file.facts.definitions.get(id.index as usize)?))
     }
 
-    /// Resolves a reference of a file, which is given by its index.
+    /// Resolves a reference of the file with an index.
     ///
     /// The work for a reference is bounded; what exceeds the bound is `Unknown` or incomplete.
-    pub fn resolve(&self, file: u32, reference: &ReferenceFact) -> Resolution {
+    pub fn resolve(&self, file: u32, reference: &ReferenceFact) -> ResolutionResult {
         self.memory.begin_reference();
         let scope = ScopeId { file, index: reference.scope };
         self.summarize_targets(self.find_targets(scope, &reference.target))
     }
 
-    fn summarize_targets(&self, targets: Targets) -> Resolution {
+    fn summarize_targets(&self, targets: Targets) -> ResolutionResult {
         let mut found = Vec::new();
         let mut weakest = ResolutionRule::Scope;
         let mut is_external = false;
         let mut is_local = false;
         for (target, rule) in targets {
             match target {
-                Target::Definition(id, _) if self.is_local_variable(id) => is_local = true,
-                Target::Definition(id, _) => {
+                NameTarget::Definition(id, _) if self.is_local_variable(id) => is_local = true,
+                NameTarget::Definition(id, _) => {
                     if !found.contains(&id) {
                         found.push(id);
                     }
                     weakest = weakest.max(rule);
                 }
-                Target::External => is_external = true,
-                Target::Binding(..) => is_local = true,
-                Target::Module(_) | Target::Folder(_) => {}
+                NameTarget::External => is_external = true,
+                NameTarget::Binding(..) => is_local = true,
+                NameTarget::Module(_) | NameTarget::Folder(_) => {}
             }
         }
         if !found.is_empty() {
-            Resolution::Found(found, weakest)
+            ResolutionResult::Found(found, weakest)
         } else if is_external {
-            Resolution::External
+            ResolutionResult::External
         } else if is_local {
-            Resolution::Local
+            ResolutionResult::Local
         } else {
-            Resolution::Unknown
+            ResolutionResult::Unknown
         }
     }
 
@@ -184,7 +184,7 @@ impl SymbolGraph {
         self.files.get(file as usize).map(|file| &file.facts)
     }
 
-    fn scope(&self, id: ScopeId) -> Option<&Scope> {
+    fn scope(&self, id: ScopeId) -> Option<&NameScope> {
         self.file_facts(id.file)?.scopes.get(id.index as usize)
     }
 

@@ -4,23 +4,35 @@ use std::collections::HashMap;
 
 use tree_sitter::Node;
 
-use super::syntax::SyntaxRules;
 use crate::facts::{
-    Binding, BoundValue, DefinitionFact, DefinitionIndex, DefinitionKind, DefinitionTraits,
-    Expression, ImportFact, ReferenceFact, ReferenceKind, Scope, ScopeIndex, ScopeKind,
-    SourceFacts, to_index,
+    BoundValue, DefinitionFact, DefinitionIndex, DefinitionKind, DefinitionTraits, ImportFact,
+    ModuleSystem, NameBinding, NameScope, ReferenceFact, ReferenceKind, ScopeIndex, ScopeKind,
+    ShortExpression, SourceFacts, to_index,
 };
 
-/// Maximum depth of nodes that are visited; what is nested deeper is left out.
+/// Maximum depth of nodes that are visited; deeper ones are skipped.
 const MAX_DEPTH: u32 = 300;
-/// Maximum facts of a kind in a file; what follows is left out.
+/// Maximum facts of a kind in a file; the rest is skipped.
 const MAX_FACTS: usize = 200_000;
 /// Maximum modules of which a file imports all names.
 const MAX_STAR_IMPORTS: usize = 1_000;
-/// Maximum bytes of a name; a longer one is left out.
+/// Maximum bytes of a name; longer ones are skipped.
 pub(super) const MAX_NAME_BYTES: usize = 200;
 /// Maximum values of a function, field or variable.
 const MAX_VALUES: usize = 8;
+
+/// Functions that read a language, and its names for nodes that all languages have.
+pub(super) struct SyntaxRules {
+    pub(super) module_system: ModuleSystem,
+    /// Adds the facts of a node and of all nodes in it.
+    pub(super) visit_node: fn(&mut FactBuilder<'_>, Node<'_>),
+    /// Reads a node as an expression, given the number of nodes around it that are being read.
+    pub(super) read_node: fn(&FactBuilder<'_>, Node<'_>, usize) -> ShortExpression,
+    /// Kind of the node of `receiver.member`.
+    pub(super) member_kind: &'static str,
+    /// Field of that node which has the member's name; `object` has the receiver.
+    pub(super) member_field: &'static str,
+}
 
 /// Facts of the nodes visited so far, and where the visitor is.
 pub(super) struct FactBuilder<'text> {
@@ -45,8 +57,12 @@ pub(super) struct DefinitionNodes<'tree> {
 
 impl<'text> FactBuilder<'text> {
     pub(super) fn new(syntax: &'static SyntaxRules, text: &'text str) -> Self {
-        let file =
-            Scope { parent: None, kind: ScopeKind::File, definition: None, bindings: Vec::new() };
+        let file = NameScope {
+            parent: None,
+            kind: ScopeKind::File,
+            definition: None,
+            bindings: Vec::new(),
+        };
         let facts = SourceFacts {
             module_system: syntax.module_system,
             scopes: vec![file],
@@ -85,12 +101,12 @@ impl<'text> FactBuilder<'text> {
         node.child_by_field_name(field).map(|child| self.text(child)).unwrap_or_default()
     }
 
-    pub(super) fn read_name(&self, node: Node<'_>) -> Expression {
+    pub(super) fn read_name(&self, node: Node<'_>) -> ShortExpression {
         let name = self.text(node);
         if name.len() > MAX_NAME_BYTES {
-            Expression::Unknown
+            ShortExpression::Unknown
         } else {
-            Expression::Name(name.to_owned())
+            ShortExpression::Name(name.to_owned())
         }
     }
 
@@ -117,7 +133,7 @@ impl<'text> FactBuilder<'text> {
         let outer = self.scope;
         self.scope = to_index(self.facts.scopes.len());
         let bindings = Vec::new();
-        self.facts.scopes.push(Scope { parent: Some(outer), kind, definition, bindings });
+        self.facts.scopes.push(NameScope { parent: Some(outer), kind, definition, bindings });
         let body = self.scope;
         if let Some(definition) = self.definition_mut(definition) {
             definition.body = Some(body);
@@ -131,7 +147,7 @@ impl<'text> FactBuilder<'text> {
         self.scope
     }
 
-    pub(super) fn scope(&self, index: ScopeIndex) -> Option<&Scope> {
+    pub(super) fn scope(&self, index: ScopeIndex) -> Option<&NameScope> {
         self.facts.scopes.get(index as usize)
     }
 
@@ -171,7 +187,7 @@ impl<'text> FactBuilder<'text> {
         if let Some(scope) = self.facts.scopes.get_mut(scope as usize)
             && scope.bindings.len() < MAX_FACTS
         {
-            scope.bindings.push(Binding { name: name.to_owned(), value });
+            scope.bindings.push(NameBinding { name: name.to_owned(), value });
         }
     }
 
@@ -180,8 +196,8 @@ impl<'text> FactBuilder<'text> {
         let is_short = module.len().max(name.map_or(0, str::len)) <= MAX_NAME_BYTES;
         if is_short && self.facts.imports.len() < MAX_FACTS {
             let index = to_index(self.facts.imports.len());
-            let name = name.map(str::to_owned);
-            self.facts.imports.push(ImportFact { module: module.to_owned(), name });
+            let import = ImportFact { module: module.to_owned(), name: name.map(str::to_owned) };
+            self.facts.imports.push(import);
             self.bind(local, BoundValue::Import(index));
         }
     }
@@ -234,8 +250,7 @@ impl<'text> FactBuilder<'text> {
         Some(index)
     }
 
-    /// Returns the first definition of a name in a scope, and defines a field or variable if there
-    /// is none.
+    /// Returns the first definition of a name in a scope, else defines a field or variable.
     pub(super) fn define_once(
         &mut self,
         scope: ScopeIndex,
@@ -261,10 +276,10 @@ impl<'text> FactBuilder<'text> {
     pub(super) fn add_reference(
         &mut self,
         kind: ReferenceKind,
-        target: Expression,
+        target: ShortExpression,
         name: Node<'_>,
     ) {
-        let is_named = matches!(target, Expression::Name(_) | Expression::Member(..));
+        let is_named = matches!(target, ShortExpression::Name(_) | ShortExpression::Member(..));
         if is_named && self.facts.references.len() < MAX_FACTS {
             let (scope, at) = (self.scope, self.position(name));
             self.facts.references.push(ReferenceFact { kind, target, scope, at });
@@ -278,7 +293,7 @@ impl<'text> FactBuilder<'text> {
     }
 
     /// Adds a value that the enclosing function returns.
-    pub(super) fn add_returned_value(&mut self, value: Expression) {
+    pub(super) fn add_returned_value(&mut self, value: ShortExpression) {
         let function = self.enclosing_scope(ScopeKind::Function);
         let definition = self.scope(function).and_then(|scope| scope.definition);
         self.add_value(definition, value);
@@ -288,8 +303,8 @@ impl<'text> FactBuilder<'text> {
     pub(super) fn add_type(
         &mut self,
         definition: Option<DefinitionIndex>,
-        annotation: Option<Expression>,
-        value: Option<Expression>,
+        annotation: Option<ShortExpression>,
+        value: Option<ShortExpression>,
     ) {
         if let Some(annotation) = annotation {
             if let Some(definition) = self.definition_mut(definition) {
@@ -300,7 +315,7 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    fn add_value(&mut self, definition: Option<DefinitionIndex>, value: Expression) {
+    fn add_value(&mut self, definition: Option<DefinitionIndex>, value: ShortExpression) {
         let scope = self.scope;
         if let Some(definition) = self.definition_mut(definition)
             && definition.values.len() < MAX_VALUES

@@ -7,7 +7,7 @@ mod imports;
 
 use tree_sitter::Node;
 
-use super::{builder::FactBuilder, syntax::SyntaxRules};
+use super::builder::{FactBuilder, SyntaxRules};
 use crate::facts::{ModuleSystem, ReferenceKind};
 use assignments::{
     bind_loop, find_receiver, visit_as_pattern, visit_assignment, visit_named_expression,
@@ -16,7 +16,7 @@ use definitions::{visit_class, visit_decorated, visit_function, visit_lambda};
 use expressions::visit_annotation;
 use imports::{visit_from_import, visit_import};
 
-pub(super) const SYNTAX: SyntaxRules = SyntaxRules {
+pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
     module_system: ModuleSystem::Python,
     visit_node,
     read_node: expressions::read_node,

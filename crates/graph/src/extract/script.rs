@@ -10,8 +10,8 @@ mod variables;
 use tree_sitter::Node;
 
 use super::{
-    builder::FactBuilder,
-    syntax::{SyntaxRules, list_named_children, make_member},
+    builder::{FactBuilder, SyntaxRules},
+    syntax::{list_named_children, make_member},
 };
 use crate::facts::{BoundValue, ModuleSystem, ReferenceKind, ScopeKind};
 use functions::{visit_function_body, visit_method, visit_named_function};
@@ -20,7 +20,7 @@ use patterns::{bind_pattern, visit_loop};
 use types::{visit_alias, visit_enum, visit_field_definition, visit_namespace, visit_type};
 use variables::{visit_assignment, visit_declarator};
 
-pub(super) const SYNTAX: SyntaxRules = SyntaxRules {
+pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
     module_system: ModuleSystem::Script,
     visit_node,
     read_node: expressions::read_node,

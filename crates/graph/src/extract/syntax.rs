@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::builder::{FactBuilder, MAX_NAME_BYTES};
-use crate::facts::{Expression, ModuleSystem, ReferenceKind, ScopeKind};
+use crate::facts::{ReferenceKind, ScopeKind, ShortExpression};
 
 /// Maximum depth of an expression; what is deeper is unknown.
 const MAX_EXPRESSION_DEPTH: usize = 12;
@@ -11,19 +11,6 @@ const MAX_EXPRESSION_DEPTH: usize = 12;
 const MAX_CALL_ARGUMENTS: usize = 2;
 /// Maximum arguments of a type that are read.
 const MAX_TYPE_ARGUMENTS: usize = 3;
-
-/// Functions that read a language, and its names for nodes that all languages have.
-pub(super) struct SyntaxRules {
-    pub(super) module_system: ModuleSystem,
-    /// Adds the facts of a node and of all nodes in it.
-    pub(super) visit_node: fn(&mut FactBuilder<'_>, Node<'_>),
-    /// Reads a node as an expression.
-    pub(super) read_node: fn(&ExpressionReader<'_, '_>, Node<'_>) -> Expression,
-    /// Kind of the node of `receiver.member`.
-    pub(super) member_kind: &'static str,
-    /// Field of that node which has the member's name; `object` has the receiver.
-    pub(super) member_field: &'static str,
-}
 
 impl FactBuilder<'_> {
     /// Visits a node, unless the nesting is too deep.
@@ -91,12 +78,12 @@ impl FactBuilder<'_> {
     }
 
     /// Reads a node as an expression.
-    pub(super) fn read(&self, node: Node<'_>) -> Expression {
+    pub(super) fn read(&self, node: Node<'_>) -> ShortExpression {
         ExpressionReader { builder: self, depth: 0 }.read(node)
     }
 
     /// Reads the child of a node that has a field's name.
-    pub(super) fn read_field(&self, node: Node<'_>, field: &str) -> Option<Expression> {
+    pub(super) fn read_field(&self, node: Node<'_>, field: &str) -> Option<ShortExpression> {
         node.child_by_field_name(field).map(|child| self.read(child))
     }
 }
@@ -104,32 +91,32 @@ impl FactBuilder<'_> {
 /// Reads a node as an expression, to a bounded depth.
 pub(super) struct ExpressionReader<'a, 'text> {
     pub(super) builder: &'a FactBuilder<'text>,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 impl ExpressionReader<'_, '_> {
-    fn read(&self, node: Node<'_>) -> Expression {
+    fn read(&self, node: Node<'_>) -> ShortExpression {
         if self.depth > MAX_EXPRESSION_DEPTH {
-            return Expression::Unknown;
+            return ShortExpression::Unknown;
         }
-        (self.builder.syntax().read_node)(self, node)
+        (self.builder.syntax().read_node)(self.builder, node, self.depth)
     }
 
     /// Reads a part of the node that is being read.
-    pub(super) fn read_part(&self, part: Option<Node<'_>>) -> Expression {
+    pub(super) fn read_part(&self, part: Option<Node<'_>>) -> ShortExpression {
         let inner = Self { builder: self.builder, depth: self.depth + 1 };
-        part.map_or(Expression::Unknown, |part| inner.read(part))
+        part.map_or(ShortExpression::Unknown, |part| inner.read(part))
     }
 
-    pub(super) fn read_member(&self, receiver: Option<Node<'_>>, name: &str) -> Expression {
+    pub(super) fn read_member(&self, receiver: Option<Node<'_>>, name: &str) -> ShortExpression {
         make_member(self.read_part(receiver), name)
     }
 
     /// Reads a call of `function` with the arguments of a node.
-    pub(super) fn read_call(&self, function: Option<Node<'_>>, node: Node<'_>) -> Expression {
+    pub(super) fn read_call(&self, function: Option<Node<'_>>, node: Node<'_>) -> ShortExpression {
         let arguments = node.child_by_field_name("arguments").map(list_named_children);
         let arguments = self.read_parts(arguments.unwrap_or_default(), MAX_CALL_ARGUMENTS);
-        Expression::Call(Box::new(self.read_part(function)), arguments)
+        ShortExpression::Call(Box::new(self.read_part(function)), arguments)
     }
 
     /// Reads an item of a container, or a type with arguments.
@@ -137,30 +124,34 @@ impl ExpressionReader<'_, '_> {
         &self,
         container: Option<Node<'_>>,
         items: Vec<Node<'_>>,
-    ) -> Expression {
+    ) -> ShortExpression {
         let items = self.read_parts(items, MAX_TYPE_ARGUMENTS);
-        Expression::Item(Box::new(self.read_part(container)), items)
+        ShortExpression::Item(Box::new(self.read_part(container)), items)
     }
 
-    fn read_parts(&self, parts: Vec<Node<'_>>, max_parts: usize) -> Vec<Expression> {
+    fn read_parts(&self, parts: Vec<Node<'_>>, max_parts: usize) -> Vec<ShortExpression> {
         parts.into_iter().take(max_parts).map(|part| self.read_part(Some(part))).collect()
     }
 
-    pub(super) fn read_either(&self, one: Option<Node<'_>>, other: Option<Node<'_>>) -> Expression {
-        Expression::Either(Box::new(self.read_part(one)), Box::new(self.read_part(other)))
+    pub(super) fn read_either(
+        &self,
+        one: Option<Node<'_>>,
+        other: Option<Node<'_>>,
+    ) -> ShortExpression {
+        ShortExpression::Either(Box::new(self.read_part(one)), Box::new(self.read_part(other)))
     }
 
-    pub(super) fn read_awaited(&self, node: Node<'_>) -> Expression {
-        Expression::Awaited(Box::new(self.read_part(node.named_child(0))))
+    pub(super) fn read_awaited(&self, node: Node<'_>) -> ShortExpression {
+        ShortExpression::Awaited(Box::new(self.read_part(node.named_child(0))))
     }
 }
 
 /// Returns the expression of a receiver's member; unknown if the name is too long.
-pub(super) fn make_member(receiver: Expression, name: &str) -> Expression {
+pub(super) fn make_member(receiver: ShortExpression, name: &str) -> ShortExpression {
     if name.len() > MAX_NAME_BYTES {
-        return Expression::Unknown;
+        return ShortExpression::Unknown;
     }
-    Expression::Member(Box::new(receiver), name.to_owned())
+    ShortExpression::Member(Box::new(receiver), name.to_owned())
 }
 
 /// Returns the named children of a node, comments excepted.

@@ -3,9 +3,9 @@
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     containers::call_container,
-    value::{ScopeId, Target, Value, Values, add_value, add_values},
+    value::{ExpressionValue, NameTarget, ScopeId, Values, add_value, add_values},
 };
-use crate::facts::Expression;
+use crate::facts::ShortExpression;
 
 /// Methods whose result is the value that a context manager gives.
 const ENTER_METHODS: [&str; 2] = ["__enter__", "__aenter__"];
@@ -14,18 +14,18 @@ impl SymbolGraph {
     pub(super) fn evaluate_call(
         &self,
         scope: ScopeId,
-        function: &Expression,
-        arguments: &[Expression],
+        function: &ShortExpression,
+        arguments: &[ShortExpression],
     ) -> Values {
         // `cast(Type, value)`
         let is_cast = matches!(
             function,
-            Expression::Name(name) | Expression::Member(_, name) if name == "cast"
+            ShortExpression::Name(name) | ShortExpression::Member(_, name) if name == "cast"
         );
         if is_cast && let Some(annotation) = arguments.first() {
             return self.evaluate_annotation(scope, annotation, ResolutionRule::Receiver);
         }
-        if let Expression::Member(receiver, method) = function {
+        if let ShortExpression::Member(receiver, method) = function {
             let values = self.call_containers(scope, receiver, method);
             if !values.is_empty() {
                 return values;
@@ -39,7 +39,7 @@ impl SymbolGraph {
     }
 
     /// Calls a method of the containers that a receiver may be.
-    fn call_containers(&self, scope: ScopeId, receiver: &Expression, method: &str) -> Values {
+    fn call_containers(&self, scope: ScopeId, receiver: &ShortExpression, method: &str) -> Values {
         let mut values = Values::new();
         for (container, rule) in self.evaluate(scope, receiver) {
             for value in call_container(container, method) {
@@ -49,12 +49,14 @@ impl SymbolGraph {
         values
     }
 
-    fn call_value(&self, value: &Value) -> Values {
+    fn call_value(&self, value: &ExpressionValue) -> Values {
         match value {
-            Value::Type(id) => vec![(Value::Instance(*id), ResolutionRule::Scope)],
-            Value::Function(id, receiver) => self.call_function(*id, *receiver),
-            Value::Instance(id) => self.call_method(*id, "__call__"),
-            Value::External => vec![(Value::External, ResolutionRule::Scope)],
+            ExpressionValue::Type(id) => {
+                vec![(ExpressionValue::Instance(*id), ResolutionRule::Scope)]
+            }
+            ExpressionValue::Function(id, receiver) => self.call_function(*id, *receiver),
+            ExpressionValue::Instance(id) => self.call_method(*id, "__call__"),
+            ExpressionValue::External => vec![(ExpressionValue::External, ResolutionRule::Scope)],
             _ => Values::new(),
         }
     }
@@ -63,7 +65,7 @@ impl SymbolGraph {
     pub(super) fn call_method(&self, id: DefinitionId, method: &str) -> Values {
         let mut values = Values::new();
         for (target, _) in self.find_type_member(id, method) {
-            if let Target::Definition(method, receiver) = target {
+            if let NameTarget::Definition(method, receiver) = target {
                 values.extend(self.call_function(method, receiver));
             }
         }
@@ -71,13 +73,13 @@ impl SymbolGraph {
     }
 
     /// Returns the value that a context manager gives.
-    pub(super) fn enter_context(&self, manager: Value) -> Values {
+    pub(super) fn enter_context(&self, manager: ExpressionValue) -> Values {
         match manager {
-            Value::Instance(id) => self.enter_instance(id),
-            Value::Holder(held) => {
+            ExpressionValue::Instance(id) => self.enter_instance(id),
+            ExpressionValue::Holder(held) => {
                 held.into_iter().map(|value| (value, ResolutionRule::Result)).collect()
             }
-            Value::External => vec![(Value::External, ResolutionRule::Scope)],
+            ExpressionValue::External => vec![(ExpressionValue::External, ResolutionRule::Scope)],
             _ => Values::new(),
         }
     }
@@ -87,10 +89,12 @@ impl SymbolGraph {
             let mut values = Values::new();
             for (target, _) in self.find_type_member(id, method) {
                 match target {
-                    Target::Definition(method, receiver) => {
+                    NameTarget::Definition(method, receiver) => {
                         values.extend(self.call_function(method, receiver));
                     }
-                    Target::External => values.push((Value::External, ResolutionRule::Own)),
+                    NameTarget::External => {
+                        values.push((ExpressionValue::External, ResolutionRule::Own));
+                    }
                     _ => {}
                 }
             }

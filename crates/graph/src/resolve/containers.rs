@@ -2,9 +2,9 @@
 
 use super::{
     ResolutionRule, SymbolGraph,
-    value::{ScopeId, Value, Values, add_held, add_value, add_values},
+    value::{ExpressionValue, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::Expression;
+use crate::facts::ShortExpression;
 
 /// Types that are their first argument, or that only add to it; `Union` is any of its arguments.
 const WRAPPERS: [&str; 11] = [
@@ -47,29 +47,33 @@ impl SymbolGraph {
     pub(super) fn evaluate_item(
         &self,
         scope: ScopeId,
-        base: &Expression,
-        arguments: &[Expression],
+        base: &ShortExpression,
+        arguments: &[ShortExpression],
     ) -> Values {
         let name = match base {
-            Expression::Name(name) | Expression::Member(_, name) => name.as_str(),
+            ShortExpression::Name(name) | ShortExpression::Member(_, name) => name.as_str(),
             _ => "",
         };
         let mut values = Values::new();
         for (value, rule) in self.evaluate(scope, base) {
             match value {
-                Value::Type(id) => add_value(&mut values, Value::Type(id), rule),
-                Value::Holder(held) | Value::Mapping(held) => add_held(&mut values, held, rule),
-                Value::External if WRAPPERS.contains(&name) && !arguments.is_empty() => {
+                ExpressionValue::Type(id) => {
+                    add_value(&mut values, ExpressionValue::Type(id), rule);
+                }
+                ExpressionValue::Holder(held) | ExpressionValue::Mapping(held) => {
+                    add_held(&mut values, held, rule);
+                }
+                ExpressionValue::External if WRAPPERS.contains(&name) && !arguments.is_empty() => {
                     for (value, step) in self.evaluate_wrapped(scope, name, arguments) {
                         add_value(&mut values, value, step);
                     }
                 }
-                Value::External => {
+                ExpressionValue::External => {
                     for value in self.make_container(scope, name, arguments) {
                         add_value(&mut values, value, rule);
                     }
                 }
-                Value::Instance(id) => {
+                ExpressionValue::Instance(id) => {
                     add_values(&mut values, self.call_method(id, "__getitem__"), rule);
                 }
                 _ => {}
@@ -78,7 +82,12 @@ impl SymbolGraph {
         values
     }
 
-    fn evaluate_wrapped(&self, scope: ScopeId, name: &str, arguments: &[Expression]) -> Values {
+    fn evaluate_wrapped(
+        &self,
+        scope: ScopeId,
+        name: &str,
+        arguments: &[ShortExpression],
+    ) -> Values {
         let max_arguments = if name == "Union" { arguments.len() } else { 1 };
         let mut values = Values::new();
         for argument in arguments.iter().take(max_arguments) {
@@ -88,48 +97,57 @@ impl SymbolGraph {
     }
 
     /// Returns the values of a type from outside of the graph, which its name tells.
-    fn make_container(&self, scope: ScopeId, name: &str, arguments: &[Expression]) -> Vec<Value> {
+    fn make_container(
+        &self,
+        scope: ScopeId,
+        name: &str,
+        arguments: &[ShortExpression],
+    ) -> Vec<ExpressionValue> {
         match arguments {
             [kind] if TYPES_OF_TYPES.contains(&name) => self.evaluate_held(scope, kind),
             [held, others @ ..] if others.is_empty() || GENERATORS.contains(&name) => {
-                vec![Value::Holder(self.evaluate_instances(scope, held))]
+                vec![ExpressionValue::Holder(self.evaluate_instances(scope, held))]
             }
             [_, held, ..] if MAPPINGS.contains(&name) => {
-                vec![Value::Mapping(self.evaluate_instances(scope, held))]
+                vec![ExpressionValue::Mapping(self.evaluate_instances(scope, held))]
             }
-            _ => vec![Value::External],
+            _ => vec![ExpressionValue::External],
         }
     }
 
-    fn evaluate_held(&self, scope: ScopeId, argument: &Expression) -> Vec<Value> {
+    fn evaluate_held(&self, scope: ScopeId, argument: &ShortExpression) -> Vec<ExpressionValue> {
         self.evaluate(scope, argument).into_iter().map(|(value, _)| value).collect()
     }
 
-    fn evaluate_instances(&self, scope: ScopeId, argument: &Expression) -> Vec<Value> {
+    fn evaluate_instances(
+        &self,
+        scope: ScopeId,
+        argument: &ShortExpression,
+    ) -> Vec<ExpressionValue> {
         let values = self.evaluate_annotation(scope, argument, ResolutionRule::Receiver);
         values.into_iter().map(|(value, _)| value).collect()
     }
 }
 
 /// Returns true for the annotation of a type itself: `type[A]`.
-pub(super) fn is_type_of_type(annotation: &Expression) -> bool {
-    let Expression::Item(base, _) = annotation else { return false };
+pub(super) fn is_type_of_type(annotation: &ShortExpression) -> bool {
+    let ShortExpression::Item(base, _) = annotation else { return false };
     matches!(
         &**base,
-        Expression::Name(name) | Expression::Member(_, name) if TYPES_OF_TYPES.contains(&name.as_str())
+        ShortExpression::Name(name) | ShortExpression::Member(_, name) if TYPES_OF_TYPES.contains(&name.as_str())
     )
 }
 
 /// Returns the values that a method of a container gives; none for other values and methods.
-pub(super) fn call_container(container: Value, method: &str) -> Vec<Value> {
+pub(super) fn call_container(container: ExpressionValue, method: &str) -> Vec<ExpressionValue> {
     match (container, method) {
-        (Value::Mapping(held), "get" | "pop" | "setdefault")
-        | (Value::Holder(held), "pop" | "popleft" | "shift" | "find" | "at") => held,
-        (Value::Mapping(held), "values")
-        | (Value::Holder(held), "copy" | "filter" | "slice" | "reverse" | "concat") => {
-            vec![Value::Holder(held)]
+        (ExpressionValue::Mapping(held), "get" | "pop" | "setdefault")
+        | (ExpressionValue::Holder(held), "pop" | "popleft" | "shift" | "find" | "at") => held,
+        (ExpressionValue::Mapping(held), "values")
+        | (ExpressionValue::Holder(held), "copy" | "filter" | "slice" | "reverse" | "concat") => {
+            vec![ExpressionValue::Holder(held)]
         }
-        (Value::Mapping(held), "copy") => vec![Value::Mapping(held)],
+        (ExpressionValue::Mapping(held), "copy") => vec![ExpressionValue::Mapping(held)],
         _ => Vec::new(),
     }
 }

@@ -4,24 +4,24 @@ use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     memory::ValueKey,
     names::find_first_binding,
-    value::{ScopeId, Target, Value, Values, add_held, add_value, weaken},
+    value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, weaken},
 };
 use crate::{
-    facts::{BoundValue, DefinitionFact, DefinitionKind, Expression},
+    facts::{BoundValue, DefinitionFact, DefinitionKind, ShortExpression},
     modules::FileIndex,
 };
 
 impl SymbolGraph {
     /// Returns the values of a target that was found from a file.
-    pub(super) fn target_values(&self, file: FileIndex, target: Target) -> Values {
+    pub(super) fn target_values(&self, file: FileIndex, target: NameTarget) -> Values {
         let value = match target {
-            Target::Definition(id, receiver) => return self.definition_values(id, receiver),
-            Target::Binding(index, place) => {
+            NameTarget::Definition(id, receiver) => return self.definition_values(id, receiver),
+            NameTarget::Binding(index, place) => {
                 return self.binding_values(ScopeId { file, index }, place);
             }
-            Target::Module(module) => Value::Module(module),
-            Target::Folder(folder) => Value::Folder(folder),
-            Target::External => Value::External,
+            NameTarget::Module(module) => ExpressionValue::Module(module),
+            NameTarget::Folder(folder) => ExpressionValue::Folder(folder),
+            NameTarget::External => ExpressionValue::External,
         };
         vec![(value, ResolutionRule::Scope)]
     }
@@ -41,7 +41,7 @@ impl SymbolGraph {
             }
             BoundValue::Assigned(value) => {
                 let mut values = self.evaluate(scope, value);
-                if !matches!(value, Expression::This | Expression::ThisType) {
+                if !matches!(value, ShortExpression::This | ShortExpression::ThisType) {
                     weaken(&mut values, ResolutionRule::Receiver);
                 }
                 values
@@ -50,10 +50,12 @@ impl SymbolGraph {
                 let mut values = Values::new();
                 for (value, rule) in self.evaluate(scope, source) {
                     match value {
-                        Value::Holder(held) => {
+                        ExpressionValue::Holder(held) => {
                             add_held(&mut values, held, rule.max(ResolutionRule::Receiver));
                         }
-                        Value::External => add_value(&mut values, Value::External, rule),
+                        ExpressionValue::External => {
+                            add_value(&mut values, ExpressionValue::External, rule);
+                        }
                         _ => {}
                     }
                 }
@@ -71,8 +73,8 @@ impl SymbolGraph {
             DefinitionKind::Function if fact.traits.is_property => {
                 return self.call_function(id, receiver);
             }
-            DefinitionKind::Function => Value::Function(id, receiver),
-            DefinitionKind::Type => Value::Type(id),
+            DefinitionKind::Function => ExpressionValue::Function(id, receiver),
+            DefinitionKind::Type => ExpressionValue::Type(id),
             DefinitionKind::TypeAlias | DefinitionKind::Variable | DefinitionKind::Field => {
                 let key = ValueKey::Definition(id, None);
                 return self.remember_values(key, || self.held_values(id, fact));
@@ -96,14 +98,18 @@ impl SymbolGraph {
             return self.evaluate_annotation(scope, result, rule);
         }
         if fact.body.is_some() {
-            return vec![(Value::Object(id), rule)];
+            return vec![(ExpressionValue::Object(id), rule)];
         }
         let mut values = Values::new();
         for (index, value) in &fact.values {
             for (value, step) in self.evaluate(scope.with_index(*index), value) {
                 // Another name of a type, function or module is as certain as the first one.
-                let is_name =
-                    matches!(value, Value::Type(_) | Value::Function(..) | Value::Module(_));
+                let is_name = matches!(
+                    value,
+                    ExpressionValue::Type(_)
+                        | ExpressionValue::Function(..)
+                        | ExpressionValue::Module(_)
+                );
                 add_value(&mut values, value, if is_name { step } else { rule.max(step) });
             }
         }
@@ -127,11 +133,11 @@ impl SymbolGraph {
         &self,
         id: DefinitionId,
         fact: &DefinitionFact,
-        result: &Expression,
+        result: &ShortExpression,
         receiver: Option<DefinitionId>,
     ) -> Values {
         if let Some(receiver) = receiver.filter(|_| self.is_receiver_type(id, result)) {
-            return vec![(Value::Instance(receiver), ResolutionRule::Result)];
+            return vec![(ExpressionValue::Instance(receiver), ResolutionRule::Result)];
         }
         let scope = ScopeId { file: id.file, index: fact.body.unwrap_or(fact.scope) };
         self.evaluate_annotation(scope, result, ResolutionRule::Result)
@@ -145,8 +151,8 @@ impl SymbolGraph {
     ) -> Values {
         let mut values = Values::new();
         for (index, value) in &fact.values {
-            if let Some(receiver) = receiver.filter(|_| *value == Expression::This) {
-                add_value(&mut values, Value::Instance(receiver), ResolutionRule::Result);
+            if let Some(receiver) = receiver.filter(|_| *value == ShortExpression::This) {
+                add_value(&mut values, ExpressionValue::Instance(receiver), ResolutionRule::Result);
                 continue;
             }
             let scope = ScopeId { file: id.file, index: *index };
@@ -158,10 +164,10 @@ impl SymbolGraph {
     }
 
     /// Returns true if the annotated result of a method is the type of its receiver.
-    fn is_receiver_type(&self, method: DefinitionId, result: &Expression) -> bool {
+    fn is_receiver_type(&self, method: DefinitionId, result: &ShortExpression) -> bool {
         match result {
-            Expression::This => true,
-            Expression::Name(name) => {
+            ShortExpression::This => true,
+            ShortExpression::Name(name) => {
                 name == "Self"
                     || (self.is_type_variable(method.file, name)
                         && !self.is_parameter_type(method, result))
@@ -180,16 +186,16 @@ impl SymbolGraph {
             let value = self
                 .definition_fact(DefinitionId { file, index })
                 .and_then(|fact| fact.values.first());
-            let Some((_, Expression::Call(function, _))) = value else { return false };
+            let Some((_, ShortExpression::Call(function, _))) = value else { return false };
             matches!(
                 &**function,
-                Expression::Name(name) | Expression::Member(_, name) if name == "TypeVar"
+                ShortExpression::Name(name) | ShortExpression::Member(_, name) if name == "TypeVar"
             )
         })
     }
 
     /// Returns true if a parameter of a function other than its receiver has a type.
-    fn is_parameter_type(&self, function: DefinitionId, kind: &Expression) -> bool {
+    fn is_parameter_type(&self, function: DefinitionId, kind: &ShortExpression) -> bool {
         let body = self.definition_fact(function).and_then(|fact| fact.body);
         let scope = body.and_then(|index| self.scope(ScopeId { file: function.file, index }));
         scope.is_some_and(|scope| {

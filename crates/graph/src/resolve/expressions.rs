@@ -3,65 +3,71 @@
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     containers::is_type_of_type,
-    value::{ScopeId, Value, Values, add_held, add_value, add_values},
+    value::{ExpressionValue, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::{DefinitionKind, Expression, ScopeKind};
+use crate::facts::{DefinitionKind, ScopeKind, ShortExpression};
 
 impl SymbolGraph {
     /// Evaluates an expression; it has no values if a bound is reached.
-    pub(super) fn evaluate(&self, scope: ScopeId, expression: &Expression) -> Values {
+    pub(super) fn evaluate(&self, scope: ScopeId, expression: &ShortExpression) -> Values {
         self.memory.descend(|| self.evaluate_parts(scope, expression))
     }
 
-    fn evaluate_parts(&self, scope: ScopeId, expression: &Expression) -> Values {
+    fn evaluate_parts(&self, scope: ScopeId, expression: &ShortExpression) -> Values {
         match expression {
-            Expression::Name(_) | Expression::Member(..) => {
+            ShortExpression::Name(_) | ShortExpression::Member(..) => {
                 let mut values = Values::new();
                 for (target, rule) in self.find_targets(scope, expression) {
                     add_values(&mut values, self.target_values(scope.file, target), rule);
                 }
                 values
             }
-            Expression::Call(function, arguments) => self.evaluate_call(scope, function, arguments),
-            Expression::Item(base, arguments) => self.evaluate_item(scope, base, arguments),
-            Expression::Entered(inner) => {
+            ShortExpression::Call(function, arguments) => {
+                self.evaluate_call(scope, function, arguments)
+            }
+            ShortExpression::Item(base, arguments) => self.evaluate_item(scope, base, arguments),
+            ShortExpression::Entered(inner) => {
                 let mut values = Values::new();
                 for (value, rule) in self.evaluate(scope, inner) {
                     add_values(&mut values, self.enter_context(value), rule);
                 }
                 values
             }
-            Expression::Awaited(inner) => {
+            ShortExpression::Awaited(inner) => {
                 let mut values = Values::new();
                 for (value, rule) in self.evaluate(scope, inner) {
                     match value {
-                        Value::Holder(held) => add_held(&mut values, held, rule),
+                        ExpressionValue::Holder(held) => add_held(&mut values, held, rule),
                         value => add_value(&mut values, value, rule),
                     }
                 }
                 values
             }
-            Expression::This => self.evaluate_receiver(scope, Value::Instance),
-            Expression::ThisType => self.evaluate_receiver(scope, Value::Type),
-            Expression::Super => self.evaluate_receiver(scope, Value::Bases),
-            Expression::Either(one, other) => {
+            ShortExpression::This => self.evaluate_receiver(scope, ExpressionValue::Instance),
+            ShortExpression::ThisType => self.evaluate_receiver(scope, ExpressionValue::Type),
+            ShortExpression::Super => self.evaluate_receiver(scope, ExpressionValue::Bases),
+            ShortExpression::Either(one, other) => {
                 let mut values = self.evaluate(scope, one);
                 for (value, rule) in self.evaluate(scope, other) {
                     add_value(&mut values, value, rule);
                 }
                 values
             }
-            Expression::Outside => vec![(Value::External, ResolutionRule::Scope)],
-            Expression::Unknown => Values::new(),
+            ShortExpression::Outside => vec![(ExpressionValue::External, ResolutionRule::Scope)],
+            ShortExpression::Unknown => Values::new(),
         }
     }
 
     /// Returns the object or the type around a scope, the latter as a value of some kind.
-    fn evaluate_receiver(&self, scope: ScopeId, make_value: fn(DefinitionId) -> Value) -> Values {
+    fn evaluate_receiver(
+        &self,
+        scope: ScopeId,
+        make_value: fn(DefinitionId) -> ExpressionValue,
+    ) -> Values {
         let Some(id) = self.find_enclosing_type(scope) else { return Values::new() };
         let kind = self.definition_fact(id).map(|fact| fact.kind);
         let is_object = kind == Some(DefinitionKind::Variable);
-        let value = if is_object { Value::Object(id) } else { make_value(id) };
+        let value = if is_object { ExpressionValue::Object(id) } else { make_value(id) };
         vec![(value, ResolutionRule::Own)]
     }
 
@@ -83,14 +89,14 @@ impl SymbolGraph {
     pub(super) fn evaluate_annotation(
         &self,
         scope: ScopeId,
-        annotation: &Expression,
+        annotation: &ShortExpression,
         rule: ResolutionRule,
     ) -> Values {
         let mut values = Values::new();
         let is_type_itself = is_type_of_type(annotation);
         for (value, step) in self.evaluate(scope, annotation) {
             let instance = match value {
-                Value::Type(id) if !is_type_itself => Value::Instance(id),
+                ExpressionValue::Type(id) if !is_type_itself => ExpressionValue::Instance(id),
                 other => other,
             };
             let step = if step <= ResolutionRule::Own { rule } else { rule.max(step) };

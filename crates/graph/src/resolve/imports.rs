@@ -3,7 +3,7 @@
 use super::{
     ResolutionRule, SymbolGraph,
     memory::ExportKey,
-    value::{ScopeId, Target, Targets, weaken},
+    value::{NameTarget, ScopeId, Targets, weaken},
 };
 use crate::{
     facts::ModuleSystem,
@@ -16,16 +16,16 @@ impl SymbolGraph {
         let import = self.file_facts(file).and_then(|facts| facts.imports.get(index as usize));
         let Some(import) = import else { return Vec::new() };
         let target = match (&import.name, self.find_module(file, &import.module)) {
-            (_, ImportedModule::Outside) => Some(Target::External),
-            (None, ImportedModule::File(module)) => Some(Target::Module(module)),
-            (None, ImportedModule::Folder(folder)) => Some(Target::Folder(folder)),
+            (_, ImportedModule::Outside) => Some(NameTarget::External),
+            (None, ImportedModule::File(module)) => Some(NameTarget::Module(module)),
+            (None, ImportedModule::Folder(folder)) => Some(NameTarget::Folder(folder)),
             (Some(name), ImportedModule::File(module)) => {
                 let mut targets = self.find_exported(module, name);
                 weaken(&mut targets, ResolutionRule::Import);
                 return targets;
             }
             (Some(name), ImportedModule::Folder(folder)) => {
-                self.modules.find_submodule(&folder, name).map(Target::Module)
+                self.modules.find_submodule(&folder, name).map(NameTarget::Module)
             }
         };
         target.map(|target| (target, ResolutionRule::Import)).into_iter().collect()
@@ -58,7 +58,7 @@ impl SymbolGraph {
         }
         let submodule = self.modules.find_submodule(self.file_path(module), name);
         submodule
-            .map(|module| (Target::Module(module), ResolutionRule::Import))
+            .map(|module| (NameTarget::Module(module), ResolutionRule::Import))
             .into_iter()
             .collect()
     }

@@ -4,7 +4,7 @@ use std::iter;
 
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
-    value::{ScopeId, Target, Targets, Value, weaken},
+    value::{ExpressionValue, NameTarget, ScopeId, Targets, weaken},
 };
 
 /// Maximum types that a type inherits from.
@@ -12,7 +12,7 @@ const MAX_ANCESTORS: usize = 64;
 
 /// Types that a type inherits from, nearest first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ancestors {
+pub(super) struct TypeAncestors {
     types: Vec<DefinitionId>,
     /// True if some are defined elsewhere, so that a missing member may be theirs.
     is_open: bool,
@@ -20,27 +20,32 @@ pub(super) struct Ancestors {
 
 impl SymbolGraph {
     /// Finds a member of a value.
-    pub(super) fn find_member(&self, value: &Value, name: &str) -> Targets {
+    pub(super) fn find_member(&self, value: &ExpressionValue, name: &str) -> Targets {
         match value {
-            Value::Instance(id) | Value::Type(id) => self.find_type_member(*id, name),
-            Value::Bases(id) => self.find_member_of(*id, self.list_ancestors(*id), name),
-            Value::Object(id) => match self.body_scope(*id) {
+            ExpressionValue::Instance(id) | ExpressionValue::Type(id) => {
+                self.find_type_member(*id, name)
+            }
+            ExpressionValue::Bases(id) => self.find_member_of(*id, self.list_ancestors(*id), name),
+            ExpressionValue::Object(id) => match self.body_scope(*id) {
                 Some(body) => self.find_bound(body, name),
                 None => Vec::new(),
             },
-            Value::Module(module) => {
+            ExpressionValue::Module(module) => {
                 let mut targets = self.find_exported(*module, name);
                 weaken(&mut targets, ResolutionRule::ModuleMember);
                 targets
             }
-            Value::Folder(folder) => self
+            ExpressionValue::Folder(folder) => self
                 .modules
                 .find_submodule(folder, name)
-                .map(|module| (Target::Module(module), ResolutionRule::ModuleMember))
+                .map(|module| (NameTarget::Module(module), ResolutionRule::ModuleMember))
                 .into_iter()
                 .collect(),
-            Value::External | Value::Holder(_) | Value::Mapping(_) | Value::Function(..) => {
-                vec![(Target::External, ResolutionRule::Scope)]
+            ExpressionValue::External
+            | ExpressionValue::Holder(_)
+            | ExpressionValue::Mapping(_)
+            | ExpressionValue::Function(..) => {
+                vec![(NameTarget::External, ResolutionRule::Scope)]
             }
         }
     }
@@ -53,13 +58,18 @@ impl SymbolGraph {
     }
 
     /// Finds a member that `receiver` has from the first of several types with one.
-    fn find_member_of(&self, receiver: DefinitionId, holders: Ancestors, name: &str) -> Targets {
+    fn find_member_of(
+        &self,
+        receiver: DefinitionId,
+        holders: TypeAncestors,
+        name: &str,
+    ) -> Targets {
         for holder in holders.types {
             let Some(body) = self.body_scope(holder) else { continue };
             let mut members = self.find_bound(body, name);
-            members.retain(|(target, _)| matches!(target, Target::Definition(..)));
+            members.retain(|(target, _)| matches!(target, NameTarget::Definition(..)));
             for (target, _) in &mut members {
-                if let Target::Definition(_, through) = target {
+                if let NameTarget::Definition(_, through) = target {
                     *through = Some(receiver);
                 }
             }
@@ -68,7 +78,7 @@ impl SymbolGraph {
                 return members;
             }
         }
-        if holders.is_open { vec![(Target::External, ResolutionRule::Own)] } else { Vec::new() }
+        if holders.is_open { vec![(NameTarget::External, ResolutionRule::Own)] } else { Vec::new() }
     }
 
     fn body_scope(&self, id: DefinitionId) -> Option<ScopeId> {
@@ -76,20 +86,20 @@ impl SymbolGraph {
         Some(ScopeId { file: id.file, index: body })
     }
 
-    fn list_ancestors(&self, id: DefinitionId) -> Ancestors {
+    fn list_ancestors(&self, id: DefinitionId) -> TypeAncestors {
         let ancestors = &self.memory.ancestors;
         self.memory.get_or_compute(ancestors, id, || self.collect_ancestors(id))
     }
 
-    fn collect_ancestors(&self, id: DefinitionId) -> Ancestors {
-        let mut ancestors = Ancestors::default();
+    fn collect_ancestors(&self, id: DefinitionId) -> TypeAncestors {
+        let mut ancestors = TypeAncestors::default();
         let Some(fact) = self.definition_fact(id) else { return ancestors };
         let scope = ScopeId { file: id.file, index: fact.scope };
         for base in &fact.bases {
             let values = self.evaluate(scope, base);
             ancestors.is_open |= values.is_empty();
             for (value, _) in values {
-                let Value::Type(base) = value else {
+                let ExpressionValue::Type(base) = value else {
                     ancestors.is_open = true;
                     continue;
                 };

@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::HashMap, hash::Hash};
 
 use super::{
     DefinitionId,
-    members::Ancestors,
+    members::TypeAncestors,
     value::{ScopeId, Targets, Values},
 };
 use crate::modules::FileIndex;
@@ -21,7 +21,7 @@ const MAX_EVALUATIONS: u32 = 20_000;
 pub(super) struct ResolutionMemory {
     pub(super) values: RefCell<HashMap<ValueKey, Values>>,
     pub(super) exports: RefCell<HashMap<ExportKey, Targets>>,
-    pub(super) ancestors: RefCell<HashMap<DefinitionId, Ancestors>>,
+    pub(super) ancestors: RefCell<HashMap<DefinitionId, TypeAncestors>>,
     progress: RefCell<ResolutionProgress>,
 }
 
@@ -55,7 +55,7 @@ impl Default for ResolutionProgress {
 /// A result that is computed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ResultKey {
-    Value(ValueKey),
+    Values(ValueKey),
     Export(ExportKey),
     Ancestors(DefinitionId),
 }
@@ -78,7 +78,7 @@ pub(super) struct ExportKey {
 
 impl From<ValueKey> for ResultKey {
     fn from(key: ValueKey) -> Self {
-        Self::Value(key)
+        Self::Values(key)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
-    value::{MAX_VALUES, ScopeId, Target, Targets},
+    value::{MAX_VALUES, NameTarget, ScopeId, Targets},
 };
 use crate::facts::{
-    BoundValue, DefinitionTraits, Expression, ModuleSystem, Scope, ScopeKind, to_index,
+    BoundValue, DefinitionTraits, ModuleSystem, NameScope, ScopeKind, ShortExpression, to_index,
 };
 
 /// Maximum targets of one name in one scope, before overloads are joined.
@@ -15,10 +15,10 @@ const MAX_BINDINGS: usize = 256;
 
 impl SymbolGraph {
     /// Finds what an expression names.
-    pub(super) fn find_targets(&self, scope: ScopeId, expression: &Expression) -> Targets {
+    pub(super) fn find_targets(&self, scope: ScopeId, expression: &ShortExpression) -> Targets {
         match expression {
-            Expression::Name(name) => self.find_name(scope, name),
-            Expression::Member(receiver, name) => {
+            ShortExpression::Name(name) => self.find_name(scope, name),
+            ShortExpression::Member(receiver, name) => {
                 let mut targets = Vec::new();
                 for (value, rule) in self.evaluate(scope, receiver) {
                     for (target, step) in self.find_member(&value, name) {
@@ -49,7 +49,11 @@ impl SymbolGraph {
             index = entry.parent;
         }
         let starred = self.find_starred(scope.file, name);
-        if starred.is_empty() { vec![(Target::External, ResolutionRule::Scope)] } else { starred }
+        if starred.is_empty() {
+            vec![(NameTarget::External, ResolutionRule::Scope)]
+        } else {
+            starred
+        }
     }
 
     /// Finds a name among the bindings of one scope.
@@ -63,17 +67,17 @@ impl SymbolGraph {
             match &binding.value {
                 BoundValue::Definition(index) => {
                     let id = DefinitionId { file: scope.file, index: *index };
-                    targets.push((Target::Definition(id, None), ResolutionRule::Scope));
+                    targets.push((NameTarget::Definition(id, None), ResolutionRule::Scope));
                 }
                 BoundValue::Import(index) => targets.extend(self.find_imported(scope.file, *index)),
                 // An export with another name.
-                BoundValue::Assigned(Expression::Name(other))
+                BoundValue::Assigned(ShortExpression::Name(other))
                     if scope.index == 0 && other != name =>
                 {
                     targets.extend(self.memory.descend(|| self.find_name(scope, other)));
                 }
                 _ => {
-                    let target = Target::Binding(scope.index, to_index(first + place));
+                    let target = NameTarget::Binding(scope.index, to_index(first + place));
                     targets.push((target, ResolutionRule::Scope));
                 }
             }
@@ -87,38 +91,41 @@ impl SymbolGraph {
 
     /// Leaves one of several definitions and bindings that are the same thing.
     fn join_definitions(&self, targets: &mut Targets) {
-        let has_trait = |target: &Target, accepts: fn(DefinitionTraits) -> bool| match target {
-            Target::Definition(id, _) => {
+        let has_trait = |target: &NameTarget, accepts: fn(DefinitionTraits) -> bool| match target {
+            NameTarget::Definition(id, _) => {
                 self.definition_fact(*id).is_some_and(|fact| accepts(fact.traits))
             }
             _ => false,
         };
         // A property is one definition, though each of its accessors has its name.
-        let is_property = |target: &Target| has_trait(target, |traits| traits.is_property);
+        let is_property = |target: &NameTarget| has_trait(target, |traits| traits.is_property);
         if targets.iter().any(|(target, _)| is_property(target)) {
             targets.retain(|(target, _)| is_property(target));
             targets.truncate(1);
         }
         // Overloads are one definition with the function that has a body.
-        let is_declaration = |target: &Target| has_trait(target, |traits| traits.is_declaration);
+        let is_declaration =
+            |target: &NameTarget| has_trait(target, |traits| traits.is_declaration);
         if !targets.is_empty() && targets.iter().all(|(target, _)| is_declaration(target)) {
             targets.truncate(1);
         } else {
             targets.retain(|(target, _)| !is_declaration(target));
         }
         // Names bound both as definition and otherwise are found as the definition.
-        if targets.iter().any(|(target, _)| matches!(target, Target::Definition(..))) {
-            targets.retain(|(target, _)| !matches!(target, Target::Binding(..) | Target::External));
+        if targets.iter().any(|(target, _)| matches!(target, NameTarget::Definition(..))) {
+            targets.retain(|(target, _)| {
+                !matches!(target, NameTarget::Binding(..) | NameTarget::External)
+            });
         }
     }
 }
 
 /// Returns the place of the first binding of a name, or where it would be.
-pub(super) fn find_first_binding(scope: &Scope, name: &str) -> usize {
+pub(super) fn find_first_binding(scope: &NameScope, name: &str) -> usize {
     scope.bindings.partition_point(|binding| binding.name.as_str() < name)
 }
 
-fn is_bound(scope: &Scope, name: &str) -> bool {
+fn is_bound(scope: &NameScope, name: &str) -> bool {
     let first = scope.bindings.get(find_first_binding(scope, name));
     first.is_some_and(|binding| binding.name == name)
 }

@@ -22,7 +22,7 @@ impl ScopeId {
 
 /// Value of an expression, with what members and calls of it need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum ExpressionValue {
     /// A function, with the type through which it was found.
     Function(DefinitionId, Option<DefinitionId>),
     Type(DefinitionId),
@@ -32,9 +32,9 @@ pub(super) enum Value {
     /// An object whose members the body of its definition has.
     Object(DefinitionId),
     /// A container, iterator or promise of values.
-    Holder(Vec<Value>),
+    Holder(Vec<ExpressionValue>),
     /// A container of values with keys.
-    Mapping(Vec<Value>),
+    Mapping(Vec<ExpressionValue>),
     Module(FileIndex),
     /// A package without a file of its own, by its path.
     Folder(String),
@@ -42,11 +42,11 @@ pub(super) enum Value {
 }
 
 /// Values of an expression, each with the weakest rule that led to it.
-pub(super) type Values = Vec<(Value, ResolutionRule)>;
+pub(super) type Values = Vec<(ExpressionValue, ResolutionRule)>;
 
 /// Meaning of a name or member.
 #[derive(Debug, Clone)]
-pub(super) enum Target {
+pub(super) enum NameTarget {
     /// A definition, with the type through which it was found.
     Definition(DefinitionId, Option<DefinitionId>),
     Module(FileIndex),
@@ -57,10 +57,10 @@ pub(super) enum Target {
 }
 
 /// Targets of an expression, each with the weakest rule that led to it.
-pub(super) type Targets = Vec<(Target, ResolutionRule)>;
+pub(super) type Targets = Vec<(NameTarget, ResolutionRule)>;
 
 /// Adds a value, or the better rule of one that is known.
-pub(super) fn add_value(values: &mut Values, value: Value, rule: ResolutionRule) {
+pub(super) fn add_value(values: &mut Values, value: ExpressionValue, rule: ResolutionRule) {
     if let Some((_, known)) = values.iter_mut().find(|(known, _)| *known == value) {
         *known = (*known).min(rule);
     } else if values.len() < MAX_VALUES {
@@ -76,7 +76,7 @@ pub(super) fn add_values(values: &mut Values, new_values: Values, rule: Resoluti
 }
 
 /// Adds the values in a container.
-pub(super) fn add_held(values: &mut Values, held: Vec<Value>, rule: ResolutionRule) {
+pub(super) fn add_held(values: &mut Values, held: Vec<ExpressionValue>, rule: ResolutionRule) {
     for value in held {
         add_value(values, value, rule);
     }

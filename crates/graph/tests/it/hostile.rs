@@ -82,7 +82,7 @@ fn deep_and_long_texts_are_read_in_part() {
         format!("x{}\n", ".y".repeat(20_000)),
         format!("x: 'y{}' = 1\n", ".y".repeat(200_000)),
         format!("x.{}\n", "a".repeat(70_000)),
-        "f(a.b)\n".repeat(150_000),
+        "f(a.b)\n".repeat(70_000),
     ];
     for text in &texts {
         for path in ["a.py", "a.ts"] {

@@ -9,7 +9,7 @@ mod typescript;
 
 use codeinfo_graph::{
     extract_facts,
-    resolve::{Resolution, SymbolGraph},
+    resolve::{ResolutionResult, SymbolGraph},
 };
 
 /// Files of a repository, by path, joined.
@@ -44,7 +44,7 @@ impl TestRepository {
         let reference = facts.references.iter().find(|reference| reference.at == (line, column));
         let Some(reference) = reference else { return "no reference".to_owned() };
         match self.graph.resolve(u32::try_from(file).unwrap(), reference) {
-            Resolution::Found(definitions, rule) => {
+            ResolutionResult::Found(definitions, rule) => {
                 let places = definitions.iter().map(|id| {
                     let (path, definition) = self.graph.definition(*id).unwrap();
                     format!("{path}:{} {}", definition.name_at.0, definition.name)

@@ -9,7 +9,7 @@ use super::{
     },
     expressions::read_annotation_field,
 };
-use crate::facts::{BoundValue, Expression, ReferenceKind, ScopeKind};
+use crate::facts::{BoundValue, ReferenceKind, ScopeKind, ShortExpression};
 
 pub(super) fn visit_assignment(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.visit_field(node, "type");
@@ -46,7 +46,7 @@ fn assign_name(builder: &mut FactBuilder<'_>, node: Node<'_>, name: Node<'_>) {
 fn assign_attribute(builder: &mut FactBuilder<'_>, node: Node<'_>, attribute: Node<'_>) {
     builder.visit_member(attribute, ReferenceKind::Write);
     let is_own = match builder.read_field(attribute, "object") {
-        Some(Expression::Name(name)) => find_receiver(builder, &name).is_some(),
+        Some(ShortExpression::Name(name)) => find_receiver(builder, &name).is_some(),
         _ => false,
     };
     if is_own && let Some(name) = attribute.child_by_field_name("attribute") {
@@ -72,11 +72,11 @@ fn assign_each(builder: &mut FactBuilder<'_>, node: Node<'_>, left: Node<'_>) {
 }
 
 /// Returns the receiver of the enclosing method, its first parameter, if it has a name.
-pub(super) fn find_receiver(builder: &FactBuilder<'_>, name: &str) -> Option<Expression> {
+pub(super) fn find_receiver(builder: &FactBuilder<'_>, name: &str) -> Option<ShortExpression> {
     let function = builder.scope(builder.enclosing_scope(ScopeKind::Function))?;
     let first = function.bindings.first().filter(|binding| binding.name == name)?;
     match &first.value {
-        BoundValue::Assigned(receiver @ (Expression::This | Expression::ThisType)) => {
+        BoundValue::Assigned(receiver @ (ShortExpression::This | ShortExpression::ThisType)) => {
             Some(receiver.clone())
         }
         _ => None,
@@ -111,7 +111,7 @@ fn bind_target(builder: &mut FactBuilder<'_>, name: Node<'_>, value: &BoundValue
         BoundValue::Typed(annotation) => builder.add_type(definition, Some(annotation), None),
         BoundValue::Assigned(value) => builder.add_type(definition, None, Some(value)),
         BoundValue::Element(source) => {
-            let element = Expression::Item(Box::new(source), Vec::new());
+            let element = ShortExpression::Item(Box::new(source), Vec::new());
             builder.add_type(definition, None, Some(element));
         }
         BoundValue::Definition(_) | BoundValue::Import(_) | BoundValue::Unknown => {}
@@ -131,9 +131,9 @@ pub(super) fn bind_loop(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 pub(super) fn visit_named_expression(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.visit_field(node, "value");
     let value = builder.read_field(node, "value");
-    let value = value.map_or(BoundValue::Unknown, BoundValue::Assigned);
+    let bound = value.map_or(BoundValue::Unknown, BoundValue::Assigned);
     if let Some(name) = node.child_by_field_name("name") {
-        bind_pattern(builder, name, &value);
+        bind_pattern(builder, name, &bound);
     }
 }
 
@@ -144,12 +144,12 @@ pub(super) fn visit_as_pattern(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         builder.visit(source);
     }
     let Some(alias) = node.child_by_field_name("alias") else { return };
-    let value = source.map_or(Expression::Unknown, |source| builder.read(source));
+    let value = source.map_or(ShortExpression::Unknown, |source| builder.read(source));
     let is_except = node.parent().is_some_and(|parent| parent.kind() == "except_clause");
     let bound = if is_except {
         BoundValue::Typed(value)
     } else {
-        BoundValue::Assigned(Expression::Entered(Box::new(value)))
+        BoundValue::Assigned(ShortExpression::Entered(Box::new(value)))
     };
     bind_pattern(builder, alias.named_child(0).unwrap_or(alias), &bound);
 }

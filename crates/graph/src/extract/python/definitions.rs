@@ -9,7 +9,7 @@ use super::{
     },
     expressions::{read_annotation, read_annotation_field},
 };
-use crate::facts::{BoundValue, DefinitionKind, Expression, ReferenceKind, ScopeKind};
+use crate::facts::{BoundValue, DefinitionKind, ReferenceKind, ScopeKind, ShortExpression};
 
 const PROPERTY_DECORATORS: [&str; 5] =
     ["property", "cached_property", "setter", "getter", "deleter"];
@@ -39,11 +39,9 @@ pub(super) fn visit_decorated(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 pub(super) fn visit_function(builder: &mut FactBuilder<'_>, node: Node<'_>, decorators: &[&str]) {
     let Some(name) = node.child_by_field_name("name") else { return };
     let is_method = builder.scope_kind(builder.scope_index()) == Some(ScopeKind::Type);
-    let result = node.child_by_field_name("return_type");
-    if let Some(result) = result {
-        builder.visit(result);
-    }
-    let result = result.map(|result| read_annotation(builder, result));
+    builder.visit_field(node, "return_type");
+    let annotation = node.child_by_field_name("return_type");
+    let result = annotation.map(|annotation| read_annotation(builder, annotation));
     let nodes = DefinitionNodes { name, definition: node };
     let defined = builder.define(DefinitionKind::Function, builder.text(name), nodes);
     if let Some(definition) = builder.definition_mut(defined) {
@@ -75,13 +73,13 @@ pub(super) fn visit_lambda(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 }
 
 /// Returns what the first parameter of a method is.
-fn choose_receiver(method: &str, decorators: &[&str]) -> Option<Expression> {
+fn choose_receiver(method: &str, decorators: &[&str]) -> Option<ShortExpression> {
     if decorators.contains(&"staticmethod") {
         None
     } else if decorators.contains(&"classmethod") || TYPE_METHODS.contains(&method) {
-        Some(Expression::ThisType)
+        Some(ShortExpression::ThisType)
     } else {
-        Some(Expression::This)
+        Some(ShortExpression::This)
     }
 }
 
@@ -97,9 +95,8 @@ fn visit_defaults(builder: &mut FactBuilder<'_>, parameters: Node<'_>) {
 fn bind_parameters(
     builder: &mut FactBuilder<'_>,
     parameters: Node<'_>,
-    receiver: Option<Expression>,
+    mut receiver: Option<ShortExpression>,
 ) {
-    let mut receiver = receiver;
     for parameter in list_named_children(parameters) {
         match find_parameter_name(parameter) {
             Some(name) if name.kind() == "identifier" => {

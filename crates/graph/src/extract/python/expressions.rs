@@ -6,7 +6,7 @@ use super::super::{
     builder::{FactBuilder, MAX_NAME_BYTES},
     syntax::{ExpressionReader, list_named_children, make_member},
 };
-use crate::facts::{Expression, ReferenceKind};
+use crate::facts::{ReferenceKind, ShortExpression};
 
 /// Visits an annotation, whose names are uses of types.
 pub(super) fn visit_annotation(builder: &mut FactBuilder<'_>, node: Node<'_>) {
@@ -23,15 +23,15 @@ pub(super) fn visit_annotation(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 pub(super) fn read_annotation_field(
     builder: &FactBuilder<'_>,
     node: Node<'_>,
-) -> Option<Expression> {
+) -> Option<ShortExpression> {
     node.child_by_field_name("type").map(|annotation| read_annotation(builder, annotation))
 }
 
 /// Reads an annotation as an expression. A string is read as the name of a type.
-pub(super) fn read_annotation(builder: &FactBuilder<'_>, node: Node<'_>) -> Expression {
+pub(super) fn read_annotation(builder: &FactBuilder<'_>, node: Node<'_>) -> ShortExpression {
     let mut inner = node;
     while inner.kind() == "type" {
-        let Some(child) = inner.named_child(0) else { return Expression::Unknown };
+        let Some(child) = inner.named_child(0) else { return ShortExpression::Unknown };
         inner = child;
     }
     match inner.kind() {
@@ -41,26 +41,30 @@ pub(super) fn read_annotation(builder: &FactBuilder<'_>, node: Node<'_>) -> Expr
 }
 
 /// Reads the name of a type in a string; unknown if the string has anything else.
-fn read_quoted_type(text: &str) -> Expression {
+fn read_quoted_type(text: &str) -> ShortExpression {
     let path = text.trim_matches(['"', '\'']);
     let is_name = |part: &str| {
         !part.is_empty() && part.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
     };
     if path.len() > MAX_NAME_BYTES || !path.split('.').all(is_name) {
-        return Expression::Unknown;
+        return ShortExpression::Unknown;
     }
     let mut parts = path.split('.');
     let first = parts.next().unwrap_or_default();
-    parts.fold(Expression::Name(first.to_owned()), make_member)
+    parts.fold(ShortExpression::Name(first.to_owned()), make_member)
 }
 
-pub(super) fn read_node(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Expression {
-    let builder = reader.builder;
+pub(super) fn read_node(
+    builder: &FactBuilder<'_>,
+    node: Node<'_>,
+    depth: usize,
+) -> ShortExpression {
+    let reader = ExpressionReader { builder, depth };
     match node.kind() {
         "identifier" => builder.read_name(node),
         "attribute" => reader
             .read_member(node.child_by_field_name("object"), builder.field_text(node, "attribute")),
-        "call" if builder.field_text(node, "function") == "super" => Expression::Super,
+        "call" if builder.field_text(node, "function") == "super" => ShortExpression::Super,
         "call" => reader.read_call(node.child_by_field_name("function"), node),
         "subscript" => {
             let items: Vec<Node<'_>> =
@@ -79,7 +83,7 @@ pub(super) fn read_node(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Ex
             if matches!(builder.field_text(node, "operator"), "or" | "|" | "") {
                 reader.read_either(node.named_child(0), node.named_child(1))
             } else {
-                Expression::Unknown
+                ShortExpression::Unknown
             }
         }
         "named_expression" => reader.read_part(node.child_by_field_name("value")),
@@ -98,19 +102,19 @@ pub(super) fn read_node(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Ex
         | "generator_expression"
         | "comparison_operator"
         | "not_operator"
-        | "concatenated_string" => Expression::Outside,
-        _ => Expression::Unknown,
+        | "concatenated_string" => ShortExpression::Outside,
+        _ => ShortExpression::Unknown,
     }
 }
 
 /// Reads a string: a type where one is expected, else a literal.
-fn read_string(builder: &FactBuilder<'_>, node: Node<'_>) -> Expression {
+fn read_string(builder: &FactBuilder<'_>, node: Node<'_>) -> ShortExpression {
     let is_annotation = node
         .parent()
         .is_some_and(|parent| matches!(parent.kind(), "type" | "type_parameter" | "generic_type"));
     match read_quoted_type(builder.text(node)) {
-        Expression::Unknown => Expression::Outside,
+        ShortExpression::Unknown => ShortExpression::Outside,
         quoted if is_annotation => quoted,
-        _ => Expression::Outside,
+        _ => ShortExpression::Outside,
     }
 }

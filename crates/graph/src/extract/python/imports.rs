@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::super::{builder::FactBuilder, syntax::list_named_children};
-use crate::facts::{Expression, ReferenceKind};
+use crate::facts::{ReferenceKind, ShortExpression};
 
 /// Visits `import a.b, c as d`.
 pub(super) fn visit_import(builder: &mut FactBuilder<'_>, node: Node<'_>) {
@@ -43,5 +43,5 @@ pub(super) fn visit_from_import(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 
 fn bind_imported_name(builder: &mut FactBuilder<'_>, module: &str, name: Node<'_>, local: &str) {
     builder.bind_import(local, module, Some(builder.text(name)));
-    builder.add_reference(ReferenceKind::Import, Expression::Name(local.to_owned()), name);
+    builder.add_reference(ReferenceKind::Import, ShortExpression::Name(local.to_owned()), name);
 }

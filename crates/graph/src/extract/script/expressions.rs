@@ -2,48 +2,55 @@
 
 use tree_sitter::Node;
 
-use super::super::syntax::{ExpressionReader, list_named_children};
-use crate::facts::Expression;
+use super::super::{
+    builder::FactBuilder,
+    syntax::{ExpressionReader, list_named_children},
+};
+use crate::facts::ShortExpression;
 
-pub(super) fn read_node(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Expression {
-    let builder = reader.builder;
+pub(super) fn read_node(
+    builder: &FactBuilder<'_>,
+    node: Node<'_>,
+    depth: usize,
+) -> ShortExpression {
+    let reader = ExpressionReader { builder, depth };
     match node.kind() {
         "identifier" | "type_identifier" | "shorthand_property_identifier" => {
             builder.read_name(node)
         }
-        "this" | "this_type" => Expression::This,
-        "super" => Expression::Super,
+        "this" | "this_type" => ShortExpression::This,
+        "super" => ShortExpression::Super,
         "member_expression" => reader
             .read_member(node.child_by_field_name("object"), builder.field_text(node, "property")),
-        "nested_type_identifier" | "nested_identifier" => read_nested_name(reader, node),
+        "nested_type_identifier" | "nested_identifier" => read_nested_name(&reader, node),
         "new_expression" => {
             let constructor = reader.read_part(node.child_by_field_name("constructor"));
-            Expression::Call(Box::new(constructor), Vec::new())
+            ShortExpression::Call(Box::new(constructor), Vec::new())
         }
         "call_expression" => reader.read_call(node.child_by_field_name("function"), node),
         "generic_type" => {
-            let arguments = node.child_by_field_name("type_arguments");
-            let arguments = arguments.map(list_named_children).unwrap_or_default();
+            let list = node.child_by_field_name("type_arguments");
+            let arguments = list.map(list_named_children).unwrap_or_default();
             reader.read_item(node.child_by_field_name("name"), arguments)
         }
-        "array_type" => Expression::Item(
-            Box::new(Expression::Name("Array".to_owned())),
+        "array_type" => ShortExpression::Item(
+            Box::new(ShortExpression::Name("Array".to_owned())),
             vec![reader.read_part(node.named_child(0))],
         ),
         "union_type" => reader.read_either(node.named_child(0), node.named_child(1)),
         "binary_expression" => match builder.field_text(node, "operator") {
             "||" | "??" => reader.read_either(node.named_child(0), node.named_child(1)),
-            _ => Expression::Unknown,
+            _ => ShortExpression::Unknown,
         },
         "ternary_expression" => reader.read_either(
             node.child_by_field_name("consequence"),
             node.child_by_field_name("alternative"),
         ),
-        "as_expression" => read_assertion(reader, node),
+        "as_expression" => read_assertion(&reader, node),
         "await_expression" => reader.read_awaited(node),
         "subscript_expression" => {
             let object = reader.read_part(node.child_by_field_name("object"));
-            Expression::Item(Box::new(object), Vec::new())
+            ShortExpression::Item(Box::new(object), Vec::new())
         }
         "type_annotation"
         | "parenthesized_expression"
@@ -66,23 +73,23 @@ pub(super) fn read_node(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Ex
         | "literal_type"
         | "arrow_function"
         | "function_expression"
-        | "unary_expression" => Expression::Outside,
-        _ => Expression::Unknown,
+        | "unary_expression" => ShortExpression::Outside,
+        _ => ShortExpression::Unknown,
     }
 }
 
-fn read_nested_name(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Expression {
+fn read_nested_name(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
     let module = node.child_by_field_name("module").or_else(|| node.child_by_field_name("object"));
-    let name = node.child_by_field_name("name").or_else(|| node.child_by_field_name("property"));
-    let name = name.map(|name| reader.builder.text(name)).unwrap_or_default();
+    let member = node.child_by_field_name("name").or_else(|| node.child_by_field_name("property"));
+    let name = member.map(|member| reader.builder.text(member)).unwrap_or_default();
     reader.read_member(module, name)
 }
 
 /// Reads `value as Type` as an instance of the type, and `value as const` as the value.
-fn read_assertion(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> Expression {
+fn read_assertion(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
     let children = list_named_children(node);
     match children.get(1) {
-        Some(kind) => Expression::Call(Box::new(reader.read_part(Some(*kind))), Vec::new()),
+        Some(kind) => ShortExpression::Call(Box::new(reader.read_part(Some(*kind))), Vec::new()),
         None => reader.read_part(children.first().copied()),
     }
 }

@@ -10,7 +10,7 @@ use super::{
     patterns::bind_pattern,
     unquote,
 };
-use crate::facts::{BoundValue, DefinitionIndex, DefinitionKind, Expression, ScopeKind};
+use crate::facts::{BoundValue, DefinitionIndex, DefinitionKind, ScopeKind, ShortExpression};
 
 pub(super) fn visit_named_function(
     builder: &mut FactBuilder<'_>,
@@ -95,8 +95,8 @@ fn visit_parameter(builder: &mut FactBuilder<'_>, parameter: Node<'_>) {
         "rest_pattern" => bind_pattern(builder, pattern, None),
         "object_pattern" | "array_pattern" => {
             // The value is an instance of its type, as the result of a constructor is.
-            let source =
-                annotation.map(|annotation| Expression::Call(Box::new(annotation), Vec::new()));
+            let source = annotation
+                .map(|annotation| ShortExpression::Call(Box::new(annotation), Vec::new()));
             bind_pattern(builder, pattern, source.as_ref());
         }
         _ => {}
@@ -108,7 +108,7 @@ fn define_parameter_property(
     builder: &mut FactBuilder<'_>,
     parameter: Node<'_>,
     name: Node<'_>,
-    annotation: Option<Expression>,
+    annotation: Option<ShortExpression>,
 ) {
     let children = list_named_children(parameter);
     let is_property = children.iter().any(|child| child.kind() == "accessibility_modifier")

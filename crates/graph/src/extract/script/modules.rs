@@ -6,7 +6,7 @@ use super::{
     super::{builder::FactBuilder, syntax::list_named_children},
     unquote,
 };
-use crate::facts::{BoundValue, Expression, ReferenceKind};
+use crate::facts::{BoundValue, ReferenceKind, ShortExpression};
 
 /// Name under which a module exports its default value.
 const DEFAULT_EXPORT: &str = "default";
@@ -58,7 +58,7 @@ fn bind_specifier(builder: &mut FactBuilder<'_>, specifier: Node<'_>, module: &s
     let alias = specifier.child_by_field_name("alias").unwrap_or(name);
     let local = unquote(builder.text(alias));
     builder.bind_import(local, module, Some(unquote(builder.text(name))));
-    builder.add_reference(ReferenceKind::Import, Expression::Name(local.to_owned()), name);
+    builder.add_reference(ReferenceKind::Import, ShortExpression::Name(local.to_owned()), name);
 }
 
 pub(super) fn visit_export(builder: &mut FactBuilder<'_>, node: Node<'_>) {
@@ -108,7 +108,7 @@ fn visit_exported_definition(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         let declaration = node.child_by_field_name("declaration");
         let exported = match declaration.and_then(|node| node.child_by_field_name("name")) {
             Some(name) => builder.read_name(name),
-            None => builder.read_field(node, "value").unwrap_or(Expression::Unknown),
+            None => builder.read_field(node, "value").unwrap_or(ShortExpression::Unknown),
         };
         builder.bind(DEFAULT_EXPORT, BoundValue::Assigned(exported));
     }
@@ -132,7 +132,7 @@ pub(super) fn assign_export(
     builder: &mut FactBuilder<'_>,
     object: &str,
     name: &str,
-    value: Expression,
+    value: ShortExpression,
 ) {
     match object {
         "exports" | "module.exports" => builder.bind_in(0, name, BoundValue::Assigned(value)),

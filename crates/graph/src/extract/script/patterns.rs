@@ -9,7 +9,7 @@ use super::{
     },
     unquote,
 };
-use crate::facts::{BoundValue, Expression, ScopeKind};
+use crate::facts::{BoundValue, ScopeKind, ShortExpression};
 
 /// Visits `for (const name of source)` and `for (const name in source)`.
 pub(super) fn visit_loop(builder: &mut FactBuilder<'_>, node: Node<'_>) {
@@ -33,12 +33,12 @@ pub(super) fn visit_loop(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 pub(super) fn bind_pattern(
     builder: &mut FactBuilder<'_>,
     pattern: Node<'_>,
-    source: Option<&Expression>,
+    source: Option<&ShortExpression>,
 ) {
     builder.descend(|builder| bind_parts(builder, pattern, source));
 }
 
-fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&Expression>) {
+fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&ShortExpression>) {
     match pattern.kind() {
         "identifier" => builder.bind(builder.text(pattern), BoundValue::Unknown),
         "shorthand_property_identifier_pattern" => {
@@ -75,7 +75,7 @@ fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&
     }
 }
 
-fn bind_member(source: Option<&Expression>, name: &str) -> BoundValue {
+fn bind_member(source: Option<&ShortExpression>, name: &str) -> BoundValue {
     match source {
         Some(source) => BoundValue::Assigned(make_member(source.clone(), name)),
         None => BoundValue::Unknown,

@@ -10,7 +10,7 @@ use super::{
     functions::visit_function_body,
     is_function, unquote,
 };
-use crate::facts::{DefinitionIndex, DefinitionKind, Expression, ReferenceKind, ScopeKind};
+use crate::facts::{DefinitionIndex, DefinitionKind, ReferenceKind, ScopeKind, ShortExpression};
 
 /// Visits a class or an interface.
 pub(super) fn visit_type(builder: &mut FactBuilder<'_>, node: Node<'_>) {
@@ -55,13 +55,13 @@ fn define_named(
     builder.define(kind, unquote(builder.text(name)), nodes)
 }
 
-fn visit_bases(builder: &mut FactBuilder<'_>, clause: Node<'_>, bases: &mut Vec<Expression>) {
+fn visit_bases(builder: &mut FactBuilder<'_>, clause: Node<'_>, bases: &mut Vec<ShortExpression>) {
     for base in list_named_children(clause) {
         visit_base(builder, base, bases);
     }
 }
 
-fn visit_base(builder: &mut FactBuilder<'_>, base: Node<'_>, bases: &mut Vec<Expression>) {
+fn visit_base(builder: &mut FactBuilder<'_>, base: Node<'_>, bases: &mut Vec<ShortExpression>) {
     match base.kind() {
         "identifier" | "type_identifier" => {
             builder.add_reference(ReferenceKind::Base, builder.read_name(base), base);

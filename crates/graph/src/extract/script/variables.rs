@@ -13,7 +13,7 @@ use super::{
     patterns::bind_pattern,
     unquote,
 };
-use crate::facts::{DefinitionIndex, DefinitionKind, Expression, ReferenceKind, ScopeKind};
+use crate::facts::{DefinitionIndex, DefinitionKind, ReferenceKind, ScopeKind, ShortExpression};
 
 pub(super) fn visit_assignment(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let Some(left) = node.child_by_field_name("left") else { return };
@@ -33,7 +33,7 @@ fn define_assigned_member(builder: &mut FactBuilder<'_>, node: Node<'_>, left: N
     else {
         return;
     };
-    let value = builder.read_field(node, "right").unwrap_or(Expression::Unknown);
+    let value = builder.read_field(node, "right").unwrap_or(ShortExpression::Unknown);
     if object.kind() != "this" {
         assign_export(builder, builder.text(object), builder.text(name), value);
     } else if let Some(scope) = builder.enclosing_type_body() {
@@ -68,7 +68,7 @@ fn define_value(
     builder: &mut FactBuilder<'_>,
     kind: DefinitionKind,
     nodes: DefinitionNodes<'_>,
-    annotation: Option<Expression>,
+    annotation: Option<ShortExpression>,
 ) {
     let value = nodes.definition.child_by_field_name("value");
     let is_function = value.is_some_and(is_function);
