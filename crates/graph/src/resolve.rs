@@ -35,19 +35,21 @@ pub struct DefinitionId {
 
 /// The step by which a reference was resolved, from the most to the least certain.
 ///
-/// Rules are applied in this order; the first one that finds a name ends the search.
+/// A name is searched in the order of the first three rows. A member is searched in the values of
+/// its receiver, and how these were found decides the rule. A reference has the weakest rule of all
+/// its steps.
 ///
-/// | Order | What is asked | Rule |
+/// | Reference | Where its definition is searched | Rule |
 /// |---|---|---|
-/// | 1 | a name: the scopes around it, innermost first; bodies of types only from directly inside, in Python | `Scope` |
-/// | 2 | a name bound by an import: what its module exports under the name | `Import` |
-/// | 3 | a name that no scope binds: the star imports of the file | `Import` |
-/// | 4 | a member of a module: its names, then its star imports, then its submodules | `ModuleMember` |
-/// | 5 | a member of `self`, `this`, `super`, of a type or of a constructed object: the type's body, then the bases, nearest first | `Own` |
-/// | 6 | a member of a variable or parameter with an annotation or a known value | `Receiver` |
-/// | 7 | a member of what a field holds, by its annotation or what it is assigned | `Field` |
-/// | 8 | a member of a call's value, by the annotated result or the value that a context manager gives | `Result` |
-/// | 9 | a member of a call's value, by what the function returns | `Inferred` |
+/// | name that a scope binds | scopes around it, innermost first; in Python, bodies of types only from directly inside | `Scope` |
+/// | name that an import binds | exports of its module, through re-exports | `Import` |
+/// | name that no scope binds | star imports of the file, in order; else it is external | `Import` |
+/// | member of a module | its names, then its star imports, then its submodules | `ModuleMember` |
+/// | member of a type, of `self`, `this`, `super` or `A()` | body of the type, then its bases, nearest first | `Own` |
+/// | member of a variable or parameter | type of its annotation, or of the value assigned to it | `Receiver` |
+/// | member of a field's value | the same | `Field` |
+/// | member of a call's value | annotated result; for `with`, what `__enter__` returns or the generator yields | `Result` |
+/// | member of a call's value without annotation | values that the function returns | `Inferred` |
 ///
 /// Definitions win over other bindings of a name in the same scope, the function with a body over
 /// its overloads, and the first accessor of a property over the others.
