@@ -95,7 +95,8 @@ fn each_failure_names_its_code_and_the_test_that_shows_it() {
 
 /// Returns the path of a file of tests: a module of `tests/e2e`, unless it is a path.
 fn find_test_file(file: &str) -> String {
-    if file.ends_with(".rs") { file.to_owned() } else { format!("tests/e2e/{file}.rs") }
+    let is_rust = Path::new(file).extension().is_some_and(|end| end == "rs");
+    if is_rust { file.to_owned() } else { format!("tests/e2e/{file}.rs") }
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub type DefinitionIndex = u32;
 /// Facts of one file, at most 200,000 of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFacts {
-    /// How imports and scopes of the file's language work.
+    /// Imports and scopes of the file's language.
     pub module_system: ModuleSystem,
     /// Scopes; each follows the scope around it.
     pub scopes: Vec<NameScope>,
@@ -27,7 +27,7 @@ pub struct SourceFacts {
     pub star_imports: Vec<String>,
 }
 
-/// How imports and scopes of a language work.
+/// Rules of imports and scopes in a language.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ModuleSystem {
     /// Packages with dotted names; the body of a class sees its own names.

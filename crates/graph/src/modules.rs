@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 /// Index of a file in a graph.
 pub(crate) type FileIndex = u32;
 
-/// What an import leads to.
+/// Target of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ImportedModule {
     File(FileIndex),
@@ -19,19 +19,8 @@ const PYTHON_SUFFIXES: [&str; 4] = [".py", "/__init__.py", ".pyi", "/__init__.py
 
 /// Ends of files of scripts, in the order in which they are tried.
 const SCRIPT_SUFFIXES: [&str; 13] = [
-    "",
-    ".ts",
-    ".tsx",
-    ".d.ts",
-    ".js",
-    ".jsx",
-    ".mjs",
-    ".cjs",
-    ".mts",
-    ".cts",
-    "/index.ts",
-    "/index.tsx",
-    "/index.js",
+    "", ".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", "/index.ts",
+    "/index.tsx", "/index.js",
 ];
 
 /// Ends of compiled scripts, whose names lead to their sources.

@@ -8,32 +8,14 @@ use crate::facts::ShortExpression;
 
 /// Types that are their first argument, or that only add to it; `Union` is any of its arguments.
 const WRAPPERS: [&str; 11] = [
-    "Optional",
-    "Union",
-    "Annotated",
-    "ClassVar",
-    "Final",
-    "Required",
-    "NotRequired",
-    "Readonly",
-    "Partial",
-    "NonNullable",
-    "TypeIs",
+    "Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "Readonly",
+    "Partial", "NonNullable", "TypeIs",
 ];
 
 /// Types whose second argument is the type of the values.
 const MAPPINGS: [&str; 11] = [
-    "dict",
-    "Dict",
-    "Mapping",
-    "MutableMapping",
-    "OrderedDict",
-    "defaultdict",
-    "DefaultDict",
-    "Map",
-    "WeakMap",
-    "Record",
-    "ReadonlyMap",
+    "dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict",
+    "Map", "WeakMap", "Record", "ReadonlyMap",
 ];
 
 /// Types with several arguments that hold values of the first one.

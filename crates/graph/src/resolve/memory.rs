@@ -60,7 +60,7 @@ pub(super) enum ResultKey {
     Ancestors(DefinitionId),
 }
 
-/// What a remembered value belongs to.
+/// Owner of a remembered value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ValueKey {
     /// A definition, as a member of a type.
