@@ -8,6 +8,7 @@ COPY crates crates
 COPY docs/*.md docs/
 COPY src src
 COPY tests/house tests/house
+COPY tests/support tests/support
 # What was compiled before stays in the caches, so that a change of ours compiles ours alone.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
