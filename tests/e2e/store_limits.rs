@@ -173,7 +173,7 @@ async fn a_file_that_may_not_be_read_is_no_damage() {
         let said = reported(&output);
         assert!(!output.status.success(), "{said}");
         assert!(
-            said.contains("Permission denied") && said.contains("may read and write"),
+            said.contains("Permission denied") && said.contains("read and write access"),
             "{said}"
         );
         assert_eq!(aside(data.path()), [""; 0]);
