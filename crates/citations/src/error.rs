@@ -45,7 +45,7 @@ pub enum DocumentError {
         source: io::Error,
     },
     /// A line of the lock file is invalid.
-    #[error("line {line} of `{LOCK_FILE}` is none that `codeinfo check --fix` writes")]
+    #[error("line {line} of `{LOCK_FILE}` was not written by `codeinfo check --fix`")]
     Lock {
         /// Line number, counted from 1.
         line: usize,

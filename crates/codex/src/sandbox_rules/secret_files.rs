@@ -223,7 +223,7 @@ mod tests {
     #[expect(
         clippy::await_holding_lock,
         clippy::readonly_write_lock,
-        reason = "it stands for a file system that hangs"
+        reason = "the held lock simulates a file system that hangs"
     )]
     async fn a_root_that_does_not_answer_is_denied_until_it_does() {
         let (secret_locator, tasks) = (SecretLocator::default(), Tasks::default());
