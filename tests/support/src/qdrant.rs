@@ -24,7 +24,7 @@ use std::{
 use qdrant_client::qdrant::{
     collections_server::CollectionsServer, points_server::PointsServer, qdrant_server::QdrantServer,
 };
-use tokio::{net::TcpListener, runtime::Runtime};
+use tokio::{net::TcpSocket, runtime::Runtime};
 use tonic::{
     Code, Status,
     transport::{Identity, Server, ServerTlsConfig, server::TcpIncoming},
@@ -58,6 +58,8 @@ struct Inner {
 /// One address; a node of a cluster whose nodes all have the same data.
 struct Door {
     address: SocketAddr,
+    /// Bound and never listening, so that nobody else is given the port while the door is shut.
+    _reservation: TcpSocket,
     /// `None` while it is shut.
     open: Mutex<Option<Runtime>>,
     /// Whether it fails every call, as a node does that has lost its peers.
@@ -108,11 +110,14 @@ impl StandIn {
     }
 
     fn start_with(doors: usize, identity: Option<Identity>) -> Self {
-        let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let door = |_| Door {
-            address: free(),
-            open: Mutex::new(None),
-            is_cut_off: AtomicBool::new(false),
+        let door = |_| {
+            let reservation = bind(SocketAddr::from(([127, 0, 0, 1], 0)));
+            Door {
+                address: reservation.local_addr().unwrap(),
+                _reservation: reservation,
+                open: Mutex::new(None),
+                is_cut_off: AtomicBool::new(false),
+            }
         };
         let inner = Arc::new(Inner {
             shards: Shards::on_nodes(u32::try_from(doors).unwrap()),
@@ -213,18 +218,10 @@ impl StandIn {
             .build()
             .unwrap();
         let address = self.inner.doors[door].address;
-        // The former runtime may take a moment to let go of the address.
-        let bind = async {
-            for _ in 0..500 {
-                match TcpListener::bind(address).await {
-                    Ok(bound) => return bound,
-                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-                }
-            }
-            panic!("{address} stays in use");
+        let bound = {
+            let _context = runtime.enter();
+            bind(address).listen(1024).unwrap()
         };
-        // Another thread, because this one may drive a runtime.
-        let bound = thread::scope(|scope| scope.spawn(|| runtime.block_on(bind)).join().unwrap());
         let service = || Service { inner: Arc::clone(&self.inner), door };
         let mut builder = Server::builder();
         if let Some(identity) = &self.inner.identity {
@@ -243,6 +240,16 @@ impl StandIn {
     }
 }
 
+/// Binds an address that several sockets of this process may be bound to.
+fn bind(address: SocketAddr) -> TcpSocket {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_reuseaddr(true).unwrap();
+    #[cfg(unix)]
+    socket.set_reuseport(true).unwrap();
+    socket.bind(address).unwrap();
+    socket
+}
+
 /// Returns the path of a file that an encrypted stand-in needs.
 pub fn tls(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/tls").join(name)
@@ -256,9 +263,12 @@ impl Drop for StandIn {
 
 impl Inner {
     fn shut(&self, door: usize) {
-        if let Some(runtime) = self.doors[door].open.lock().unwrap().take() {
-            runtime.shutdown_background();
-        }
+        let mut open = self.doors[door].open.lock().unwrap();
+        let Some(runtime) = open.take() else { return };
+        // A listener that lives on would get a share of the connections to the next one. Another thread, because
+        // this one may drive a runtime.
+        let shut_down = || runtime.shutdown_timeout(Duration::from_secs(60));
+        thread::scope(|scope| scope.spawn(shut_down).join().unwrap());
     }
 
     /// Says what a node that has lost its peers says.
