@@ -28,11 +28,13 @@ fn main() {
     let list = fs::read_to_string(list).unwrap();
     let files: Vec<_> = list.lines().filter_map(|path| read_facts(folder, path)).collect();
     let extracted = begun.elapsed();
-    let graph = SymbolGraph::new(files);
+    let file_count = u32::try_from(files.len()).unwrap();
+    let graph = SymbolGraph::from_facts(files);
     let mut count = 0;
-    for (file, (path, facts)) in graph.files().enumerate() {
+    for file in 0..file_count {
+        let (path, facts) = (graph.file_path(file), graph.file_facts(file).unwrap());
         for reference in &facts.references {
-            let resolution = graph.resolve(u32::try_from(file).unwrap(), reference);
+            let resolution = graph.resolve(file, reference);
             let (line, column) = reference.at;
             let result = render_resolution(&graph, &resolution);
             println!("{path}\t{line}\t{column}\t{:?}\t{result}", reference.kind);
@@ -55,8 +57,8 @@ fn render_resolution(graph: &SymbolGraph, resolution: &ResolutionResult) -> Stri
     };
     let mut places = Vec::new();
     for id in definitions {
-        let (path, definition) = graph.definition(*id).unwrap();
-        let (line, column) = definition.name_at;
+        let (line, column) = graph.definition(*id).unwrap().name_at;
+        let path = graph.file_path(id.file);
         places.push(format!("{path}:{line}:{column}"));
     }
     format!("{rule:?}\t{}", places.join(" "))

@@ -10,11 +10,11 @@
 //!     Some((path.to_owned(), extract_facts(language, text)?))
 //! };
 //! let files = [("a.py", "def run(): pass\n"), ("b.py", "from a import run\nrun()\n")];
-//! let graph = SymbolGraph::new(files.iter().filter_map(|(path, text)| read(path, text)).collect());
-//! let (_, facts) = graph.files().nth(1).unwrap();
+//! let graph = SymbolGraph::from_facts(files.iter().filter_map(|(path, text)| read(path, text)).collect());
+//! let facts = graph.file_facts(1).unwrap();
 //! let ResolutionResult::Found(definitions, rule) = graph.resolve(1, &facts.references[1]) else { panic!() };
 //! assert_eq!(rule, ResolutionRule::Import);
-//! assert_eq!(graph.definition(definitions[0]).unwrap().0, "a.py");
+//! assert_eq!(graph.file_path(definitions[0].file), "a.py");
 //! ```
 
 mod extract;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 /// Index of a file in a graph.
-pub(crate) type FileIndex = u32;
+pub type FileIndex = u32;
 
 /// Target of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +74,10 @@ impl ModuleIndex {
             self.packages.insert(folder.replace('/', "."));
             outer = folder;
         }
+    }
+
+    pub(crate) fn find_path(&self, path: &str) -> Option<FileIndex> {
+        self.by_path.get(path).copied()
     }
 
     /// Finds a module that a file of Python imports.

@@ -14,12 +14,15 @@ mod memory;
 mod names;
 mod value;
 
+use std::{cell::OnceCell, collections::HashMap};
+
+pub use crate::modules::FileIndex;
 use crate::{
     facts::{
         DefinitionFact, DefinitionIndex, DefinitionKind, NameScope, ReferenceFact, ScopeKind,
         SourceFacts, to_index,
     },
-    modules::{FileIndex, ModuleIndex},
+    modules::ModuleIndex,
 };
 use memory::ResolutionMemory;
 use value::{NameTarget, ScopeId, Targets};
@@ -28,7 +31,7 @@ use value::{NameTarget, ScopeId, Targets};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DefinitionId {
     /// Index of the file in the graph.
-    pub file: u32,
+    pub file: FileIndex,
     /// Index of the definition in the facts of the file.
     pub index: DefinitionIndex,
 }
@@ -88,51 +91,75 @@ pub enum ResolutionResult {
 
 struct GraphFile {
     path: String,
-    facts: SourceFacts,
+    /// Facts once they were needed; `None` in the cell if the file has none.
+    facts: OnceCell<Option<Box<SourceFacts>>>,
 }
+
+/// Reads the facts of the file at a path; `None` if its language has no rules.
+pub type FactLoader = Box<dyn Fn(&str) -> Option<SourceFacts> + Send>;
 
 /// Facts of many files, joined.
 ///
-/// It remembers what it computed for later references. Results do not depend on the order in which
-/// references are resolved.
+/// The facts of a file are read once a reference leads to it. The graph remembers them, and what it
+/// computed, for later references. Results do not depend on the order in which references are
+/// resolved.
 pub struct SymbolGraph {
     files: Vec<GraphFile>,
     modules: ModuleIndex,
     memory: ResolutionMemory,
+    load_facts: FactLoader,
 }
 
 impl SymbolGraph {
-    /// Joins files, given by path from the repository's root and facts.
-    pub fn new(files: Vec<(String, SourceFacts)>) -> Self {
-        let mut sorted_files = Vec::with_capacity(files.len());
-        for (path, mut facts) in files {
+    /// Joins the files with some paths from the repository's root.
+    pub fn new(paths: Vec<String>, load_facts: FactLoader) -> Self {
+        let numbered = paths.iter().enumerate();
+        let modules = ModuleIndex::new(numbered.map(|(at, path)| (to_index(at), path.as_str())));
+        let files = paths.into_iter().map(|path| GraphFile { path, facts: OnceCell::new() });
+        let memory = ResolutionMemory::default();
+        Self { files: files.collect(), modules, memory, load_facts }
+    }
+
+    /// Joins files whose facts are known, given by path from the repository's root.
+    pub fn from_facts(files: Vec<(String, SourceFacts)>) -> Self {
+        let paths = files.iter().map(|(path, _)| path.clone()).collect();
+        let known: HashMap<String, SourceFacts> = files.into_iter().collect();
+        Self::new(paths, Box::new(move |path| known.get(path).cloned()))
+    }
+
+    /// Returns the index of a file.
+    pub fn find_file(&self, path: &str) -> Option<FileIndex> {
+        self.modules.find_path(path)
+    }
+
+    /// Returns the facts of a file, with the bindings of each scope sorted by name; `None` if there
+    /// are none.
+    pub fn file_facts(&self, file: FileIndex) -> Option<&SourceFacts> {
+        let file = self.files.get(file as usize)?;
+        let load = || {
+            let mut facts = (self.load_facts)(&file.path)?;
             for scope in &mut facts.scopes {
                 scope.bindings.sort_by(|one, other| one.name.cmp(&other.name));
             }
-            sorted_files.push(GraphFile { path, facts });
-        }
-        let paths =
-            sorted_files.iter().enumerate().map(|(at, file)| (to_index(at), file.path.as_str()));
-        let modules = ModuleIndex::new(paths);
-        Self { files: sorted_files, modules, memory: ResolutionMemory::default() }
+            Some(Box::new(facts))
+        };
+        file.facts.get_or_init(load).as_deref()
     }
 
-    /// Returns the paths and facts of the files, in their order. Bindings are sorted by name.
-    pub fn files(&self) -> impl Iterator<Item = (&str, &SourceFacts)> {
-        self.files.iter().map(|file| (file.path.as_str(), &file.facts))
+    /// Returns the path of a file; blank for an index of another graph.
+    pub fn file_path(&self, file: FileIndex) -> &str {
+        self.files.get(file as usize).map(|file| file.path.as_str()).unwrap_or_default()
     }
 
-    /// Returns the path of a definition's file and the definition; `None` for an id of another
-    /// graph.
-    pub fn definition(&self, id: DefinitionId) -> Option<(&str, &DefinitionFact)> {
-        let file = self.files.get(id.file as usize)?;
-        Some((file.path.as_str(), file.facts.definitions.get(id.index as usize)?))
+    /// Returns a definition; `None` for an id of another graph.
+    pub fn definition(&self, id: DefinitionId) -> Option<&DefinitionFact> {
+        self.file_facts(id.file)?.definitions.get(id.index as usize)
     }
 
     /// Resolves a reference of the file with an index.
     ///
     /// The work for a reference is bounded; what exceeds the bound is `Unknown` or incomplete.
-    pub fn resolve(&self, file: u32, reference: &ReferenceFact) -> ResolutionResult {
+    pub fn resolve(&self, file: FileIndex, reference: &ReferenceFact) -> ResolutionResult {
         self.memory.begin_reference();
         let scope = ScopeId { file, index: reference.scope };
         self.summarize_targets(self.find_targets(scope, &reference.target))
@@ -169,7 +196,7 @@ impl SymbolGraph {
     }
 
     fn is_local_variable(&self, id: DefinitionId) -> bool {
-        self.definition_fact(id).is_some_and(|fact| {
+        self.definition(id).is_some_and(|fact| {
             let scope = self.scope(ScopeId { file: id.file, index: fact.scope });
             fact.kind == DefinitionKind::Variable
                 && scope.is_some_and(|scope| {
@@ -178,19 +205,7 @@ impl SymbolGraph {
         })
     }
 
-    fn file_path(&self, file: FileIndex) -> &str {
-        self.files.get(file as usize).map(|file| file.path.as_str()).unwrap_or_default()
-    }
-
-    fn file_facts(&self, file: FileIndex) -> Option<&SourceFacts> {
-        self.files.get(file as usize).map(|file| &file.facts)
-    }
-
     fn scope(&self, id: ScopeId) -> Option<&NameScope> {
         self.file_facts(id.file)?.scopes.get(id.index as usize)
-    }
-
-    fn definition_fact(&self, id: DefinitionId) -> Option<&DefinitionFact> {
-        self.file_facts(id.file)?.definitions.get(id.index as usize)
     }
 }

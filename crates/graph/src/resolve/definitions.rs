@@ -68,7 +68,7 @@ impl SymbolGraph {
     }
 
     fn definition_values(&self, id: DefinitionId, receiver: Option<DefinitionId>) -> Values {
-        let Some(fact) = self.definition_fact(id) else { return Values::new() };
+        let Some(fact) = self.definition(id) else { return Values::new() };
         let value = match fact.kind {
             DefinitionKind::Function if fact.traits.is_property => {
                 return self.call_function(id, receiver);
@@ -122,7 +122,7 @@ impl SymbolGraph {
 
     /// Returns the result of a function that was found through a type.
     pub(super) fn call_function(&self, id: DefinitionId, receiver: Option<DefinitionId>) -> Values {
-        let Some(fact) = self.definition_fact(id) else { return Values::new() };
+        let Some(fact) = self.definition(id) else { return Values::new() };
         self.remember_values(ValueKey::Definition(id, receiver), || match &fact.result {
             Some(result) => self.annotated_result(id, fact, result, receiver),
             None => self.returned_values(id, fact, receiver),
@@ -184,7 +184,7 @@ impl SymbolGraph {
         bindings.iter().take_while(|binding| binding.name == name).any(|binding| {
             let BoundValue::Definition(index) = binding.value else { return false };
             let value = self
-                .definition_fact(DefinitionId { file, index })
+                .definition(DefinitionId { file, index })
                 .and_then(|fact| fact.values.first());
             let Some((_, ShortExpression::Call(function, _))) = value else { return false };
             matches!(
@@ -196,7 +196,7 @@ impl SymbolGraph {
 
     /// Returns true if a parameter of a function other than its receiver has a type.
     fn is_parameter_type(&self, function: DefinitionId, kind: &ShortExpression) -> bool {
-        let body = self.definition_fact(function).and_then(|fact| fact.body);
+        let body = self.definition(function).and_then(|fact| fact.body);
         let scope = body.and_then(|index| self.scope(ScopeId { file: function.file, index }));
         scope.is_some_and(|scope| {
             scope.bindings.iter().any(|binding| match &binding.value {

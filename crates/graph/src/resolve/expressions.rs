@@ -65,7 +65,7 @@ impl SymbolGraph {
         make_value: fn(DefinitionId) -> ExpressionValue,
     ) -> Values {
         let Some(id) = self.find_enclosing_type(scope) else { return Values::new() };
-        let kind = self.definition_fact(id).map(|fact| fact.kind);
+        let kind = self.definition(id).map(|fact| fact.kind);
         let is_object = kind == Some(DefinitionKind::Variable);
         let value = if is_object { ExpressionValue::Object(id) } else { make_value(id) };
         vec![(value, ResolutionRule::Own)]

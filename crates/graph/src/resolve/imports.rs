@@ -32,10 +32,11 @@ impl SymbolGraph {
     }
 
     fn find_module(&self, file: FileIndex, module: &str) -> ImportedModule {
-        let Some(importer) = self.files.get(file as usize) else { return ImportedModule::Outside };
-        match importer.facts.module_system {
-            ModuleSystem::Python => self.modules.find_python(&importer.path, module),
-            ModuleSystem::Script => self.modules.find_script(&importer.path, module),
+        let importer = self.file_path(file);
+        match self.file_facts(file).map(|facts| facts.module_system) {
+            Some(ModuleSystem::Python) => self.modules.find_python(importer, module),
+            Some(ModuleSystem::Script) => self.modules.find_script(importer, module),
+            None => ImportedModule::Outside,
         }
     }
 

@@ -82,7 +82,7 @@ impl SymbolGraph {
     }
 
     fn body_scope(&self, id: DefinitionId) -> Option<ScopeId> {
-        let body = self.definition_fact(id)?.body?;
+        let body = self.definition(id)?.body?;
         Some(ScopeId { file: id.file, index: body })
     }
 
@@ -93,7 +93,7 @@ impl SymbolGraph {
 
     fn collect_ancestors(&self, id: DefinitionId) -> TypeAncestors {
         let mut ancestors = TypeAncestors::default();
-        let Some(fact) = self.definition_fact(id) else { return ancestors };
+        let Some(fact) = self.definition(id) else { return ancestors };
         let scope = ScopeId { file: id.file, index: fact.scope };
         for base in &fact.bases {
             let values = self.evaluate(scope, base);

@@ -93,7 +93,7 @@ impl SymbolGraph {
     fn join_definitions(&self, targets: &mut Targets) {
         let has_trait = |target: &NameTarget, accepts: fn(DefinitionTraits) -> bool| match target {
             NameTarget::Definition(id, _) => {
-                self.definition_fact(*id).is_some_and(|fact| accepts(fact.traits))
+                self.definition(*id).is_some_and(|fact| accepts(fact.traits))
             }
             _ => false,
         };

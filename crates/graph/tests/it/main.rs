@@ -24,7 +24,7 @@ impl TestRepository {
             let language = codeinfo_lang::detect::detect_language(path, text)?;
             Some(((*path).to_owned(), extract_facts(language, text)?))
         });
-        let graph = SymbolGraph::new(facts.collect());
+        let graph = SymbolGraph::from_facts(facts.collect());
         let texts = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
         Self { graph, texts: texts.collect() }
     }
@@ -39,14 +39,15 @@ impl TestRepository {
         let before = text.get(..start).unwrap();
         let line = u32::try_from(before.matches('\n').count() + 1).unwrap();
         let column = u32::try_from(start - before.rfind('\n').map_or(0, |end| end + 1)).unwrap();
-        let mut files = self.graph.files().enumerate();
-        let (file, (_, facts)) = files.find(|(_, (known, _))| *known == path).unwrap();
+        let file = self.graph.find_file(path).unwrap();
+        let facts = self.graph.file_facts(file).unwrap();
         let reference = facts.references.iter().find(|reference| reference.at == (line, column));
         let Some(reference) = reference else { return "no reference".to_owned() };
-        match self.graph.resolve(u32::try_from(file).unwrap(), reference) {
+        match self.graph.resolve(file, reference) {
             ResolutionResult::Found(definitions, rule) => {
                 let places = definitions.iter().map(|id| {
-                    let (path, definition) = self.graph.definition(*id).unwrap();
+                    let definition = self.graph.definition(*id).unwrap();
+                    let path = self.graph.file_path(id.file);
                     format!("{path}:{} {}", definition.name_at.0, definition.name)
                 });
                 format!("{} ({rule:?})", places.collect::<Vec<_>>().join(", "))
