@@ -37,6 +37,12 @@ pub fn extract_facts(language: &Language, text: &str) -> Option<SourceFacts> {
     Some(builder.into_facts())
 }
 
+/// Returns true if [`extract_facts`] reads a language.
+pub fn reads_language(language: &Language) -> bool {
+    let StructureReader::Grammar(grammar) = language.reader else { return false };
+    find_syntax(grammar.parser).is_some()
+}
+
 fn find_syntax(parser: ParserId) -> Option<&'static SyntaxRules> {
     match parser {
         ParserId::Python => Some(&python::SYNTAX),

@@ -22,4 +22,7 @@ pub mod facts;
 mod modules;
 pub mod resolve;
 
-pub use crate::extract::extract_facts;
+pub use crate::extract::{extract_facts, reads_language};
+
+/// Names of the languages that [`extract_facts`] reads, for people.
+pub const LANGUAGES: &str = "Python, JavaScript and TypeScript";

@@ -12,6 +12,7 @@ mod imports;
 mod members;
 mod memory;
 mod names;
+mod queries;
 mod value;
 
 use std::{cell::OnceCell, collections::HashMap};
@@ -25,6 +26,7 @@ use crate::{
     modules::ModuleIndex,
 };
 use memory::ResolutionMemory;
+pub use queries::Certainty;
 use value::{NameTarget, ScopeId, Targets};
 
 /// A definition of a graph.
@@ -144,6 +146,19 @@ impl SymbolGraph {
             Some(Box::new(facts))
         };
         file.facts.get_or_init(load).as_deref()
+    }
+
+    /// Returns the paths and facts of the files that were needed so far.
+    pub fn into_facts(self) -> impl Iterator<Item = (String, Option<SourceFacts>)> {
+        self.files.into_iter().filter_map(|file| {
+            let facts = file.facts.into_inner()?;
+            Some((file.path, facts.map(|facts| *facts)))
+        })
+    }
+
+    /// Returns true if the facts of a file were needed so far.
+    pub fn is_loaded(&self, file: FileIndex) -> bool {
+        self.files.get(file as usize).is_some_and(|file| file.facts.get().is_some())
     }
 
     /// Returns the path of a file; blank for an index of another graph.

@@ -16,6 +16,7 @@ mod resolve;
 mod scan;
 mod snapshot;
 mod source;
+mod symbols;
 mod uses;
 mod word;
 
@@ -35,6 +36,9 @@ pub use self::{
     pattern::NamePattern,
     resolve::{IndexedFile, split_lines},
     source::{FilePermalink, HighlightedSource},
+    symbols::{
+        Certainty, ReferenceLine, RelatedSymbol, RelationKind, SymbolPlace, SymbolRelations,
+    },
     uses::{NameUses, OccurrenceGroup, SearchedRepository, UsedFile},
 };
 pub use crate::error::EvidenceError;
@@ -52,6 +56,7 @@ pub struct Evidence {
     /// Limits concurrent requests.
     permits: Arc<Semaphore>,
     folders: FolderCheck,
+    graphs: symbols::GraphCache,
 }
 
 impl Evidence {
@@ -59,7 +64,8 @@ impl Evidence {
     pub fn new(store: Store, path_map: PathMap) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_WORKING));
         let folders = FolderCheck::default();
-        Self { store, path_map, permits, folders }
+        let graphs = symbols::GraphCache::default();
+        Self { store, path_map, permits, folders, graphs }
     }
 
     /// Returns the roots to read, and the names of those whose folder is gone, which are not read.

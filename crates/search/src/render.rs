@@ -1,9 +1,11 @@
 //! Renders evidence as text for models, within the limit of a tool's text.
 
 mod outline;
+mod relations;
 mod uses;
 
 pub use outline::render_outline;
+pub use relations::render_relations;
 pub use uses::{render_matches, render_uses};
 
 use std::fmt::Write;

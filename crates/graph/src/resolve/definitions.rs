@@ -183,9 +183,8 @@ impl SymbolGraph {
         let bindings = scope.bindings.get(first..).unwrap_or_default();
         bindings.iter().take_while(|binding| binding.name == name).any(|binding| {
             let BoundValue::Definition(index) = binding.value else { return false };
-            let value = self
-                .definition(DefinitionId { file, index })
-                .and_then(|fact| fact.values.first());
+            let value =
+                self.definition(DefinitionId { file, index }).and_then(|fact| fact.values.first());
             let Some((_, ShortExpression::Call(function, _))) = value else { return false };
             matches!(
                 &**function,

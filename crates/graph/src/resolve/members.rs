@@ -13,7 +13,7 @@ const MAX_ANCESTORS: usize = 64;
 /// Types that a type inherits from, nearest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TypeAncestors {
-    types: Vec<DefinitionId>,
+    pub(super) types: Vec<DefinitionId>,
     /// True if some are defined elsewhere, so that a missing member may be theirs.
     is_open: bool,
 }
@@ -86,7 +86,7 @@ impl SymbolGraph {
         Some(ScopeId { file: id.file, index: body })
     }
 
-    fn list_ancestors(&self, id: DefinitionId) -> TypeAncestors {
+    pub(super) fn list_ancestors(&self, id: DefinitionId) -> TypeAncestors {
         let ancestors = &self.memory.ancestors;
         self.memory.get_or_compute(ancestors, id, || self.collect_ancestors(id))
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
 use codeinfo_lang::{Language, detect, role::FileRole};
+use codeinfo_store::Store;
 use uuid::Uuid;
 
 use super::{Evidence, EvidenceError};
@@ -45,41 +46,12 @@ impl FileSnapshot {
 }
 
 impl Evidence {
-    /// Reads files. Leaves out those that are being replaced, because some of their chunks are
-    /// missing.
+    /// Reads files, as [`load_snapshots`] does.
     pub(super) async fn load_snapshots(
         &self,
         records: Vec<FileRecord>,
     ) -> Result<Vec<FileSnapshot>, EvidenceError> {
-        let roots = self.store.roots().await?;
-        let owners: HashMap<RootId, RootId> =
-            roots.iter().map(|root| (root.id, root.chunk_owner())).collect();
-        let mut places: HashMap<Uuid, (usize, usize)> = HashMap::new();
-        for (file, record) in records.iter().enumerate() {
-            let Some(owner) = owners.get(&record.root) else { continue };
-            let ids = record.chunk_ids(*owner, 0..record.chunks).enumerate();
-            places.extend(ids.map(|(place, id)| (id, (file, place))));
-        }
-        let chunks = self.store.chunks_by_id(places.keys().copied().collect()).await?;
-        let mut chunks_by_file: Vec<Vec<(usize, ChunkRecord)>> =
-            records.iter().map(|_| Vec::new()).collect();
-        for chunk in chunks {
-            if let Some((file, place)) = places.get(&chunk.id)
-                && let Some(file_chunks) = chunks_by_file.get_mut(*file)
-            {
-                file_chunks.push((*place, chunk.record));
-            }
-        }
-        let snapshot = |(record, mut chunks): (FileRecord, Vec<(usize, ChunkRecord)>)| {
-            chunks.sort_unstable_by_key(|(place, _)| *place);
-            chunks.dedup_by_key(|(place, _)| *place);
-            let is_whole = chunks.len() == record.chunks as usize;
-            is_whole.then(|| FileSnapshot {
-                record,
-                chunks: chunks.into_iter().map(|(_, chunk)| chunk).collect(),
-            })
-        };
-        Ok(records.into_iter().zip(chunks_by_file).filter_map(snapshot).collect())
+        load_snapshots(&self.store, records).await
     }
 
     /// Reads one file; `None` if it is being replaced.
@@ -89,6 +61,42 @@ impl Evidence {
     ) -> Result<Option<FileSnapshot>, EvidenceError> {
         Ok(self.load_snapshots(vec![record.clone()]).await?.pop())
     }
+}
+
+/// Reads files. Leaves out those that are being replaced, because some of their chunks are missing.
+pub(super) async fn load_snapshots(
+    store: &Store,
+    records: Vec<FileRecord>,
+) -> Result<Vec<FileSnapshot>, EvidenceError> {
+    let roots = store.roots().await?;
+    let owners: HashMap<RootId, RootId> =
+        roots.iter().map(|root| (root.id, root.chunk_owner())).collect();
+    let mut places: HashMap<Uuid, (usize, usize)> = HashMap::new();
+    for (file, record) in records.iter().enumerate() {
+        let Some(owner) = owners.get(&record.root) else { continue };
+        let ids = record.chunk_ids(*owner, 0..record.chunks).enumerate();
+        places.extend(ids.map(|(place, id)| (id, (file, place))));
+    }
+    let chunks = store.chunks_by_id(places.keys().copied().collect()).await?;
+    let mut chunks_by_file: Vec<Vec<(usize, ChunkRecord)>> =
+        records.iter().map(|_| Vec::new()).collect();
+    for chunk in chunks {
+        if let Some((file, place)) = places.get(&chunk.id)
+            && let Some(file_chunks) = chunks_by_file.get_mut(*file)
+        {
+            file_chunks.push((*place, chunk.record));
+        }
+    }
+    let snapshot = |(record, mut chunks): (FileRecord, Vec<(usize, ChunkRecord)>)| {
+        chunks.sort_unstable_by_key(|(place, _)| *place);
+        chunks.dedup_by_key(|(place, _)| *place);
+        let is_whole = chunks.len() == record.chunks as usize;
+        is_whole.then(|| FileSnapshot {
+            record,
+            chunks: chunks.into_iter().map(|(_, chunk)| chunk).collect(),
+        })
+    };
+    Ok(records.into_iter().zip(chunks_by_file).filter_map(snapshot).collect())
 }
 
 /// Removes files known to be secrets and files without indexed content.

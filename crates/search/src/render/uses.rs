@@ -48,7 +48,9 @@ fn summarize_files(uses: &NameUses, max_lines: usize) -> Vec<FileSummary> {
 }
 
 /// Groups lines by file, in the order of each file's first line.
-fn summarize_lines<'a>(lines: impl Iterator<Item = (&'a IndexedFile, u32)>) -> Vec<FileSummary> {
+pub(super) fn summarize_lines<'a>(
+    lines: impl Iterator<Item = (&'a IndexedFile, u32)>,
+) -> Vec<FileSummary> {
     let mut files: Vec<(&IndexedFile, Vec<LineRange>)> = Vec::new();
     for (file, line) in lines {
         let range = LineRange { first: line, last: line };
@@ -180,7 +182,11 @@ fn describe_count(group: OccurrenceKind, count: usize) -> String {
 
 /// Describes in one line what was searched, how old that is, and which repositories were left out
 /// because their folder is `gone`.
-fn describe_searched(what: &str, searched: &[SearchedRepository], gone: &[String]) -> String {
+pub(super) fn describe_searched(
+    what: &str,
+    searched: &[SearchedRepository],
+    gone: &[String],
+) -> String {
     let describe = |repository: &SearchedRepository| {
         let age = repository.age.map(|age| format!(" {} old", format_age(age))).unwrap_or_default();
         format!("{}{age}", plain_name(&repository.name, MAX_NAME_CHARS))
@@ -208,7 +214,7 @@ fn format_age(age: Duration) -> String {
     }
 }
 
-fn quote_name(name: &str) -> String {
+pub(super) fn quote_name(name: &str) -> String {
     format!("\"{}\"", plain_name(name, MAX_NAME_CHARS))
 }
 

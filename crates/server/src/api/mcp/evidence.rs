@@ -3,7 +3,7 @@
 use codeinfo_core::{FILES_META, OmissionRule};
 use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolCallError, ToolIdempotence};
 use codeinfo_search::{
-    evidence::{EvidenceError, NamePattern, RequestedLines, split_lines},
+    evidence::{EvidenceError, NamePattern, RelationKind, RequestedLines, split_lines},
     render,
 };
 use serde::Deserialize;
@@ -19,8 +19,8 @@ pub(super) const PATH_MATCH: f64 = 1.0;
 
 pub(super) const USES_DESCRIPTION: &str = "\
 Finds every place of a name in the index: whole words, case-sensitive, counted exactly as definitions, uses, tests, documents, \
-comments and strings. Call it for callers, and before you say that nothing else uses it. Shows 40 lines at most. \
-Of `on_*` or a `pattern`, it lists the names that match.";
+comments and strings. Call it before you say that nothing else uses it. With a `kind`, finds instead who calls a definition, what it \
+calls, what implements, overrides or imports it. Of `on_*` or a `pattern`, it lists the names that match.";
 
 const LINES_DESCRIPTION: &str = "\
 Reads up to 200 numbered lines of an indexed file, also of a commit, and says which changed since indexing. Call it to see more around \
@@ -34,6 +34,7 @@ or to learn a layout.";
 pub(super) struct UsesArguments {
     name: Option<String>,
     pattern: Option<String>,
+    kind: Option<String>,
     repository: Option<String>,
 }
 
@@ -68,6 +69,10 @@ pub(super) fn build_tools() -> Result<[McpTool; 3], SchemaError> {
         json!({
             "name": text("As spelled; `*` stands for any part of a word."),
             "pattern": { "type": "string", "description": "Instead: a regular expression within a line." },
+            "kind": {
+                "enum": ["uses", "callers", "callees", "implementations", "overrides", "importers"],
+                "description": "Of the definition `Type.name` or `path:line`; `uses` if left out.",
+            },
             "repository": text("Only this one."),
         }),
     );
@@ -98,7 +103,7 @@ impl RawSearch {
         &self,
         arguments: UsesArguments,
     ) -> Result<McpToolResult, ToolCallError> {
-        let UsesArguments { name, pattern, repository } = arguments;
+        let UsesArguments { name, pattern, kind, repository } = arguments;
         let within = match self.resolve_scope(repository.as_deref()).await {
             Ok(within) => within,
             Err(failure) => return self.report_failure(failure.code(), &failure),
@@ -112,6 +117,17 @@ impl RawSearch {
             }
         };
         let evidence = &self.services.evidence;
+        // The schema allows no other kinds than `uses` and these.
+        let relation = kind.as_deref().and_then(RelationKind::from_name);
+        if let (Some(relation), None) = (relation, &pattern) {
+            return match evidence.find_relations(&name, relation, within).await {
+                Ok(found) => {
+                    let (text, files) = render::render_relations(&found);
+                    Ok(build_result(USES, text).with_meta(FILES_META, json!(files)))
+                }
+                Err(failure) => self.explain_failure(&failure),
+            };
+        }
         let found = match pattern {
             None => {
                 evidence.find_uses(&name, within).await.map(|found| render::render_uses(&found))

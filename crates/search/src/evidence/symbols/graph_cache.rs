@@ -1,0 +1,193 @@
+//! Keeps the symbol graphs of the trees that were asked about last, and reads files into them.
+//!
+//! Facts are read from the indexed text, so a graph answers for the files as they were indexed, in
+//! each tree and with each engine. A file that a former graph of the tree had is not read again.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use codeinfo_core::{FileRecord, RootId};
+use codeinfo_graph::{extract_facts, facts::SourceFacts, resolve::SymbolGraph};
+use codeinfo_store::Store;
+use tokio::runtime::Handle;
+
+use super::super::snapshot::load_snapshots;
+
+/// Maximum number of trees whose graphs are kept.
+const MAX_TREES: usize = 4;
+/// Maximum bytes of text whose facts a kept graph has. Facts take a multiple of the text.
+const MAX_KEPT_BYTES: usize = 24 << 20;
+/// Maximum bytes of text that are read for one request.
+const MAX_READ_BYTES: usize = 16 << 20;
+/// Maximum files that are read from the store at a time.
+const MAX_BATCH: usize = 64;
+
+/// Graphs of the trees that were asked about last, the last one at the end.
+#[derive(Clone, Default)]
+pub(in crate::evidence) struct GraphCache(Arc<Mutex<Vec<TreeGraph>>>);
+
+impl GraphCache {
+    /// Takes the graph of a tree with these files out of the cache, or makes one.
+    pub(super) fn take(
+        &self,
+        store: &Store,
+        root: RootId,
+        files: Vec<FileRecord>,
+        time: Duration,
+    ) -> TreeGraph {
+        let mut kept = lock(&self.0);
+        let place = kept.iter().position(|tree| tree.root == root);
+        let former = place.map(|place| kept.remove(place));
+        drop(kept);
+        let tree = match former {
+            Some(tree) if tree.reader.has_files(&files) => tree,
+            former => TreeGraph::new(store, root, files, former),
+        };
+        tree.reader.begin_request(time);
+        tree
+    }
+
+    /// Keeps a graph for later requests, unless it has become too large or lacks files.
+    pub(super) fn put_back(&self, tree: TreeGraph) {
+        let state = lock(&tree.reader.state);
+        let is_kept = !state.is_incomplete && state.total_bytes <= MAX_KEPT_BYTES;
+        drop(state);
+        if is_kept {
+            let mut kept = lock(&self.0);
+            kept.retain(|other| other.root != tree.root);
+            kept.push(tree);
+            let surplus = kept.len().saturating_sub(MAX_TREES);
+            kept.drain(..surplus);
+        }
+    }
+}
+
+/// Graph of a tree.
+pub(super) struct TreeGraph {
+    root: RootId,
+    pub(super) graph: SymbolGraph,
+    pub(super) reader: Arc<FactReader>,
+}
+
+impl TreeGraph {
+    fn new(store: &Store, root: RootId, files: Vec<FileRecord>, former: Option<TreeGraph>) -> Self {
+        let mut state = ReaderState::default();
+        let paths = files.iter().map(|file| file.path.clone()).collect();
+        let files: HashMap<String, FileRecord> =
+            files.into_iter().map(|file| (file.path.clone(), file)).collect();
+        if let Some(TreeGraph { graph, reader, .. }) = former {
+            let is_same = |path: &str| {
+                let versions = [&reader.files, &files].map(|files| Some(&files.get(path)?.version));
+                versions[0].is_some() && versions[0] == versions[1]
+            };
+            state.ready = graph.into_facts().filter(|(path, _)| is_same(path)).collect();
+            state.total_bytes = lock(&reader.state).total_bytes;
+        }
+        let reader = Arc::new(FactReader { store: store.clone(), files, state: Mutex::new(state) });
+        let loading = Arc::clone(&reader);
+        let graph = SymbolGraph::new(paths, Box::new(move |path| loading.take_facts(path)));
+        Self { root, graph, reader }
+    }
+}
+
+/// Reads the facts of the files of a tree.
+pub(super) struct FactReader {
+    store: Store,
+    files: HashMap<String, FileRecord>,
+    state: Mutex<ReaderState>,
+}
+
+#[derive(Default)]
+struct ReaderState {
+    /// Facts that were read and not yet taken.
+    ready: HashMap<String, Option<SourceFacts>>,
+    /// Bytes of text that may still be read for the current request.
+    bytes_left: usize,
+    deadline: Option<Instant>,
+    /// Bytes of all texts that were read.
+    total_bytes: usize,
+    /// True if a file was not read, for want of time or because it is being indexed.
+    is_incomplete: bool,
+}
+
+impl FactReader {
+    fn has_files(&self, files: &[FileRecord]) -> bool {
+        self.files.len() == files.len()
+            && files.iter().all(|file| {
+                self.files.get(&file.path).is_some_and(|known| known.version == file.version)
+            })
+    }
+
+    fn begin_request(&self, time: Duration) {
+        let mut state = lock(&self.state);
+        state.bytes_left = MAX_READ_BYTES;
+        state.deadline = Some(Instant::now() + time);
+    }
+
+    /// Returns true if the current request has used its time or its bytes.
+    pub(super) fn is_spent(&self) -> bool {
+        let state = lock(&self.state);
+        state.bytes_left == 0 || state.deadline.is_some_and(|deadline| deadline < Instant::now())
+    }
+
+    /// Returns true if a file was needed and not read.
+    pub(super) fn is_incomplete(&self) -> bool {
+        lock(&self.state).is_incomplete
+    }
+
+    /// Reads files together that will be needed one by one.
+    pub(super) fn read_ahead(&self, paths: &[String]) {
+        for batch in paths.chunks(MAX_BATCH) {
+            if self.is_spent() {
+                break;
+            }
+            let state = lock(&self.state);
+            let is_wanted = |path: &&String| !state.ready.contains_key(*path);
+            let wanted = batch.iter().filter(is_wanted).filter_map(|path| self.files.get(path));
+            let records: Vec<FileRecord> = wanted.cloned().collect();
+            drop(state);
+            self.read(records);
+        }
+    }
+
+    fn read(&self, records: Vec<FileRecord>) {
+        let wanted = records.len();
+        // Requests run on blocking threads.
+        let loaded = Handle::current().block_on(load_snapshots(&self.store, records));
+        let snapshots = loaded.unwrap_or_default();
+        let mut is_incomplete = snapshots.len() < wanted;
+        for snapshot in snapshots {
+            if self.is_spent() {
+                is_incomplete = true;
+                break;
+            }
+            let text = snapshot.text();
+            let facts = snapshot.language().and_then(|language| extract_facts(language, &text));
+            let mut state = lock(&self.state);
+            state.bytes_left = state.bytes_left.saturating_sub(text.len());
+            state.total_bytes += text.len();
+            state.ready.insert(snapshot.record.path, facts);
+        }
+        lock(&self.state).is_incomplete |= is_incomplete;
+    }
+
+    fn take_facts(&self, path: &str) -> Option<SourceFacts> {
+        let known = lock(&self.state).ready.remove(path);
+        if let Some(facts) = known {
+            return facts;
+        }
+        if self.is_spent() {
+            lock(&self.state).is_incomplete = true;
+            return None;
+        }
+        self.read(vec![self.files.get(path)?.clone()]);
+        lock(&self.state).ready.remove(path)?
+    }
+}
+
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,359 @@
+//! Finds definitions and what refers to them in one tree. Runs on blocking threads.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    slice,
+    time::Duration,
+};
+
+use codeinfo_core::{FileRecord, Root};
+use codeinfo_graph::{
+    facts::{ReferenceFact, ReferenceKind, ShortExpression},
+    reads_language,
+    resolve::{Certainty, DefinitionId, FileIndex, ResolutionResult, SymbolGraph},
+};
+use codeinfo_lang::{
+    StructureReader, detect,
+    role::{FileRole, detect_roles},
+};
+use tokio::runtime::Handle;
+
+use super::{
+    super::{Evidence, IndexedFile, word::WordMatcher},
+    SymbolPlace,
+    graph_cache::{FactReader, TreeGraph},
+    name::SymbolName,
+};
+
+/// Maximum time for a request.
+const TIME: Duration = Duration::from_secs(6);
+/// Maximum other names that re-exports give a definition.
+const MAX_ALIASES: usize = 8;
+/// Maximum definitions with one name that are told apart.
+pub(super) const MAX_DEFINITIONS: usize = 50;
+/// Names of constructors, which are called by the name of their type.
+const CONSTRUCTORS: [&str; 4] = ["__init__", "__new__", "constructor", "__construct"];
+const DEFAULT_EXPORT: &str = "default";
+
+/// The graph of one tree during a request.
+pub(super) struct GraphSession<'a> {
+    evidence: &'a Evidence,
+    pub(super) root: &'a Root,
+    tree: TreeGraph,
+}
+
+/// A reference that may lead to a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FoundReference {
+    pub(super) file: FileIndex,
+    /// Line, counted from 1, and column in bytes, counted from 0.
+    pub(super) at: (u32, u32),
+    pub(super) kind: ReferenceKind,
+    pub(super) certainty: Certainty,
+    /// The function or type around it; `None` at the top level of the file.
+    pub(super) enclosing: Option<DefinitionId>,
+    /// The definition.
+    pub(super) target: DefinitionId,
+}
+
+impl<'a> GraphSession<'a> {
+    /// Begins a request on a tree with these files.
+    pub(super) fn open(evidence: &'a Evidence, root: &'a Root, files: Vec<FileRecord>) -> Self {
+        let tree = evidence.graphs.take(&evidence.store, root.id, files, TIME);
+        Self { evidence, root, tree }
+    }
+
+    /// Ends the request. Returns true if some files were not read.
+    pub(super) fn close(self) -> bool {
+        let is_incomplete = self.reader().is_incomplete();
+        self.evidence.graphs.put_back(self.tree);
+        is_incomplete
+    }
+
+    pub(super) fn graph(&self) -> &SymbolGraph {
+        &self.tree.graph
+    }
+
+    pub(super) fn reader(&self) -> &FactReader {
+        &self.tree.reader
+    }
+
+    /// Finds the definitions that a name may mean, at most [`MAX_DEFINITIONS`].
+    pub(super) fn find_definitions(&self, name: &SymbolName) -> Vec<DefinitionId> {
+        let named = match name {
+            SymbolName::AtLine { path, line } => {
+                return self.find_definition_at(path, *line).into_iter().collect();
+            }
+            SymbolName::Named { name, .. } => name,
+        };
+        let mut found = Vec::new();
+        for file in self.find_files_with(named) {
+            let fits =
+                |id: &DefinitionId| name.fits(self.graph().file_path(file), &self.names(*id));
+            found.extend(self.graph().find_definitions(file, named).into_iter().filter(fits));
+        }
+        // A declaration without a body counts only if nothing else has the name.
+        let is_declaration = |id: &DefinitionId| {
+            self.graph().definition(*id).is_some_and(|fact| fact.traits.is_declaration)
+        };
+        if !found.iter().all(is_declaration) {
+            found.retain(|id| !is_declaration(id));
+        }
+        found.truncate(MAX_DEFINITIONS);
+        found
+    }
+
+    /// Finds the definition around a line of the file at a path below the root.
+    pub(super) fn find_definition_at(&self, path: &str, line: u32) -> Option<DefinitionId> {
+        let file = self.graph().find_file(path)?;
+        let index = self.graph().file_facts(file)?.definition_at(line)?;
+        Some(DefinitionId { file, index })
+    }
+
+    /// Returns the files with facts that contain a word, and reads them.
+    fn find_files_with(&self, word: &str) -> Vec<FileIndex> {
+        let Ok(word) = WordMatcher::new(word) else { return Vec::new() };
+        let finding = self.evidence.find_candidate_files(&word, slice::from_ref(self.root));
+        let candidates = Handle::current().block_on(finding).unwrap_or_default();
+        let may_have_facts = |path: &str| detect::detect_by_path(path).is_none_or(reads_language);
+        let paths = candidates.files.into_iter().map(|(_, record)| record.path);
+        let paths: Vec<String> = paths.filter(|path| may_have_facts(path)).collect();
+        let find = |path: &String| self.graph().find_file(path);
+        let is_new = |path: &&String| find(path).is_some_and(|file| !self.graph().is_loaded(file));
+        let unread: Vec<String> = paths.iter().filter(is_new).cloned().collect();
+        self.reader().read_ahead(&unread);
+        paths.iter().filter_map(find).collect()
+    }
+
+    /// Finds the references that may lead to some definitions, ordered by file and place.
+    pub(super) fn find_references(&self, targets: &[DefinitionId]) -> Vec<FoundReference> {
+        let search = ReferenceSearch::new(self, targets);
+        let mut words: Vec<(String, String)> = search.words.clone();
+        let mut seen: BTreeSet<(String, String)> = words.iter().cloned().collect();
+        let mut found: Vec<FoundReference> = Vec::new();
+        let mut places = HashSet::new();
+        while let Some((word, name)) = words.pop() {
+            for file in self.find_files_with(&word) {
+                let Some(facts) = self.graph().file_facts(file) else { continue };
+                let local_names = facts.list_local_names(&name);
+                for reference in &facts.references {
+                    let is_named = reference.name().is_some_and(|name| local_names.contains(&name));
+                    if is_named && !places.contains(&(file, reference.at)) {
+                        if let Some(reference) = search.judge(file, reference) {
+                            places.insert((file, reference.at));
+                            found.push(reference);
+                        }
+                    }
+                }
+                for alias in local_names.into_iter().filter(|alias| *alias != DEFAULT_EXPORT) {
+                    let alias = (alias.to_owned(), alias.to_owned());
+                    if seen.len() < search.words.len() + MAX_ALIASES && seen.insert(alias.clone()) {
+                        words.push(alias);
+                    }
+                }
+            }
+        }
+        let order = |one: &FoundReference| (self.graph().file_path(one.file), one.at);
+        found.sort_by(|one, other| order(one).cmp(&order(other)));
+        found
+    }
+
+    /// Returns the definitions that a definition refers to, in the order of its references.
+    pub(super) fn find_referenced(&self, from: DefinitionId) -> Vec<FoundReference> {
+        let Some(facts) = self.graph().file_facts(from.file) else { return Vec::new() };
+        let mut found = Vec::new();
+        for reference in facts.references_in(from.index) {
+            let resolved = self.graph().resolve(from.file, reference);
+            let ResolutionResult::Found(targets, rule) = resolved else { continue };
+            let certainty = weaken_ambiguous(rule.certainty(), targets.len());
+            let enclosing = self.enclosing_definition(from.file, reference);
+            let (kind, at) = (reference.kind, reference.at);
+            found.extend(targets.into_iter().map(|target| FoundReference {
+                file: from.file,
+                at,
+                kind,
+                certainty,
+                enclosing,
+                target,
+            }));
+        }
+        found.sort_by_key(|reference| reference.at);
+        found
+    }
+
+    /// Finds the types that extend or implement a type, directly or through others, nearest first.
+    pub(super) fn find_subtypes(&self, of: DefinitionId, max_types: usize) -> Vec<FoundReference> {
+        let mut found: Vec<FoundReference> = Vec::new();
+        let mut next = vec![of];
+        while let Some(target) = next.pop() {
+            for reference in self.find_references(&[target]) {
+                let facts = self.graph().file_facts(reference.file);
+                let is_base = reference.kind == ReferenceKind::Base;
+                let subtype =
+                    facts.filter(|_| is_base).and_then(|facts| facts.definition_at(reference.at.0));
+                let Some(index) = subtype else { continue };
+                let subtype = DefinitionId { file: reference.file, index };
+                let is_known =
+                    subtype == of || found.iter().any(|known| known.enclosing == Some(subtype));
+                if !is_known && found.len() < max_types {
+                    found.push(FoundReference { enclosing: Some(subtype), ..reference });
+                    next.insert(0, subtype);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the names of the definitions around a definition, outermost first, and its own.
+    pub(super) fn names(&self, id: DefinitionId) -> Vec<&str> {
+        let facts = self.graph().file_facts(id.file);
+        facts.map(|facts| facts.qualified_name(id.index)).unwrap_or_default()
+    }
+
+    /// Returns where a definition is.
+    pub(super) fn place(&self, id: DefinitionId) -> Option<SymbolPlace> {
+        let fact = self.graph().definition(id)?;
+        let path = self.graph().file_path(id.file);
+        let reader = detect::detect_by_path(path).map(|language| language.reader);
+        let separator = match reader {
+            Some(StructureReader::Grammar(grammar)) => grammar.separator,
+            _ => ".",
+        };
+        Some(SymbolPlace {
+            file: self.file(id.file),
+            line: fact.name_at.0,
+            lines: fact.lines,
+            name: self.names(id).join(separator),
+            is_test: self.is_test(id.file),
+        })
+    }
+
+    /// Returns a file as clients see it.
+    pub(super) fn file(&self, file: FileIndex) -> IndexedFile {
+        self.evidence.to_indexed_file(self.root, self.graph().file_path(file))
+    }
+
+    /// Returns true for a file of tests.
+    pub(super) fn is_test(&self, file: FileIndex) -> bool {
+        detect_roles(self.graph().file_path(file)).any(|role| role == FileRole::Test)
+    }
+
+    fn enclosing_definition(
+        &self,
+        file: FileIndex,
+        reference: &ReferenceFact,
+    ) -> Option<DefinitionId> {
+        let index = self.graph().file_facts(file)?.enclosing_definition(reference.scope)?;
+        Some(DefinitionId { file, index })
+    }
+}
+
+/// A search for references to some definitions.
+struct ReferenceSearch<'a> {
+    session: &'a GraphSession<'a>,
+    targets: &'a [DefinitionId],
+    /// Definitions whose references may lead to a target, with the target: the types that it
+    /// constructs, and the methods that it overrides.
+    indirect: HashMap<DefinitionId, (DefinitionId, IndirectTarget)>,
+    /// Words that the files contain, each with the name that imports there give a target.
+    words: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IndirectTarget {
+    /// A call of the type calls its constructor.
+    ConstructedType,
+    /// A call of the method may call what overrides it.
+    OverriddenMethod,
+}
+
+impl<'a> ReferenceSearch<'a> {
+    fn new(session: &'a GraphSession<'a>, targets: &'a [DefinitionId]) -> Self {
+        let graph = session.graph();
+        let mut indirect = HashMap::new();
+        let mut words = BTreeSet::new();
+        for target in targets {
+            let Some(fact) = graph.definition(*target) else { continue };
+            words.insert((fact.name.clone(), fact.name.clone()));
+            let facts = graph.file_facts(target.file);
+            if facts.is_some_and(|facts| facts.is_default_export(target.index)) {
+                let stem = file_stem(graph.file_path(target.file)).to_owned();
+                words.insert((stem, DEFAULT_EXPORT.to_owned()));
+            }
+            let Some(holder) = graph.enclosing_type(*target) else { continue };
+            if CONSTRUCTORS.contains(&fact.name.as_str()) {
+                if let Some(holder_fact) = graph.definition(holder) {
+                    words.insert((holder_fact.name.clone(), holder_fact.name.clone()));
+                }
+                indirect.insert(holder, (*target, IndirectTarget::ConstructedType));
+            }
+            for base in graph.list_base_types(holder) {
+                for member in graph.list_members(base, &fact.name) {
+                    indirect.insert(member, (*target, IndirectTarget::OverriddenMethod));
+                }
+            }
+        }
+        Self { session, targets, indirect, words: words.into_iter().collect() }
+    }
+
+    /// Decides whether a reference may lead to a target.
+    fn judge(&self, file: FileIndex, reference: &ReferenceFact) -> Option<FoundReference> {
+        let (target, certainty) = match self.session.graph().resolve(file, reference) {
+            ResolutionResult::Found(found, rule) => {
+                let certainty = weaken_ambiguous(rule.certainty(), found.len());
+                self.find_target(&found, reference.kind, certainty)?
+            }
+            ResolutionResult::Unknown => {
+                (self.find_possible_target(reference)?, Certainty::Possible)
+            }
+            ResolutionResult::Local | ResolutionResult::External => return None,
+        };
+        let enclosing = self.session.enclosing_definition(file, reference);
+        let (kind, at) = (reference.kind, reference.at);
+        Some(FoundReference { file, at, kind, certainty, enclosing, target })
+    }
+
+    fn find_target(
+        &self,
+        found: &[DefinitionId],
+        kind: ReferenceKind,
+        certainty: Certainty,
+    ) -> Option<(DefinitionId, Certainty)> {
+        if let Some(target) = found.iter().find(|id| self.targets.contains(id)) {
+            return Some((*target, certainty));
+        }
+        found.iter().find_map(|id| match self.indirect.get(id)? {
+            (target, IndirectTarget::ConstructedType) => {
+                (kind == ReferenceKind::Call).then_some((*target, certainty))
+            }
+            (target, IndirectTarget::OverriddenMethod) => Some((*target, Certainty::Possible)),
+        })
+    }
+
+    /// Returns the target that a member of an unknown value may be.
+    fn find_possible_target(&self, reference: &ReferenceFact) -> Option<DefinitionId> {
+        if !matches!(reference.target, ShortExpression::Member(..)) {
+            return None;
+        }
+        let graph = self.session.graph();
+        let is_member = |target: &&DefinitionId| {
+            let is_named =
+                graph.definition(**target).map(|fact| fact.name.as_str()) == reference.name();
+            is_named && graph.enclosing_type(**target).is_some()
+        };
+        self.targets.iter().find(is_member).copied()
+    }
+}
+
+/// Returns how certain one of several definitions is.
+fn weaken_ambiguous(certainty: Certainty, definitions: usize) -> Certainty {
+    if definitions > 1 { certainty.max(Certainty::Likely) } else { certainty }
+}
+
+/// Returns the name by which imports know a file: `valve` of `src/valve.ts`, `door` of
+/// `door/index.ts`.
+fn file_stem(path: &str) -> &str {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name);
+    if stem == "index" { folder.rsplit('/').next().unwrap_or(stem) } else { stem }
+}

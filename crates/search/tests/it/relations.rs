@@ -1,0 +1,154 @@
+//! Relations of definitions, by the graph of an indexed repository.
+
+use codeinfo_core::{PathMap, RootFilter};
+use codeinfo_search::{
+    evidence::{Evidence, RelationKind},
+    render,
+};
+use codeinfo_test_support::ingest::{Bench, Repo};
+
+const STORE: &str = "\
+class Base:
+    def close(self): ...
+
+class Store(Base):
+    def __init__(self, path):
+        self.path = path
+
+    def open(self):
+        return self.load()
+
+    def load(self):
+        return read(self.path)
+
+    def close(self):
+        self.path = None
+
+def read(path):
+    return path
+";
+const APP: &str = "\
+from store import Store, read as read_file
+
+def run(door):
+    store = Store('a')
+    store.open()
+    door.open()
+    return read_file('b')
+
+def stop(base):
+    base.close()
+
+run(None)
+";
+const DOOR: &str = "\
+class Door:
+    def open(self):
+        return self
+
+def enter():
+    return Door().open()
+";
+const TEST: &str = "\
+from store import Store
+
+def test_open():
+    assert Store('c').open()
+";
+
+async fn index_shop(bench: &Bench) -> (Repo, Evidence) {
+    let files =
+        [("store.py", STORE), ("app.py", APP), ("door.py", DOOR), ("tests/test_store.py", TEST)];
+    let repo = bench.repo("shop", &files);
+    bench.ingest(&repo).await;
+    (repo, Evidence::new(bench.store.clone(), PathMap::default()))
+}
+
+/// Returns each related definition as `path:line name certainty lines`.
+async fn relate(evidence: &Evidence, name: &str, kind: RelationKind) -> Vec<String> {
+    let found = evidence.find_relations(name, kind, RootFilter::Everything).await.unwrap();
+    assert!(!found.is_incomplete);
+    let describe = |symbol: &codeinfo_search::evidence::RelatedSymbol| {
+        let lines: Vec<String> = symbol.lines.iter().map(|line| line.number.to_string()).collect();
+        let place = &symbol.place;
+        format!(
+            "{}:{} {} {:?} {}",
+            place.file.rel_path,
+            place.line,
+            place.name,
+            symbol.certainty,
+            lines.join(" ")
+        )
+    };
+    found.related.iter().map(describe).collect()
+}
+
+#[tokio::test]
+async fn relations_are_those_of_one_definition() {
+    let bench = Bench::new().await;
+    let (repo, evidence) = index_shop(&bench).await;
+    let cases: &[(&str, RelationKind, &[&str])] = &[
+        (
+            "Store.open",
+            RelationKind::Callers,
+            &["app.py:3 run Certain 5 6", "tests/test_store.py:3 test_open Certain 4"],
+        ),
+        (
+            "Door.open",
+            RelationKind::Callers,
+            &["door.py:5 enter Certain 6", "app.py:3 run Possible 6"],
+        ),
+        (
+            "store.read",
+            RelationKind::Callers,
+            &["app.py:3 run Certain 7", "store.py:11 Store.load Certain 12"],
+        ),
+        ("app.py:5", RelationKind::Callers, &["app.py:12  Certain 12"]),
+        (
+            "Store.__init__",
+            RelationKind::Callers,
+            &["app.py:3 run Certain 4", "tests/test_store.py:3 test_open Certain 4"],
+        ),
+        (
+            "run",
+            RelationKind::Callees,
+            &[
+                "store.py:4 Store Certain 4",
+                "store.py:8 Store.open Certain 5",
+                "store.py:17 read Certain 7",
+            ],
+        ),
+        ("Base", RelationKind::Implementations, &["store.py:4 Store Certain 4"]),
+        ("Base.close", RelationKind::Overrides, &["store.py:14 Store.close Certain 4"]),
+        ("Store.close", RelationKind::Callers, &["app.py:9 stop Possible 10"]),
+        ("read", RelationKind::Importers, &["app.py:1  Certain 1"]),
+    ];
+    for (name, kind, expected) in cases {
+        assert_eq!(relate(&evidence, name, *kind).await, *expected, "{kind:?} of {name}");
+    }
+    // A changed file is read again, the others are not.
+    repo.write("door.py", &DOOR.replace("def enter", "def leave"));
+    bench.ingest(&repo).await;
+    let callers = relate(&evidence, "Door.open", RelationKind::Callers).await;
+    assert_eq!(callers, ["door.py:5 leave Certain 6", "app.py:3 run Possible 6"]);
+}
+
+#[tokio::test]
+async fn relations_are_rendered_with_their_places() {
+    let bench = Bench::new().await;
+    let (_repo, evidence) = index_shop(&bench).await;
+    let within = RootFilter::Everything;
+    let render = async |name: &str, kind| {
+        let found = evidence.find_relations(name, kind, within).await.unwrap();
+        let (text, files) = render::render_relations(&found);
+        assert!(files.iter().all(|file| text.contains(&file.path)));
+        let folder = found.definitions.first().map_or_else(String::new, |place| {
+            place.file.path.strip_suffix(&place.file.rel_path).unwrap().to_owned()
+        });
+        if folder.is_empty() { text } else { text.replace(&folder, "/") }
+    };
+    insta::assert_snapshot!(render("Store.open", RelationKind::Callers).await);
+    insta::assert_snapshot!(render("run", RelationKind::Callees).await);
+    insta::assert_snapshot!(render("open", RelationKind::Callers).await);
+    insta::assert_snapshot!(render("nothing_such", RelationKind::Callers).await);
+}
