@@ -39,7 +39,7 @@ pub use self::{
     symbols::{
         Certainty, ReferenceLine, RelatedSymbol, RelationKind, SymbolPlace, SymbolRelations,
     },
-    uses::{NameUses, OccurrenceGroup, SearchedRepository, UsedFile},
+    uses::{DefinitionUses, NameUses, OccurrenceGroup, SearchedRepository, UsedFile, UsedLine},
 };
 pub use crate::error::EvidenceError;
 

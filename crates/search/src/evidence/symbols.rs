@@ -4,6 +4,7 @@
 //! A relation is as certain as the rule by which its reference was resolved. Languages without
 //! rules have no relations; their names are only counted.
 
+mod explain;
 mod graph_cache;
 mod name;
 mod session;
@@ -21,6 +22,7 @@ use super::{
     word::WordMatcher,
 };
 pub use codeinfo_graph::resolve::Certainty;
+pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
 use name::SymbolName;
 use session::{FoundReference, GraphSession};

@@ -12,6 +12,7 @@ use super::{
     resolve::{IndexedFile, describe_unsearched_roots},
     scan::ScanBudget,
     snapshot::FileSnapshot,
+    symbols::{SymbolPlace, UseExplanation},
     word::WordMatcher,
 };
 
@@ -37,10 +38,30 @@ pub struct NameUses {
     /// Number of possible files that were not read, because of the time limit or because they are
     /// being indexed. The counts are exact if it is 0.
     pub unread: usize,
+    /// Uses of each definition with the name, by the symbol graph; empty where it does not know any.
+    pub definitions: Vec<DefinitionUses>,
     /// If there are no occurrences: names that differ only by case and underscores.
     pub spellings: Vec<String>,
     /// If there are no occurrences: description of the paths left out of the index.
     pub unsearched: Option<String>,
+}
+
+impl NameUses {
+    /// Number of occurrences that are no use of the `definitions`, as far as the graph knows.
+    pub fn other(&self) -> usize {
+        let used: usize =
+            self.definitions.iter().map(|uses| uses.by_certainty.iter().sum::<usize>()).sum();
+        self.count.saturating_sub(used)
+    }
+}
+
+/// Uses of one definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefinitionUses {
+    /// The definition.
+    pub place: SymbolPlace,
+    /// Number of certain, of likely and of possible uses.
+    pub by_certainty: [usize; 3],
 }
 
 /// A repository that was searched.
@@ -62,17 +83,25 @@ pub(super) fn list_searched_repositories(roots: &[Root]) -> Vec<SearchedReposito
 
 impl Evidence {
     /// Finds the uses of a name: as written, without the arguments of a call, or, if neither
-    /// occurs, of its last part.
+    /// occurs, of its last part. Of a definition named with its type or file, shows only what may
+    /// be uses of it.
     pub async fn find_uses(
         &self,
         name: &str,
         within: RootFilter,
     ) -> Result<NameUses, EvidenceError> {
         WordMatcher::new(name)?;
+        let asked = || Some(name.trim().to_owned());
+        let explained = self.explain_qualified_uses(name, within).await?;
+        if let Some((word, explanation)) = explained {
+            let mut uses = self.count_uses(word, within, Some(explanation)).await?;
+            uses.asked = asked().filter(|asked| *asked != uses.name);
+            return Ok(uses);
+        }
         let readings = list_possible_names(name);
         let mut counts = None;
         for reading in &readings {
-            let counted = self.count_uses(WordMatcher::new(reading)?, within).await?;
+            let counted = self.count_uses(WordMatcher::new(reading)?, within, None).await?;
             if counted.count > 0 {
                 counts = Some(counted);
                 break;
@@ -82,14 +111,16 @@ impl Evidence {
         let mut uses = counts.ok_or(EvidenceError::Name("is blank"))?;
         let bare = readings.last().filter(|bare| **bare != uses.name);
         uses.bare = bare.map(|bare| (*bare).to_owned());
-        uses.asked = Some(name.trim().to_owned()).filter(|asked| *asked != uses.name);
+        uses.asked = asked().filter(|asked| *asked != uses.name);
         Ok(uses)
     }
 
+    /// Counts a word. With an explanation, shows only the lines of the explained uses.
     async fn count_uses(
         &self,
         word: WordMatcher,
         within: RootFilter,
+        explained: Option<UseExplanation>,
     ) -> Result<NameUses, EvidenceError> {
         let (roots, gone) = self.list_present_roots(within).await?;
         let candidates = self.find_candidate_files(&word, &roots).await?;
@@ -101,13 +132,30 @@ impl Evidence {
             found.extend(classify::count_occurrences(root, snapshot, &needle, budget));
             true
         };
-        let (found, unread) = self.scan_files(candidates.files, Vec::new(), count).await?;
+        let (mut found, unread) = self.scan_files(candidates.files, Vec::new(), count).await?;
         let files = found.len();
+        if let Some(explained) = &explained {
+            for file in &mut found {
+                let (root, path) = (file.root, file.path.clone());
+                for group in &mut file.groups {
+                    group.lines.retain(|line| explained.has_line(&roots, root, &path, line.number));
+                }
+            }
+        }
         let shown = |file: &FileOccurrences| {
             let root = roots.get(file.root);
             root.map(|root| self.to_indexed_file(root, &file.path)).unwrap_or_default()
         };
-        let groups = pick_lines(found, shown);
+        let mut groups = pick_lines(found, shown);
+        let explained = match explained {
+            Some(explained) => explained,
+            None => self.explain_uses(&word, &roots, &groups, files).await?,
+        };
+        for used in groups.iter_mut().flat_map(|group| &mut group.files) {
+            for line in &mut used.lines {
+                line.enclosing = explained.enclosing(&used.file, line.number);
+            }
+        }
         let count: usize = groups.iter().map(|group| group.count).sum();
         let unsearched =
             if count == 0 { describe_unsearched_roots(&roots, &[word.as_str()]) } else { None };
@@ -121,6 +169,7 @@ impl Evidence {
             searched: list_searched_repositories(&roots),
             gone,
             unread,
+            definitions: explained.definitions,
             spellings: candidates.spellings,
             unsearched,
         })
@@ -143,8 +192,21 @@ pub struct OccurrenceGroup {
 pub struct UsedFile {
     /// The file as clients see it.
     pub file: IndexedFile,
-    /// Number, text and number of occurrences of each line.
-    pub lines: Vec<(u32, String, usize)>,
+    /// Lines with occurrences.
+    pub lines: Vec<UsedLine>,
+}
+
+/// A line with occurrences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedLine {
+    /// Line number.
+    pub number: u32,
+    /// Text of the line, cut if it is long.
+    pub text: String,
+    /// Number of occurrences.
+    pub count: usize,
+    /// Name of the definition around a use, where the symbol graph knows it.
+    pub enclosing: Option<String>,
 }
 
 /// Lines that each kind gets per round while there is room, in the order of
@@ -209,7 +271,12 @@ fn select_files(
     let used = with_lines.map(|(file, taken)| UsedFile {
         file: shown(file),
         lines: (occurrences_of_kind(file, group).lines.iter().take(taken))
-            .map(|line| (line.number, line.text.clone(), line.count))
+            .map(|line| UsedLine {
+                number: line.number,
+                text: line.text.clone(),
+                count: line.count,
+                enclosing: None,
+            })
             .collect(),
     });
     used.collect()

@@ -4,10 +4,10 @@ use std::{fmt::Write, time::Duration};
 
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 
-use super::summarize_file;
+use super::{relations::describe_place, summarize_file};
 use crate::evidence::{
-    IndexedFile, MAX_SHOWN, MatchedName, NameUses, OccurrenceGroup, OccurrenceKind, PatternMatches,
-    SearchedRepository,
+    DefinitionUses, IndexedFile, MAX_SHOWN, MatchedName, NameUses, OccurrenceGroup, OccurrenceKind,
+    PatternMatches, SearchedRepository,
 };
 use crate::results::merge_ranges;
 
@@ -43,7 +43,7 @@ pub fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
 /// shown.
 fn summarize_files(uses: &NameUses, max_lines: usize) -> Vec<FileSummary> {
     let used_files = uses.groups.iter().flat_map(|group| &group.files);
-    let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.0)));
+    let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.number)));
     summarize_lines(lines.take(max_lines))
 }
 
@@ -108,6 +108,7 @@ fn render_groups(uses: &NameUses, max_lines: usize, line_bytes: usize) -> String
         uses.files,
         counts.join(", ")
     );
+    text.push_str(&render_definition_uses(uses));
     if uses.unread > 0 {
         let _ = writeln!(
             text,
@@ -118,6 +119,30 @@ fn render_groups(uses: &NameUses, max_lines: usize, line_bytes: usize) -> String
     text + &groups
         + &explain_reading(uses)
         + &describe_searched("whole words", &uses.searched, &uses.gone)
+}
+
+/// Renders how many of the places use each definition, by the symbol graph.
+fn render_definition_uses(uses: &NameUses) -> String {
+    let mut text = String::new();
+    for DefinitionUses { place, by_certainty } in uses.definitions.iter().take(MAX_NAMED) {
+        let labels = ["certain", "likely", "possible"].iter().zip(by_certainty);
+        let counted = labels.filter(|(_, count)| **count > 0);
+        let counts: Vec<String> =
+            counted.map(|(label, count)| format!("{count} {label}")).collect();
+        let counts = if counts.is_empty() { "none found".to_owned() } else { counts.join(", ") };
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(text, "uses of {}: {counts}", describe_place(place));
+    }
+    if !uses.definitions.is_empty() {
+        let more = uses.definitions.len().saturating_sub(MAX_NAMED);
+        let more = if more > 0 {
+            format!(", among them those of {more} more definitions")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(text, "other places: {}{more}", uses.other());
+    }
+    text
 }
 
 /// Explains in one line how the name was read, if several readings are possible.
@@ -144,11 +169,17 @@ fn render_group(group: &OccurrenceGroup, room: &mut usize, line_bytes: usize) ->
         }
         *room -= lines.len();
         let _ = writeln!(text, "{}", plain_name(&file.file.path, MAX_PATH_CHARS));
-        for (number, line, times) in lines {
-            let (shown, cut) = line.split_at(line.floor_char_boundary(line_bytes));
+        let mut enclosing = None;
+        for line in lines {
+            let (shown, cut) = line.text.split_at(line.text.floor_char_boundary(line_bytes));
             let more = if cut.is_empty() { "" } else { " ⋯" };
-            let _ = writeln!(text, "{number}|{}{more}", plain_line(shown));
-            count += times;
+            if line.enclosing.is_some() && line.enclosing != enclosing {
+                enclosing.clone_from(&line.enclosing);
+                let name = enclosing.as_deref().unwrap_or_default();
+                let _ = writeln!(text, "in {}:", plain_name(name, MAX_NAME_CHARS));
+            }
+            let _ = writeln!(text, "{}|{}{more}", line.number, plain_line(shown));
+            count += line.count;
         }
     }
     let all =

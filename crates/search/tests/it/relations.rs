@@ -152,3 +152,20 @@ async fn relations_are_rendered_with_their_places() {
     insta::assert_snapshot!(render("open", RelationKind::Callers).await);
     insta::assert_snapshot!(render("nothing_such", RelationKind::Callers).await);
 }
+
+#[tokio::test]
+async fn uses_of_one_definition_are_told_from_others_and_sum_to_all() {
+    let bench = Bench::new().await;
+    let (_repo, evidence) = index_shop(&bench).await;
+    for name in ["open", "Store.open", "Door.open", "read", "store.py:read", "door.py:2", "close"] {
+        let uses = evidence.find_uses(name, RootFilter::Everything).await.unwrap();
+        let grouped: usize = uses.groups.iter().map(|group| group.count).sum();
+        assert_eq!(grouped, uses.count, "{name}");
+        let explained = uses.definitions.iter().flat_map(|uses| uses.by_certainty);
+        assert_eq!(explained.sum::<usize>() + uses.other(), uses.count, "{name}");
+        let folder = uses.groups[0].files[0].file.path.clone();
+        let folder = folder.strip_suffix(&uses.groups[0].files[0].file.rel_path).unwrap();
+        let (text, _) = render::render_uses(&uses);
+        insta::assert_snapshot!(name, text.replace(folder, "/"));
+    }
+}
