@@ -37,7 +37,8 @@ pub use self::{
     resolve::{IndexedFile, split_lines},
     source::{FilePermalink, HighlightedSource},
     symbols::{
-        Certainty, ReferenceLine, RelatedSymbol, RelationKind, SymbolPlace, SymbolRelations,
+        CallTrace, Certainty, DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, ReferenceLine, RelatedSymbol,
+        RelationKind, SymbolPlace, SymbolRelations, TraceDirection, TraceRequest, TraceStep,
     },
     uses::{DefinitionUses, NameUses, OccurrenceGroup, SearchedRepository, UsedFile, UsedLine},
 };

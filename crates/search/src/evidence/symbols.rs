@@ -8,6 +8,7 @@ mod explain;
 mod graph_cache;
 mod name;
 mod session;
+mod trace;
 
 use std::collections::HashMap;
 
@@ -26,6 +27,9 @@ pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
 use name::SymbolName;
 use session::{FoundReference, GraphSession};
+pub use trace::{
+    CallTrace, DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, TraceDirection, TraceRequest, TraceStep,
+};
 
 /// Maximum related definitions that are returned.
 const MAX_RELATED: usize = 200;

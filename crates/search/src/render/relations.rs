@@ -5,7 +5,10 @@ use std::fmt::Write;
 use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 
 use super::uses::{describe_searched, quote_name, summarize_lines};
-use crate::evidence::{Certainty, RelatedSymbol, RelationKind, SymbolPlace, SymbolRelations};
+use crate::evidence::{
+    CallTrace, Certainty, IndexedFile, RelatedSymbol, RelationKind, SymbolPlace, SymbolRelations,
+    TraceDirection, TraceRequest, TraceStep,
+};
 
 const MAX_PATH_CHARS: usize = 500;
 const MAX_NAME_CHARS: usize = 200;
@@ -67,13 +70,7 @@ fn render_head(relations: &SymbolRelations) -> String {
     let mut text = String::new();
     let (one, several) = label_relation(relations.kind);
     if relations.definitions.is_empty() {
-        let _ = writeln!(
-            text,
-            "no definition of {asked} is known to the symbol graph, which reads {}: leave out `kind` to find the name \
-             as a word",
-            codeinfo_graph::LANGUAGES,
-        );
-        return text;
+        return describe_unknown(&asked);
     }
     let found = match relations.related.len() + relations.more {
         0 => format!("no {several} found"),
@@ -151,4 +148,92 @@ fn render_lines_of(symbol: &RelatedSymbol) -> String {
         let _ = writeln!(text, "{}|{}{more}{mark}", line.number, plain_line(shown));
     }
     text
+}
+
+/// Renders a trace: its starts, then a line for each step, indented by the number of steps before
+/// it. Also returns a summary of the files whose definitions are shown.
+pub fn render_trace(trace: &CallTrace, request: &TraceRequest) -> (String, Vec<FileSummary>) {
+    let from = quote_name(&request.from);
+    let mut text = String::new();
+    let (verb, calls) = match request.direction {
+        TraceDirection::Callers => ("callers of", "calls"),
+        TraceDirection::Callees => ("calls from", "called"),
+    };
+    if trace.starts.is_empty() {
+        return (describe_unknown(&from), Vec::new());
+    }
+    // Writing to a `String` cannot fail.
+    match &request.to {
+        None => {
+            let _ =
+                writeln!(text, "{verb} {from}, to {}:", count_things(request.depth as u64, "step"));
+        }
+        Some(to) if trace.ends.is_empty() => {
+            return (describe_unknown(&quote_name(to)), Vec::new());
+        }
+        Some(to) if trace.is_reached => {
+            let steps = count_things(trace.steps.len() as u64, "step");
+            let _ = writeln!(text, "{verb} {from} to {}, {steps}:", quote_name(to));
+        }
+        Some(to) => {
+            let depth = request.depth;
+            let _ = writeln!(
+                text,
+                "no path found from {from} to {} within {depth} steps",
+                quote_name(to)
+            );
+        }
+    }
+    let starts: Vec<String> =
+        trace.starts.iter().take(MAX_DEFINITIONS).map(describe_place).collect();
+    let _ = writeln!(text, "{}", starts.join("\n"));
+    let mut shown: Vec<(&IndexedFile, u32)> = Vec::new();
+    // The steps of a tree come by depth; a reader needs each below the one before it.
+    for (depth, place) in order_by_branch(&trace.steps) {
+        let Some(step) = trace.steps.get(place) else { continue };
+        let name = if step.place.name.is_empty() { "top level" } else { "" };
+        let line = format!(
+            "{}{}{name} ({calls} in line {}{})\n",
+            "  ".repeat(depth),
+            describe_place(&step.place),
+            step.line,
+            mark_certainty(step.certainty)
+        );
+        if text.len() + line.len() + RESERVE > MAX_TOOL_TEXT_BYTES {
+            text.push_str("(more steps do not fit: take fewer)\n");
+            break;
+        }
+        text.push_str(&line);
+        shown.push((&step.place.file, step.place.line));
+    }
+    if trace.is_cut {
+        text.push_str("(there are more calls than were followed)\n");
+    }
+    text.push_str("(calls by names that are made at run time are not seen)");
+    (text, summarize_lines(shown.into_iter()))
+}
+
+/// Returns the steps, each after the one before it, with their depths.
+fn order_by_branch(steps: &[TraceStep]) -> Vec<(usize, usize)> {
+    let mut ordered = Vec::new();
+    let children = |of: Option<usize>| {
+        let numbered = steps.iter().enumerate();
+        let found = numbered.filter(move |(_, step)| step.before == of).map(|(place, _)| place);
+        found.collect::<Vec<usize>>()
+    };
+    let mut open: Vec<usize> = children(None).into_iter().rev().collect();
+    while let Some(place) = open.pop() {
+        let depth = steps.get(place).map_or(1, |step| step.depth);
+        ordered.push((depth, place));
+        open.extend(children(Some(place)).into_iter().rev());
+    }
+    ordered
+}
+
+fn describe_unknown(asked: &str) -> String {
+    format!(
+        "no definition of {asked} is known to the symbol graph, which reads {}: call FindUses without `kind` to find the \
+         name as a word\n",
+        codeinfo_graph::LANGUAGES,
+    )
 }

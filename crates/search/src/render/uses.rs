@@ -182,6 +182,9 @@ fn render_group(group: &OccurrenceGroup, room: &mut usize, line_bytes: usize) ->
             count += line.count;
         }
     }
+    if text.is_empty() {
+        return (text, 0);
+    }
     let all =
         if count == group.count { String::new() } else { format!(", {count} of {}", group.count) };
     (format!("{}{all}:\n{text}", group_label(group.group)), count)

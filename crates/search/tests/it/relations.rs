@@ -2,7 +2,7 @@
 
 use codeinfo_core::{PathMap, RootFilter};
 use codeinfo_search::{
-    evidence::{Evidence, RelationKind},
+    evidence::{Evidence, RelationKind, TraceDirection, TraceRequest},
     render,
 };
 use codeinfo_test_support::ingest::{Bench, Repo};
@@ -168,4 +168,28 @@ async fn uses_of_one_definition_are_told_from_others_and_sum_to_all() {
         let (text, _) = render::render_uses(&uses);
         insta::assert_snapshot!(name, text.replace(folder, "/"));
     }
+}
+
+#[tokio::test]
+async fn calls_are_followed_as_a_tree_or_to_an_end() {
+    let bench = Bench::new().await;
+    let (_repo, evidence) = index_shop(&bench).await;
+    let trace = async |from: &str, to: Option<&str>, direction, depth| {
+        let (from, to) = (from.to_owned(), to.map(str::to_owned));
+        let request = TraceRequest { from, to, direction, depth };
+        let traced = evidence.trace_calls(request.clone(), RootFilter::Everything).await.unwrap();
+        let folder = traced
+            .starts
+            .first()
+            .map(|start| start.file.path.strip_suffix(&start.file.rel_path).unwrap().to_owned());
+        render::render_trace(&traced, &request).0.replace(&folder.unwrap_or("none".to_owned()), "/")
+    };
+    let (callers, callees) = (TraceDirection::Callers, TraceDirection::Callees);
+    insta::assert_snapshot!("tree_of_callees", trace("run", None, callees, 3).await);
+    insta::assert_snapshot!("tree_of_one_step", trace("run", None, callees, 1).await);
+    insta::assert_snapshot!("tree_of_callers", trace("store.read", None, callers, 3).await);
+    insta::assert_snapshot!("path", trace("run", Some("Store.load"), callees, 5).await);
+    insta::assert_snapshot!("path_of_callers", trace("read", Some("test_open"), callers, 5).await);
+    insta::assert_snapshot!("no_path", trace("run", Some("stop"), callees, 5).await);
+    insta::assert_snapshot!("no_start", trace("nowhere_at_all", None, callees, 5).await);
 }

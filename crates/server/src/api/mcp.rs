@@ -206,6 +206,7 @@ impl RawSearch {
                 self.answer_search(parse_arguments(tool, arguments)?, conversation).await
             }
             evidence::USES => self.find_uses(parse_arguments(tool, arguments)?).await,
+            evidence::TRACE => self.trace_calls(parse_arguments(tool, arguments)?).await,
             evidence::LINES => self.read_lines(parse_arguments(tool, arguments)?).await,
             evidence::OUTLINE => self.show_outline(parse_arguments(tool, arguments)?).await,
             _ => {

@@ -32,7 +32,7 @@ const MAX_ALIASES: usize = 8;
 /// Maximum definitions with one name that are told apart.
 pub(super) const MAX_DEFINITIONS: usize = 50;
 /// Names of constructors, which are called by the name of their type.
-const CONSTRUCTORS: [&str; 4] = ["__init__", "__new__", "constructor", "__construct"];
+pub(super) const CONSTRUCTORS: [&str; 4] = ["__init__", "__new__", "constructor", "__construct"];
 const DEFAULT_EXPORT: &str = "default";
 
 /// The graph of one tree during a request.

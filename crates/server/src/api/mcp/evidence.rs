@@ -1,9 +1,12 @@
-//! Tools that show evidence: `FindUses`, `ReadLines` and `Outline`.
+//! Tools that show evidence: `FindUses`, `Trace`, `ReadLines` and `Outline`.
 
 use codeinfo_core::{FILES_META, OmissionRule};
 use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolCallError, ToolIdempotence};
 use codeinfo_search::{
-    evidence::{EvidenceError, NamePattern, RelationKind, RequestedLines, split_lines},
+    evidence::{
+        DEFAULT_TRACE_DEPTH, EvidenceError, MAX_TRACE_DEPTH, NamePattern, RelationKind,
+        RequestedLines, TraceDirection, TraceRequest, split_lines,
+    },
     render,
 };
 use serde::Deserialize;
@@ -13,6 +16,7 @@ use tracing::info;
 use super::RawSearch;
 
 pub(super) const USES: &str = "FindUses";
+pub(super) const TRACE: &str = "Trace";
 pub(super) const LINES: &str = "ReadLines";
 pub(super) const OUTLINE: &str = "Outline";
 pub(super) const PATH_MATCH: f64 = 1.0;
@@ -21,6 +25,10 @@ pub(super) const USES_DESCRIPTION: &str = "\
 Finds every place of a name in the index: whole words, case-sensitive, counted exactly as definitions, uses, tests, documents, \
 comments and strings. Call it before you say that nothing else uses it. With a `kind`, finds instead who calls a definition, what it \
 calls, what implements, overrides or imports it. Of `on_*` or a `pattern`, it lists the names that match.";
+
+const TRACE_DESCRIPTION: &str = "\
+Follows calls from a definition: what it reaches, what reaches it, or the shortest path to another one. Call it for flows across files, \
+and for what a change may break.";
 
 const LINES_DESCRIPTION: &str = "\
 Reads up to 200 numbered lines of an indexed file, also of a commit, and says which changed since indexing. Call it to see more around \
@@ -39,6 +47,15 @@ pub(super) struct UsesArguments {
 }
 
 #[derive(Deserialize)]
+pub(super) struct TraceArguments {
+    from: String,
+    to: Option<String>,
+    direction: Option<String>,
+    depth: Option<usize>,
+    repository: Option<String>,
+}
+
+#[derive(Deserialize)]
 pub(super) struct LinesArguments {
     path: String,
     first: Option<u32>,
@@ -51,7 +68,7 @@ pub(super) struct OutlineArguments {
 }
 
 /// Returns the tools. Models pay for each byte of a description in every turn.
-pub(super) fn build_tools() -> Result<[McpTool; 3], SchemaError> {
+pub(super) fn build_tools() -> Result<[McpTool; 4], SchemaError> {
     let text = |description: &str| json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": description });
     let number = |description: &str| json!({ "type": "integer", "description": description });
     let schema = |required: &[&str], properties: Value| {
@@ -76,6 +93,21 @@ pub(super) fn build_tools() -> Result<[McpTool; 3], SchemaError> {
             "repository": text("Only this one."),
         }),
     );
+    let trace = schema(
+        &["from"],
+        json!({
+            "from": text("`Type.name` or `path:line`."),
+            "to": text("Where the path ends; a tree of calls if left out."),
+            "direction": { "enum": ["callees", "callers"], "description": "`callees` if left out." },
+            "depth": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_TRACE_DEPTH,
+                "description": "Maximum steps: 3 if left out, with `to` 12.",
+            },
+            "repository": text("Only this one."),
+        }),
+    );
     let lines = schema(
         &["path"],
         json!({
@@ -87,6 +119,7 @@ pub(super) fn build_tools() -> Result<[McpTool; 3], SchemaError> {
     let outline = schema(&["path"], json!({ "path": text(path) }));
     Ok([
         McpTool::new(USES, "Find uses of a name", USES_DESCRIPTION, uses, repeatable)?,
+        McpTool::new(TRACE, "Follow calls", TRACE_DESCRIPTION, trace, repeatable)?,
         McpTool::new(LINES, "Read lines", LINES_DESCRIPTION, lines, repeatable)?,
         McpTool::new(
             OUTLINE,
@@ -140,6 +173,31 @@ impl RawSearch {
         };
         match found {
             Ok((text, files)) => Ok(build_result(USES, text).with_meta(FILES_META, json!(files))),
+            Err(failure) => self.explain_failure(&failure),
+        }
+    }
+
+    pub(super) async fn trace_calls(
+        &self,
+        arguments: TraceArguments,
+    ) -> Result<McpToolResult, ToolCallError> {
+        let TraceArguments { from, to, direction, depth, repository } = arguments;
+        let within = match self.resolve_scope(repository.as_deref()).await {
+            Ok(within) => within,
+            Err(failure) => return self.report_failure(failure.code(), &failure),
+        };
+        let default_depth = if to.is_some() { MAX_TRACE_DEPTH } else { DEFAULT_TRACE_DEPTH };
+        let direction = match direction.as_deref() {
+            Some("callers") => TraceDirection::Callers,
+            _ => TraceDirection::Callees,
+        };
+        let depth = depth.unwrap_or(default_depth);
+        let request = TraceRequest { from, to, direction, depth };
+        match self.services.evidence.trace_calls(request.clone(), within).await {
+            Ok(trace) => {
+                let (text, files) = render::render_trace(&trace, &request);
+                Ok(build_result(TRACE, text).with_meta(FILES_META, json!(files)))
+            }
             Err(failure) => self.explain_failure(&failure),
         }
     }
