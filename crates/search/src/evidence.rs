@@ -37,8 +37,9 @@ pub use self::{
     resolve::{IndexedFile, split_lines},
     source::{FilePermalink, HighlightedSource},
     symbols::{
-        CallTrace, Certainty, DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, ReferenceLine, RelatedSymbol,
-        RelationKind, SymbolPlace, SymbolRelations, TraceDirection, TraceRequest, TraceStep,
+        CallTrace, Certainty, DEFAULT_TRACE_DEPTH, FoundPiece, MAX_TRACE_DEPTH, ReferenceLine,
+        RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace, SymbolRelations, TraceDirection,
+        TraceRequest, TraceStep,
     },
     uses::{DefinitionUses, NameUses, OccurrenceGroup, SearchedRepository, UsedFile, UsedLine},
 };

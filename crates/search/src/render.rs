@@ -5,7 +5,7 @@ mod relations;
 mod uses;
 
 pub use outline::render_outline;
-pub use relations::{render_relations, render_trace};
+pub use relations::{render_neighbours, render_relations, render_trace};
 pub use uses::{render_matches, render_uses};
 
 use std::fmt::Write;

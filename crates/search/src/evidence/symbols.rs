@@ -7,10 +7,11 @@
 mod explain;
 mod graph_cache;
 mod name;
+mod neighbours;
 mod session;
 mod trace;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use codeinfo_core::{Root, RootFilter};
 use codeinfo_graph::{facts::ReferenceKind, resolve::DefinitionId};
@@ -26,6 +27,7 @@ pub use codeinfo_graph::resolve::Certainty;
 pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
 use name::SymbolName;
+pub use neighbours::{FoundPiece, SymbolNeighbour};
 use session::{FoundReference, GraphSession};
 pub use trace::{
     CallTrace, DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, TraceDirection, TraceRequest, TraceStep,
@@ -35,6 +37,8 @@ pub use trace::{
 const MAX_RELATED: usize = 200;
 /// Maximum lines of a related definition that are returned.
 const MAX_LINES: usize = 8;
+/// Maximum time of a request for relations of definitions.
+const TIME: Duration = Duration::from_secs(6);
 /// Maximum trees whose graphs are asked for one request.
 const MAX_TREES: usize = 8;
 
@@ -158,7 +162,7 @@ impl Evidence {
                     definitions.iter().filter_map(|id| session.place(*id)).collect();
                 (places, session.describe_groups(groups))
             };
-            let ((places, related), is_incomplete) = self.run_with_graph(root, work).await?;
+            let ((places, related), is_incomplete) = self.run_with_graph(root, TIME, work).await?;
             relations.definitions.extend(places);
             relations.related.extend(related);
             relations.is_incomplete |= is_incomplete;
@@ -208,12 +212,13 @@ impl Evidence {
     async fn run_with_graph<T: Send + 'static>(
         &self,
         root: Root,
+        time: Duration,
         work: impl FnOnce(&GraphSession<'_>) -> T + Send + 'static,
     ) -> Result<(T, bool), EvidenceError> {
         let files = retain_indexed(self.store.files(root.id).await?, &root);
         let evidence = self.clone();
         let run = move || {
-            let session = GraphSession::open(&evidence, &root, files);
+            let session = GraphSession::open(&evidence, &root, files, time);
             let done = work(&session);
             (done, session.close())
         };

@@ -6,8 +6,8 @@ use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, count_things, plain_line, 
 
 use super::uses::{describe_searched, quote_name, summarize_lines};
 use crate::evidence::{
-    CallTrace, Certainty, IndexedFile, RelatedSymbol, RelationKind, SymbolPlace, SymbolRelations,
-    TraceDirection, TraceRequest, TraceStep,
+    CallTrace, Certainty, IndexedFile, RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace,
+    SymbolRelations, TraceDirection, TraceRequest, TraceStep,
 };
 
 const MAX_PATH_CHARS: usize = 500;
@@ -211,6 +211,25 @@ pub fn render_trace(trace: &CallTrace, request: &TraceRequest) -> (String, Vec<F
     }
     text.push_str("(calls by names that are made at run time are not seen)");
     (text, summarize_lines(shown.into_iter()))
+}
+
+/// Renders neighbours, a line each, in at most `max_bytes` bytes; blank without any.
+pub fn render_neighbours(neighbours: &[SymbolNeighbour], max_bytes: usize) -> String {
+    const HEAD: &str = "\n\none step on (> called by these pieces, < calls them):";
+    let mut text = HEAD.to_owned();
+    for neighbour in neighbours {
+        let SymbolPlace { file, line, name, .. } = &neighbour.place;
+        let arrow = if neighbour.is_caller { '<' } else { '>' };
+        let path = plain_name(&file.rel_path, MAX_PATH_CHARS);
+        let name = plain_name(name, MAX_NAME_CHARS);
+        let mark = mark_certainty(neighbour.certainty);
+        let line = format!("\n{arrow} {path}:{line} {name}{mark}");
+        if text.len() + line.len() > max_bytes {
+            break;
+        }
+        text.push_str(&line);
+    }
+    if text.len() == HEAD.len() { String::new() } else { text }
 }
 
 /// Returns the steps, each after the one before it, with their depths.

@@ -1,8 +1,8 @@
 //! Relations of definitions, by the graph of an indexed repository.
 
-use codeinfo_core::{PathMap, RootFilter};
+use codeinfo_core::{LineRange, PathMap, RootFilter};
 use codeinfo_search::{
-    evidence::{Evidence, RelationKind, TraceDirection, TraceRequest},
+    evidence::{Evidence, FoundPiece, RelationKind, TraceDirection, TraceRequest},
     render,
 };
 use codeinfo_test_support::ingest::{Bench, Repo};
@@ -192,4 +192,31 @@ async fn calls_are_followed_as_a_tree_or_to_an_end() {
     insta::assert_snapshot!("path_of_callers", trace("read", Some("test_open"), callers, 5).await);
     insta::assert_snapshot!("no_path", trace("run", Some("stop"), callees, 5).await);
     insta::assert_snapshot!("no_start", trace("nowhere_at_all", None, callees, 5).await);
+}
+
+#[tokio::test]
+async fn neighbours_of_a_piece_are_what_it_calls_and_what_calls_it() {
+    let bench = Bench::new().await;
+    let (_repo, evidence) = index_shop(&bench).await;
+    let neighbours = async |rel_path: &str, first, last, query: &str, max_bytes| {
+        let (repo, rel_path) = ("shop".to_owned(), rel_path.to_owned());
+        let piece = FoundPiece { repo, rel_path, lines: LineRange { first, last } };
+        let found = evidence.find_neighbours(&[piece], query).await.unwrap();
+        render::render_neighbours(&found, max_bytes)
+    };
+    let head = "\n\none step on (> called by these pieces, < calls them):";
+    // `read` shares a word with the query; `door.open()` in line 6 is only possible.
+    assert_eq!(
+        neighbours("app.py", 3, 7, "who reads the path", 1_000).await,
+        format!("{head}\n> store.py:17 read\n> store.py:4 Store\n> store.py:8 Store.open")
+    );
+    assert_eq!(
+        neighbours("store.py", 8, 9, "open", 1_000).await,
+        format!(
+            "{head}\n< app.py:3 run\n> store.py:11 Store.load\n< tests/test_store.py:3 test_open"
+        )
+    );
+    assert_eq!(neighbours("store.py", 8, 9, "open", 80).await, format!("{head}\n< app.py:3 run"));
+    assert_eq!(neighbours("store.py", 8, 9, "open", 60).await, "");
+    assert_eq!(neighbours("none.py", 8, 9, "open", 1_000).await, "");
 }

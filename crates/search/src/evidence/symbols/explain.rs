@@ -10,7 +10,7 @@ use super::{
         Evidence, EvidenceError, IndexedFile, OccurrenceGroup, OccurrenceKind,
         uses::DefinitionUses, word::WordMatcher,
     },
-    MAX_TREES,
+    MAX_TREES, TIME,
     name::SymbolName,
     session::GraphSession,
 };
@@ -133,7 +133,7 @@ impl Evidence {
             });
             (uses, named.collect::<Vec<_>>())
         };
-        let ((uses, lines), _) = self.run_with_graph(root, work).await?;
+        let ((uses, lines), _) = self.run_with_graph(root, TIME, work).await?;
         explanation.definitions.extend(uses);
         let keyed =
             lines.into_iter().map(|(path, line, name)| ((repository.clone(), path, line), name));

@@ -4,7 +4,8 @@
 //! each tree and with each engine. A file that a former graph of the tree had is not read again.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -50,18 +51,27 @@ impl GraphCache {
         tree
     }
 
-    /// Keeps a graph for later requests, unless it has become too large or lacks files.
-    pub(super) fn put_back(&self, tree: TreeGraph) {
+    /// Keeps a graph for later requests, unless it has become too large.
+    pub(super) fn put_back(&self, store: &Store, tree: TreeGraph) {
         let state = lock(&tree.reader.state);
-        let is_kept = !state.is_incomplete && state.total_bytes <= MAX_KEPT_BYTES;
+        let (is_small, is_incomplete) =
+            (state.total_bytes <= MAX_KEPT_BYTES, !state.skipped.is_empty());
         drop(state);
-        if is_kept {
-            let mut kept = lock(&self.0);
-            kept.retain(|other| other.root != tree.root);
-            kept.push(tree);
-            let surplus = kept.len().saturating_sub(MAX_TREES);
-            kept.drain(..surplus);
+        if !is_small {
+            return;
         }
+        // Files that were skipped must be read when they are needed again.
+        let tree = if is_incomplete {
+            let files = tree.reader.files.values().cloned().collect();
+            TreeGraph::new(store, tree.root, files, Some(tree))
+        } else {
+            tree
+        };
+        let mut kept = lock(&self.0);
+        kept.retain(|other| other.root != tree.root);
+        kept.push(tree);
+        let surplus = kept.len().saturating_sub(MAX_TREES);
+        kept.drain(..surplus);
     }
 }
 
@@ -79,9 +89,10 @@ impl TreeGraph {
         let files: HashMap<String, FileRecord> =
             files.into_iter().map(|file| (file.path.clone(), file)).collect();
         if let Some(TreeGraph { graph, reader, .. }) = former {
+            let skipped = mem::take(&mut lock(&reader.state).skipped);
             let is_same = |path: &str| {
                 let versions = [&reader.files, &files].map(|files| Some(&files.get(path)?.version));
-                versions[0].is_some() && versions[0] == versions[1]
+                versions[0].is_some() && versions[0] == versions[1] && !skipped.contains(path)
             };
             state.ready = graph.into_facts().filter(|(path, _)| is_same(path)).collect();
             state.total_bytes = lock(&reader.state).total_bytes;
@@ -109,8 +120,8 @@ struct ReaderState {
     deadline: Option<Instant>,
     /// Bytes of all texts that were read.
     total_bytes: usize,
-    /// True if a file was not read, for want of time or because it is being indexed.
-    is_incomplete: bool,
+    /// Files that were not read, for want of time or because they are being indexed.
+    skipped: HashSet<String>,
 }
 
 impl FactReader {
@@ -135,7 +146,7 @@ impl FactReader {
 
     /// Returns true if a file was needed and not read.
     pub(super) fn is_incomplete(&self) -> bool {
-        lock(&self.state).is_incomplete
+        !lock(&self.state).skipped.is_empty()
     }
 
     /// Reads files together that will be needed one by one.
@@ -154,14 +165,11 @@ impl FactReader {
     }
 
     fn read(&self, records: Vec<FileRecord>) {
-        let wanted = records.len();
+        let mut unread: HashSet<String> = records.iter().map(|file| file.path.clone()).collect();
         // Requests run on blocking threads.
         let loaded = Handle::current().block_on(load_snapshots(&self.store, records));
-        let snapshots = loaded.unwrap_or_default();
-        let mut is_incomplete = snapshots.len() < wanted;
-        for snapshot in snapshots {
+        for snapshot in loaded.unwrap_or_default() {
             if self.is_spent() {
-                is_incomplete = true;
                 break;
             }
             let text = snapshot.text();
@@ -169,9 +177,10 @@ impl FactReader {
             let mut state = lock(&self.state);
             state.bytes_left = state.bytes_left.saturating_sub(text.len());
             state.total_bytes += text.len();
+            unread.remove(&snapshot.record.path);
             state.ready.insert(snapshot.record.path, facts);
         }
-        lock(&self.state).is_incomplete |= is_incomplete;
+        lock(&self.state).skipped.extend(unread);
     }
 
     fn take_facts(&self, path: &str) -> Option<SourceFacts> {
@@ -180,7 +189,7 @@ impl FactReader {
             return facts;
         }
         if self.is_spent() {
-            lock(&self.state).is_incomplete = true;
+            lock(&self.state).skipped.insert(path.to_owned());
             return None;
         }
         self.read(vec![self.files.get(path)?.clone()]);

@@ -16,6 +16,7 @@ use codeinfo_lang::{
     StructureReader, detect,
     role::{FileRole, detect_roles},
 };
+use codeinfo_store::Store;
 use tokio::runtime::Handle;
 
 use super::{
@@ -25,8 +26,6 @@ use super::{
     name::SymbolName,
 };
 
-/// Maximum time for a request.
-const TIME: Duration = Duration::from_secs(6);
 /// Maximum other names that re-exports give a definition.
 const MAX_ALIASES: usize = 8;
 /// Maximum definitions with one name that are told apart.
@@ -58,15 +57,20 @@ pub(super) struct FoundReference {
 
 impl<'a> GraphSession<'a> {
     /// Begins a request on a tree with these files.
-    pub(super) fn open(evidence: &'a Evidence, root: &'a Root, files: Vec<FileRecord>) -> Self {
-        let tree = evidence.graphs.take(&evidence.store, root.id, files, TIME);
+    pub(super) fn open(
+        evidence: &'a Evidence,
+        root: &'a Root,
+        files: Vec<FileRecord>,
+        time: Duration,
+    ) -> Self {
+        let tree = evidence.graphs.take(&evidence.store, root.id, files, time);
         Self { evidence, root, tree }
     }
 
     /// Ends the request. Returns true if some files were not read.
     pub(super) fn close(self) -> bool {
         let is_incomplete = self.reader().is_incomplete();
-        self.evidence.graphs.put_back(self.tree);
+        self.evidence.graphs.put_back(&self.evidence.store, self.tree);
         is_incomplete
     }
 
@@ -115,9 +119,12 @@ impl<'a> GraphSession<'a> {
         let Ok(word) = WordMatcher::new(word) else { return Vec::new() };
         let finding = self.evidence.find_candidate_files(&word, slice::from_ref(self.root));
         let candidates = Handle::current().block_on(finding).unwrap_or_default();
-        let may_have_facts = |path: &str| detect::detect_by_path(path).is_none_or(reads_language);
-        let paths = candidates.files.into_iter().map(|(_, record)| record.path);
-        let paths: Vec<String> = paths.filter(|path| may_have_facts(path)).collect();
+        self.read_files(candidates.files.into_iter().map(|(_, record)| record.path).collect())
+    }
+
+    /// Reads the files at some paths. Returns those whose language has rules.
+    pub(super) fn read_files(&self, mut paths: Vec<String>) -> Vec<FileIndex> {
+        paths.retain(|path| detect::detect_by_path(path).is_none_or(reads_language));
         let find = |path: &String| self.graph().find_file(path);
         let is_new = |path: &&String| find(path).is_some_and(|file| !self.graph().is_loaded(file));
         let unread: Vec<String> = paths.iter().filter(is_new).cloned().collect();
@@ -125,15 +132,28 @@ impl<'a> GraphSession<'a> {
         paths.iter().filter_map(find).collect()
     }
 
+    pub(super) fn store(&self) -> &Store {
+        &self.evidence.store
+    }
+
     /// Finds the references that may lead to some definitions, ordered by file and place.
     pub(super) fn find_references(&self, targets: &[DefinitionId]) -> Vec<FoundReference> {
+        self.find_references_in(targets, |word| self.find_files_with(word))
+    }
+
+    /// Finds such references in the files that a word leads to.
+    pub(super) fn find_references_in(
+        &self,
+        targets: &[DefinitionId],
+        find_files: impl Fn(&str) -> Vec<FileIndex>,
+    ) -> Vec<FoundReference> {
         let search = ReferenceSearch::new(self, targets);
         let mut words: Vec<(String, String)> = search.words.clone();
         let mut seen: BTreeSet<(String, String)> = words.iter().cloned().collect();
         let mut found: Vec<FoundReference> = Vec::new();
         let mut places = HashSet::new();
         while let Some((word, name)) = words.pop() {
-            for file in self.find_files_with(&word) {
+            for file in find_files(&word) {
                 let Some(facts) = self.graph().file_facts(file) else { continue };
                 let local_names = facts.list_local_names(&name);
                 for reference in &facts.references {
@@ -161,24 +181,27 @@ impl<'a> GraphSession<'a> {
     /// Returns the definitions that a definition refers to, in the order of its references.
     pub(super) fn find_referenced(&self, from: DefinitionId) -> Vec<FoundReference> {
         let Some(facts) = self.graph().file_facts(from.file) else { return Vec::new() };
-        let mut found = Vec::new();
-        for reference in facts.references_in(from.index) {
-            let resolved = self.graph().resolve(from.file, reference);
-            let ResolutionResult::Found(targets, rule) = resolved else { continue };
-            let certainty = weaken_ambiguous(rule.certainty(), targets.len());
-            let enclosing = self.enclosing_definition(from.file, reference);
-            let (kind, at) = (reference.kind, reference.at);
-            found.extend(targets.into_iter().map(|target| FoundReference {
-                file: from.file,
-                at,
-                kind,
-                certainty,
-                enclosing,
-                target,
-            }));
-        }
+        let references = facts.references_in(from.index);
+        let mut found: Vec<FoundReference> =
+            references.flat_map(|reference| self.resolve_reference(from.file, reference)).collect();
         found.sort_by_key(|reference| reference.at);
         found
+    }
+
+    /// Returns the definitions that a reference leads to.
+    pub(super) fn resolve_reference(
+        &self,
+        file: FileIndex,
+        reference: &ReferenceFact,
+    ) -> Vec<FoundReference> {
+        let ResolutionResult::Found(targets, rule) = self.graph().resolve(file, reference) else {
+            return Vec::new();
+        };
+        let certainty = weaken_ambiguous(rule.certainty(), targets.len());
+        let enclosing = self.enclosing_definition(file, reference);
+        let (kind, at) = (reference.kind, reference.at);
+        let found = |target| FoundReference { file, at, kind, certainty, enclosing, target };
+        targets.into_iter().map(found).collect()
     }
 
     /// Finds the types that extend or implement a type, directly or through others, nearest first.

@@ -10,13 +10,14 @@ use codeinfo_graph::{
 
 use super::{
     super::{Evidence, EvidenceError},
-    Certainty, SymbolPlace,
+    Certainty, SymbolPlace, TIME,
     name::SymbolName,
     session::{CONSTRUCTORS, FoundReference, GraphSession},
 };
 
-/// Default and maximum number of steps.
+/// Default number of steps of a tree.
 pub const DEFAULT_TRACE_DEPTH: usize = 3;
+/// Maximum number of steps.
 pub const MAX_TRACE_DEPTH: usize = 12;
 /// Maximum definitions of a tree, and that are visited for a path.
 const MAX_STEPS: usize = 150;
@@ -108,7 +109,7 @@ impl Evidence {
             let (from, to, request) = (from.clone(), to.clone(), request.clone());
             let work =
                 move |session: &GraphSession<'_>| session.trace(&from, to.as_ref(), &request);
-            let (mut found, is_incomplete) = self.run_with_graph(root, work).await?;
+            let (mut found, is_incomplete) = self.run_with_graph(root, TIME, work).await?;
             found.is_cut |= is_incomplete;
             let is_better = trace.as_ref().is_none_or(|known: &CallTrace| {
                 known.starts.is_empty() || (!known.is_reached && found.is_reached)

@@ -8,20 +8,20 @@ use std::{
 };
 
 use codeinfo_core::{
-    FILES_META, LineRange, MAX_TOOL_TEXT_BYTES, Root, RootFilter, UnknownRoot, count_things,
+    FILES_META, Hit, LineRange, MAX_TOOL_TEXT_BYTES, Root, RootFilter, UnknownRoot, count_things,
     plain_name,
 };
 use codeinfo_lang::detect;
 use codeinfo_mcp::{McpToolResult, ToolCallError};
 use codeinfo_search::{
     SearchError, SearchResults,
-    evidence::{Outline, RequestedLines, split_lines},
+    evidence::{FoundPiece, Outline, RequestedLines, split_lines},
     render,
 };
 use codeinfo_worktree::roots::find_root;
 use lru::LruCache;
 use serde_json::json;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{DEFAULT_LIMIT, RawSearch, evidence::PATH_MATCH};
 use crate::api::{
@@ -31,6 +31,8 @@ use crate::api::{
 
 /// Maximum characters of the line that describes what was not searched.
 const MAX_UNSEARCHED_CHARS: usize = 600;
+/// Maximum bytes of the lines with what the shown chunks call and what calls them.
+const MAX_NEIGHBOUR_BYTES: usize = 1_200;
 /// Maximum number of remembered conversations; the least recently used one is forgotten first.
 const MAX_CONVERSATIONS: NonZero<usize> = NonZero::new(256).unwrap();
 /// Maximum chunks remembered of a conversation. A turn that received more has lost the first ones
@@ -126,6 +128,7 @@ impl RawSearch {
         let max_bytes = MAX_TOOL_TEXT_BYTES - unsearched.len();
         let excerpt =
             codeinfo_search::render_excerpt(&found, query.text(), &freshness, &known, max_bytes);
+        let whole: Vec<FoundPiece> = list_pieces(&found, &excerpt.whole);
         self.shown.add_chunks(conversation, excerpt.whole);
         info!(
             search.hits = found.hits.len(),
@@ -134,8 +137,34 @@ impl RawSearch {
             search.bytes = excerpt.text.len(),
             "search answered"
         );
-        let text = excerpt.text + &unsearched;
+        let neighbours = self
+            .render_neighbours(&found, &whole, query.text(), max_bytes - excerpt.text.len())
+            .await;
+        let text = excerpt.text + &neighbours + &unsearched;
         Ok(McpToolResult::text(text).with_meta(FILES_META, json!(excerpt.files)))
+    }
+
+    /// Renders what the chunks that are shown whole call, and what calls them. A failure costs only these lines.
+    async fn render_neighbours(
+        &self,
+        found: &SearchResults,
+        whole: &[FoundPiece],
+        query: &str,
+        max_bytes: usize,
+    ) -> String {
+        let is_compared = found.hits.iter().any(|hit| hit.only_in.is_some());
+        if whole.is_empty() || is_compared {
+            return String::new();
+        }
+        match self.services.evidence.find_neighbours(whole, query).await {
+            Ok(neighbours) => {
+                render::render_neighbours(&neighbours, max_bytes.min(MAX_NEIGHBOUR_BYTES))
+            }
+            Err(failure) => {
+                warn!(error = %failure, "neighbours not found");
+                String::new()
+            }
+        }
     }
 
     /// Describes in one line what was not searched for the names that are absent from the index.
@@ -210,6 +239,17 @@ impl RawSearch {
             None => self.tree.map_or(RootFilter::Everything, RootFilter::Tree),
         })
     }
+}
+
+/// Returns where the chunks with some ids are.
+fn list_pieces(found: &SearchResults, chunk_ids: &[String]) -> Vec<FoundPiece> {
+    let shown = found.hits.iter().filter(|hit| chunk_ids.contains(&hit.chunk_id));
+    let piece = |hit: &Hit| FoundPiece {
+        repo: hit.repo.clone(),
+        rel_path: hit.rel_path.clone(),
+        lines: LineRange { first: hit.start_line, last: hit.end_line },
+    };
+    shown.map(piece).collect()
 }
 
 fn surrounding_lines(first: u32, last: Option<u32>) -> RequestedLines {
