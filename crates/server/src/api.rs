@@ -18,6 +18,7 @@ mod route;
 mod search;
 mod settings;
 pub(crate) mod source;
+mod symbols;
 pub(crate) mod toolkit_config;
 pub(crate) mod toolkits;
 pub(crate) mod turns;

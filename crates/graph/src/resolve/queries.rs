@@ -1,5 +1,7 @@
 //! Answers questions about definitions: their names, bodies, references and types around them.
 
+use serde::Serialize;
+
 use super::{DefinitionId, ResolutionRule, SymbolGraph, members::TypeAncestors};
 use crate::{
     facts::{
@@ -13,7 +15,8 @@ use crate::{
 const DEFAULT_EXPORT: &str = "default";
 
 /// How often a resolved reference is right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Certainty {
     /// At least 97 of 100 are right.
     Certain,

@@ -14,6 +14,7 @@ use codeinfo_core::{
 use codeinfo_lang::detect::{MachineFile, detect_machine_file};
 use codeinfo_worktree::roots::{follow_link, read_file_url};
 use regex_automata::meta::Regex;
+use serde::Serialize;
 
 use super::{Evidence, EvidenceError, snapshot::retain_indexed};
 
@@ -21,7 +22,8 @@ use super::{Evidence, EvidenceError, snapshot::retain_indexed};
 const MAX_NAMED: usize = 3;
 
 /// A file as clients see it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct IndexedFile {
     /// Absolute path.
     pub path: String,

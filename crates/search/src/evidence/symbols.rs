@@ -15,6 +15,7 @@ use std::{collections::HashMap, time::Duration};
 
 use codeinfo_core::{Root, RootFilter};
 use codeinfo_graph::{facts::ReferenceKind, resolve::DefinitionId};
+use serde::Serialize;
 
 use super::{
     Evidence, EvidenceError, SearchedRepository,
@@ -43,7 +44,8 @@ const TIME: Duration = Duration::from_secs(6);
 const MAX_TREES: usize = 8;
 
 /// A relation of definitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RelationKind {
     /// Definitions that call it.
     Callers,
@@ -72,9 +74,11 @@ impl RelationKind {
 }
 
 /// A definition and where it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SymbolPlace {
     /// The file.
+    #[serde(flatten)]
     pub file: IndexedFile,
     /// Line of the name.
     pub line: u32,
@@ -87,9 +91,11 @@ pub struct SymbolPlace {
 }
 
 /// A definition with a relation to the one that was asked about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RelatedSymbol {
     /// The definition.
+    #[serde(flatten)]
     pub place: SymbolPlace,
     /// How certain the relation is.
     pub certainty: Certainty,
@@ -98,11 +104,13 @@ pub struct RelatedSymbol {
     /// First lines with references.
     pub lines: Vec<ReferenceLine>,
     /// File of the lines.
+    #[serde(skip)]
     pub lines_in: IndexedFile,
 }
 
 /// A line with references.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ReferenceLine {
     /// Line number.
     pub number: u32,
@@ -113,7 +121,8 @@ pub struct ReferenceLine {
 }
 
 /// Relations of the definitions with a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SymbolRelations {
     /// The name or place that was asked about.
     pub asked: String,
@@ -126,8 +135,10 @@ pub struct SymbolRelations {
     /// Number of further related definitions.
     pub more: usize,
     /// Searched repositories.
+    #[serde(skip)]
     pub searched: Vec<SearchedRepository>,
     /// Names of repositories that were not searched because their folder is gone.
+    #[serde(skip)]
     pub gone: Vec<String>,
     /// True if some files were not read, so that relations may be missing.
     pub is_incomplete: bool,
@@ -175,6 +186,21 @@ impl Evidence {
         relations.related.truncate(MAX_RELATED);
         self.load_lines(&mut relations.related, &roots).await?;
         Ok(relations)
+    }
+
+    /// Finds the definitions that the name at a line and a column, counted in bytes from 0, leads
+    /// to; the definition itself where it is defined.
+    pub async fn find_definitions_at(
+        &self,
+        path: &str,
+        at: (u32, u32),
+        within: RootFilter,
+    ) -> Result<Vec<SymbolPlace>, EvidenceError> {
+        let ResolvedPath::File(root, record) = self.resolve_path(path, within).await? else {
+            return Err(EvidenceError::IsFolder(path.to_owned()));
+        };
+        let work = move |session: &GraphSession<'_>| session.find_definitions_at(&record.path, at);
+        Ok(self.run_with_graph(root, TIME, work).await?.0)
     }
 
     /// Reads a name, and returns the trees that have files with it, one of each repository.

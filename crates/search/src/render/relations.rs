@@ -196,7 +196,7 @@ pub fn render_trace(trace: &CallTrace, request: &TraceRequest) -> (String, Vec<F
             "{}{}{name} ({calls} in line {}{})\n",
             "  ".repeat(depth),
             describe_place(&step.place),
-            step.line,
+            step.call_line,
             mark_certainty(step.certainty)
         );
         if text.len() + line.len() + RESERVE > MAX_TOOL_TEXT_BYTES {

@@ -41,6 +41,15 @@ def stop(base):
 
 run(None)
 ";
+const SHUT: &str = "\
+from store import Base
+
+def shut(base: Base):
+    base.close()
+
+class Late(Base):
+    pass
+";
 const DOOR: &str = "\
 class Door:
     def open(self):
@@ -57,8 +66,13 @@ def test_open():
 ";
 
 async fn index_shop(bench: &Bench) -> (Repo, Evidence) {
-    let files =
-        [("store.py", STORE), ("app.py", APP), ("door.py", DOOR), ("tests/test_store.py", TEST)];
+    let files = [
+        ("store.py", STORE),
+        ("app.py", APP),
+        ("door.py", DOOR),
+        ("shut.py", SHUT),
+        ("tests/test_store.py", TEST),
+    ];
     let repo = bench.repo("shop", &files);
     bench.ingest(&repo).await;
     (repo, Evidence::new(bench.store.clone(), PathMap::default()))
@@ -118,9 +132,23 @@ async fn relations_are_those_of_one_definition() {
                 "store.py:17 read Certain 7",
             ],
         ),
-        ("Base", RelationKind::Implementations, &["store.py:4 Store Certain 4"]),
+        // `Late` inherits it.
+        (
+            "Late.close",
+            RelationKind::Callers,
+            &["shut.py:3 shut Certain 4", "app.py:9 stop Possible 10"],
+        ),
+        (
+            "Base",
+            RelationKind::Implementations,
+            &["shut.py:6 Late Certain 6", "store.py:4 Store Certain 4"],
+        ),
         ("Base.close", RelationKind::Overrides, &["store.py:14 Store.close Certain 4"]),
-        ("Store.close", RelationKind::Callers, &["app.py:9 stop Possible 10"]),
+        (
+            "Store.close",
+            RelationKind::Callers,
+            &["app.py:9 stop Possible 10", "shut.py:3 shut Possible 4"],
+        ),
         ("read", RelationKind::Importers, &["app.py:1  Certain 1"]),
     ];
     for (name, kind, expected) in cases {
@@ -190,6 +218,10 @@ async fn calls_are_followed_as_a_tree_or_to_an_end() {
     insta::assert_snapshot!("tree_of_callers", trace("store.read", None, callers, 3).await);
     insta::assert_snapshot!("path", trace("run", Some("Store.load"), callees, 5).await);
     insta::assert_snapshot!("path_of_callers", trace("read", Some("test_open"), callers, 5).await);
+    insta::assert_snapshot!(
+        "path_through_a_base",
+        trace("shut", Some("Store.close"), callees, 5).await
+    );
     insta::assert_snapshot!("no_path", trace("run", Some("stop"), callees, 5).await);
     insta::assert_snapshot!("no_start", trace("nowhere_at_all", None, callees, 5).await);
 }
@@ -219,4 +251,26 @@ async fn neighbours_of_a_piece_are_what_it_calls_and_what_calls_it() {
     assert_eq!(neighbours("store.py", 8, 9, "open", 80).await, format!("{head}\n< app.py:3 run"));
     assert_eq!(neighbours("store.py", 8, 9, "open", 60).await, "");
     assert_eq!(neighbours("none.py", 8, 9, "open", 1_000).await, "");
+}
+
+#[tokio::test]
+async fn a_name_leads_to_its_definitions() {
+    let bench = Bench::new().await;
+    let (_repo, evidence) = index_shop(&bench).await;
+    for (path, at, expected) in [
+        ("app.py", (5, 10), "store.py:8 Store.open"),
+        ("app.py", (5, 4), ""),
+        ("app.py", (7, 11), "store.py:17 read"),
+        ("app.py", (1, 18), "store.py:4 Store"),
+        ("store.py", (8, 8), "store.py:8 Store.open"),
+        ("store.py", (8, 12), ""),
+        ("app.py", (99, 0), ""),
+    ] {
+        let found = evidence.find_definitions_at(path, at, RootFilter::Everything).await.unwrap();
+        let places: Vec<String> = found
+            .iter()
+            .map(|place| format!("{}:{} {}", place.file.rel_path, place.line, place.name))
+            .collect();
+        assert_eq!(places.join(" "), expected, "{path} {at:?}");
+    }
 }

@@ -20,7 +20,7 @@ use super::{
     parameters::{parse_arguments, read_json_body},
     repos,
     route::{ApiRoute, PageRoute, match_route},
-    search, settings, source, toolkit_config, toolkits, turns, ws,
+    search, settings, source, symbols, toolkit_config, toolkits, turns, ws,
 };
 use crate::mcp_http;
 
@@ -275,6 +275,9 @@ impl ApiState {
             }
             PageRoute::Source => source::show_source(services, request.query()).await,
             PageRoute::Map => map::draw_map(services, request.query(), who).await,
+            PageRoute::Symbols => symbols::find_relations(services, request.query()).await,
+            PageRoute::Trace => symbols::trace_calls(services, request.query()).await,
+            PageRoute::SymbolAt => symbols::find_definitions(services, request.query()).await,
         }
     }
 }

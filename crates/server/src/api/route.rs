@@ -221,6 +221,12 @@ pub(super) enum PageRoute<'a> {
     Source,
     /// The folders of a repository, or the files of a turn.
     Map,
+    /// What has a relation to a definition.
+    Symbols,
+    /// The calls that lead from a definition or to it.
+    Trace,
+    /// Where the name at a place is defined.
+    SymbolAt,
 }
 
 impl<'a> PageRoute<'a> {
@@ -244,6 +250,9 @@ impl<'a> PageRoute<'a> {
             (&Method::POST, ["search"]) => Self::Search,
             (&Method::GET | &Method::HEAD, ["source"]) => Self::Source,
             (&Method::GET | &Method::HEAD, ["map"]) => Self::Map,
+            (&Method::GET | &Method::HEAD, ["symbols"]) => Self::Symbols,
+            (&Method::GET | &Method::HEAD, ["symbols", "trace"]) => Self::Trace,
+            (&Method::GET | &Method::HEAD, ["symbols", "at"]) => Self::SymbolAt,
             _ => return None,
         })
     }
@@ -255,7 +264,8 @@ impl<'a> PageRoute<'a> {
             ["conversations"] | ["conversations", _] => "GET, HEAD, DELETE",
             ["conversations", _, "export"]
             | ["repositories", _]
-            | ["source" | "map" | "folders" | "settings" | "failures"] => "GET, HEAD",
+            | ["symbols", "trace" | "at"]
+            | ["source" | "map" | "symbols" | "folders" | "settings" | "failures"] => "GET, HEAD",
             _ => return None,
         })
     }

@@ -38,6 +38,11 @@ impl SymbolName {
         let readings = list_possible_names(text);
         let name = readings.last().copied().unwrap_or_default().to_owned();
         let whole = readings.iter().rev().nth(1).copied().unwrap_or_default();
+        // `Context.json` looks like the name of a file.
+        let (whole, name) = match name.rsplit_once(SEPARATORS) {
+            Some((_, last)) if !last.is_empty() => (name.as_str(), last.to_owned()),
+            _ => (whole, name.clone()),
+        };
         let before = whole.strip_suffix(&*name).unwrap_or_default();
         let qualifiers = before.split(SEPARATORS).map(str::trim).filter(|part| !part.is_empty());
         let qualifiers = qualifiers
@@ -114,6 +119,7 @@ mod tests {
         {
             check_fit(text, store.0, store.1, false);
         }
+        check_fit("Context.json", "src/context.ts", &["Context", "json"], true);
         check_fit("httpx.Client", "httpx/_client.py", &["Client"], true);
         check_fit("codeinfo.run", "src/run/mod.rs", &["run"], false);
         check_fit("run::run", "src/run/mod.rs", &["run"], true);

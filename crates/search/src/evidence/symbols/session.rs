@@ -1,6 +1,7 @@
 //! Finds definitions and what refers to them in one tree. Runs on blocking threads.
 
 use std::{
+    cell::RefCell,
     collections::{BTreeSet, HashMap, HashSet},
     slice,
     time::Duration,
@@ -8,7 +9,7 @@ use std::{
 
 use codeinfo_core::{FileRecord, Root};
 use codeinfo_graph::{
-    facts::{ReferenceFact, ReferenceKind, ShortExpression},
+    facts::{DefinitionKind, ReferenceFact, ReferenceKind, ShortExpression},
     reads_language,
     resolve::{Certainty, DefinitionId, FileIndex, ResolutionResult, SymbolGraph},
 };
@@ -30,6 +31,8 @@ use super::{
 const MAX_ALIASES: usize = 8;
 /// Maximum definitions with one name that are told apart.
 pub(super) const MAX_DEFINITIONS: usize = 50;
+/// Maximum types whose methods may replace one that is called.
+const MAX_SUBTYPES: usize = 20;
 /// Names of constructors, which are called by the name of their type.
 pub(super) const CONSTRUCTORS: [&str; 4] = ["__init__", "__new__", "constructor", "__construct"];
 const DEFAULT_EXPORT: &str = "default";
@@ -39,6 +42,8 @@ pub(super) struct GraphSession<'a> {
     evidence: &'a Evidence,
     pub(super) root: &'a Root,
     tree: TreeGraph,
+    /// Methods that replace others, as far as they were needed.
+    overriding: RefCell<HashMap<DefinitionId, Vec<DefinitionId>>>,
 }
 
 /// A reference that may lead to a definition.
@@ -64,7 +69,7 @@ impl<'a> GraphSession<'a> {
         time: Duration,
     ) -> Self {
         let tree = evidence.graphs.take(&evidence.store, root.id, files, time);
-        Self { evidence, root, tree }
+        Self { evidence, root, tree, overriding: RefCell::default() }
     }
 
     /// Ends the request. Returns true if some files were not read.
@@ -96,6 +101,9 @@ impl<'a> GraphSession<'a> {
                 |id: &DefinitionId| name.fits(self.graph().file_path(file), &self.names(*id));
             found.extend(self.graph().find_definitions(file, named).into_iter().filter(fits));
         }
+        if let (true, SymbolName::Named { qualifiers, .. }) = (found.is_empty(), name) {
+            found = self.find_inherited(qualifiers, named);
+        }
         // A declaration without a body counts only if nothing else has the name.
         let is_declaration = |id: &DefinitionId| {
             self.graph().definition(*id).is_some_and(|fact| fact.traits.is_declaration)
@@ -104,6 +112,20 @@ impl<'a> GraphSession<'a> {
             found.retain(|id| !is_declaration(id));
         }
         found.truncate(MAX_DEFINITIONS);
+        found
+    }
+
+    /// Finds the members with a name that types inherit, which have the last qualifier as name.
+    fn find_inherited(&self, qualifiers: &[String], name: &str) -> Vec<DefinitionId> {
+        let Some((type_name, outer)) = qualifiers.split_last() else { return Vec::new() };
+        let type_name =
+            SymbolName::Named { path: None, qualifiers: outer.to_vec(), name: type_name.clone() };
+        let mut found = Vec::new();
+        for holder in self.find_definitions(&type_name) {
+            let bases = self.graph().list_base_types(holder).into_iter();
+            let mut members = bases.map(|base| self.graph().list_members(base, name));
+            found.extend(members.find(|members| !members.is_empty()).unwrap_or_default());
+        }
         found
     }
 
@@ -202,6 +224,48 @@ impl<'a> GraphSession<'a> {
         let (kind, at) = (reference.kind, reference.at);
         let found = |target| FoundReference { file, at, kind, certainty, enclosing, target };
         targets.into_iter().map(found).collect()
+    }
+
+    /// Returns the methods that replace a method in the types that extend or implement its own.
+    pub(super) fn find_overriding(&self, id: DefinitionId) -> Vec<DefinitionId> {
+        if let Some(known) = self.overriding.borrow().get(&id) {
+            return known.clone();
+        }
+        let fact = self.graph().definition(id).filter(|fact| fact.kind == DefinitionKind::Function);
+        let holder = self.graph().enclosing_type(id).zip(fact);
+        let found: Vec<DefinitionId> = holder.map_or_else(Vec::new, |(holder, fact)| {
+            let subtypes = self.find_subtypes(holder, MAX_SUBTYPES).into_iter();
+            let types = subtypes.filter_map(|subtype| subtype.enclosing);
+            types.flat_map(|subtype| self.graph().list_members(subtype, &fact.name)).collect()
+        });
+        self.overriding.borrow_mut().insert(id, found.clone());
+        found
+    }
+
+    /// Returns where the name at a place leads.
+    pub(super) fn find_definitions_at(&self, path: &str, at: (u32, u32)) -> Vec<SymbolPlace> {
+        let Some(file) = self.graph().find_file(path) else { return Vec::new() };
+        let Some(facts) = self.graph().file_facts(file) else { return Vec::new() };
+        let is_at = |start: (u32, u32), name: &str| {
+            let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+            start.0 == at.0 && (start.1..start.1.saturating_add(length)).contains(&at.1)
+        };
+        let definitions = (0u32..).zip(&facts.definitions);
+        let mut found: Vec<DefinitionId> = definitions
+            .filter(|(_, fact)| is_at(fact.name_at, &fact.name))
+            .map(|(index, _)| DefinitionId { file, index })
+            .collect();
+        let here = facts
+            .references
+            .iter()
+            .filter(|reference| reference.name().is_some_and(|name| is_at(reference.at, name)));
+        for reference in here {
+            let targets = self.resolve_reference(file, reference);
+            found.extend(targets.into_iter().map(|reference| reference.target));
+        }
+        let mut seen = HashSet::new();
+        found.retain(|id| seen.insert(*id));
+        found.into_iter().filter_map(|id| self.place(id)).collect()
     }
 
     /// Finds the types that extend or implement a type, directly or through others, nearest first.

@@ -8,6 +8,8 @@ use codeinfo_graph::{
     resolve::DefinitionId,
 };
 
+use serde::Serialize;
+
 use super::{
     super::{Evidence, EvidenceError},
     Certainty, SymbolPlace, TIME,
@@ -50,7 +52,8 @@ pub struct TraceRequest {
 }
 
 /// Calls that were followed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CallTrace {
     /// Definitions that the trace begins with. Each step names the one before it.
     pub starts: Vec<SymbolPlace>,
@@ -65,16 +68,18 @@ pub struct CallTrace {
 }
 
 /// A step from one definition to another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TraceStep {
     /// Index in `steps` of the step before it; `None` after a start.
     pub before: Option<usize>,
     /// Number of steps from the start, counted from 1.
     pub depth: usize,
     /// The definition that the step leads to.
+    #[serde(flatten)]
     pub place: SymbolPlace,
     /// Line of the call, in the file of the caller.
-    pub line: u32,
+    pub call_line: u32,
     /// How certain the call is.
     pub certainty: Certainty,
 }
@@ -118,13 +123,7 @@ impl Evidence {
                 trace = Some(found);
             }
         }
-        Ok(trace.unwrap_or(CallTrace {
-            starts: Vec::new(),
-            steps: Vec::new(),
-            ends: Vec::new(),
-            is_reached: false,
-            is_cut: false,
-        }))
+        Ok(trace.unwrap_or_default())
     }
 }
 
@@ -202,6 +201,15 @@ impl GraphSession<'_> {
             TraceDirection::Callees => {
                 let mut calls = self.find_referenced(self.constructor_of(id));
                 calls.retain(|call| call.kind == ReferenceKind::Call);
+                let overriding: Vec<FoundReference> = calls
+                    .iter()
+                    .flat_map(|call| {
+                        let targets = self.find_overriding(call.target).into_iter();
+                        let certainty = Certainty::Possible;
+                        targets.map(move |target| FoundReference { target, certainty, ..*call })
+                    })
+                    .collect();
+                calls.extend(overriding);
                 calls
             }
             TraceDirection::Callers => {
@@ -265,8 +273,8 @@ impl GraphSession<'_> {
             };
             step_of.insert(*place, steps.len());
             let before = before.and_then(|before| step_of.get(&before).copied());
-            let (line, certainty) = (call.at.0, call.certainty);
-            steps.push(TraceStep { before, depth: *depth, place: described, line, certainty });
+            let (call_line, certainty) = (call.at.0, call.certainty);
+            steps.push(TraceStep { before, depth: *depth, place: described, call_line, certainty });
         }
         steps
     }

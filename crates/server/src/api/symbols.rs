@@ -1,0 +1,111 @@
+//! `GET /symbols`, `/symbols/trace` and `/symbols/at`: definitions, and what calls or uses them.
+
+use codeinfo_core::RootFilter;
+use codeinfo_http::{Response, reply};
+use codeinfo_search::evidence::{
+    DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, RelationKind, TraceDirection, TraceRequest,
+};
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::{
+    ApiServices,
+    error::ApiError,
+    parameters::{invalid_argument, parse_query, unknown_parameter},
+};
+
+/// Maximum bytes of a name or path.
+const MAX_NAME_BYTES: usize = 4_096;
+
+/// Answers with what has a relation to a definition.
+pub(super) async fn find_relations(
+    services: &ApiServices,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let [name, kind, repository] = read_parameters(query, ["name", "kind", "repository"])?;
+    let name = require(name, "`name` is missing: give `Type.name` or `path:line`")?;
+    let kind = kind.as_deref().unwrap_or("callers");
+    let kind = RelationKind::from_name(kind).ok_or_else(|| {
+        invalid_argument(
+            "`kind` must be `callers`, `callees`, `implementations`, `overrides` or `importers`",
+        )
+    })?;
+    let within = resolve_filter(services, repository).await?;
+    let found = services.evidence.find_relations(&name, kind, within).await?;
+    Ok(reply::json_response(StatusCode::OK, &found))
+}
+
+/// Answers with the calls that lead from a definition, or to it.
+pub(super) async fn trace_calls(
+    services: &ApiServices,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let names = ["from", "to", "direction", "depth", "repository"];
+    let [from, to, direction, depth, repository] = read_parameters(query, names)?;
+    let from = require(from, "`from` is missing: give `Type.name` or `path:line`")?;
+    let direction = match direction.as_deref() {
+        None | Some("callees") => TraceDirection::Callees,
+        Some("callers") => TraceDirection::Callers,
+        Some(_) => return Err(invalid_argument("`direction` must be `callers` or `callees`")),
+    };
+    let default_depth = if to.is_some() { MAX_TRACE_DEPTH } else { DEFAULT_TRACE_DEPTH };
+    let depth = depth.map_or(Some(default_depth), |depth| depth.parse().ok());
+    let depth = depth.filter(|depth| (1..=MAX_TRACE_DEPTH).contains(depth)).ok_or_else(|| {
+        invalid_argument(&format!("`depth` must be a number from 1 to {MAX_TRACE_DEPTH}"))
+    })?;
+    let within = resolve_filter(services, repository).await?;
+    let request = TraceRequest { from, to, direction, depth };
+    let found = services.evidence.trace_calls(request, within).await?;
+    Ok(reply::json_response(StatusCode::OK, &found))
+}
+
+/// Answers with the definitions that the name at a place of a file leads to.
+pub(super) async fn find_definitions(
+    services: &ApiServices,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let names = ["path", "line", "column", "repository"];
+    let [path, line, column, repository] = read_parameters(query, names)?;
+    let path = require(path, "`path` is missing: give that of an indexed file")?;
+    let number = |text: Option<String>| text.and_then(|text| text.parse::<u32>().ok());
+    let (Some(line), Some(column)) = (number(line), number(column)) else {
+        return Err(invalid_argument("`line` must be a number from 1, `column` one from 0"));
+    };
+    let within = resolve_filter(services, repository).await?;
+    let found = services.evidence.find_definitions_at(&path, (line, column), within).await?;
+    Ok(reply::json_response(StatusCode::OK, &json!({ "definitions": found })))
+}
+
+async fn resolve_filter(
+    services: &ApiServices,
+    repository: Option<String>,
+) -> Result<RootFilter, ApiError> {
+    Ok(match repository {
+        Some(named) => RootFilter::Only(services.resolve_root(&named).await?.id),
+        None => RootFilter::Everything,
+    })
+}
+
+/// Returns the values of some parameters. Refuses others, blank values and long ones.
+fn read_parameters<const N: usize>(
+    query: Option<&str>,
+    names: [&str; N],
+) -> Result<[Option<String>; N], ApiError> {
+    let mut values = [const { None }; N];
+    for (name, value) in parse_query(query) {
+        let place = names.iter().position(|known| *known == name);
+        let Some(slot) = place.and_then(|place| values.get_mut(place)) else {
+            let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            return Err(unknown_parameter(&name, &known.join(", ")));
+        };
+        if value.trim().is_empty() || value.len() > MAX_NAME_BYTES {
+            return Err(invalid_argument(&format!("`{name}` is blank or too long")));
+        }
+        *slot = Some(value);
+    }
+    Ok(values)
+}
+
+fn require(value: Option<String>, fault: &str) -> Result<String, ApiError> {
+    value.ok_or_else(|| invalid_argument(fault))
+}
