@@ -14,6 +14,7 @@ mod ingest;
 mod print;
 mod repos;
 mod search;
+mod symbols;
 mod toolkits;
 
 use codeinfo_citations::DocumentError;
@@ -22,7 +23,7 @@ use codeinfo_ingest::RunState;
 pub use access::open_page;
 pub use args::{
     CheckCommand, CliArguments, CliCommand, HookCommand, SearchCommand, StdioCommand,
-    SwitchArgument, ToolkitsCommand, generate_completions,
+    SwitchArgument, SymbolCommand, ToolkitsCommand, TraceCommand, generate_completions,
 };
 pub use check::{CheckOutcome, check_citations};
 pub use client::ApiClient;
@@ -84,6 +85,14 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
             )
         }
         CliCommand::Search(arguments) => search::run_search(client, arguments).await,
+        CliCommand::Uses(arguments) => symbols::print_relations(client, "uses", arguments).await,
+        CliCommand::Callers(arguments) => {
+            symbols::print_relations(client, "callers", arguments).await
+        }
+        CliCommand::Callees(arguments) => {
+            symbols::print_relations(client, "callees", arguments).await
+        }
+        CliCommand::Trace(arguments) => symbols::print_trace(client, arguments).await,
         CliCommand::Ask { words, conversation, repository, claim_check, json } => {
             let resolved = repository.as_deref().map(resolve_reference);
             let is_checked = claim_check.map(|switch| switch == SwitchArgument::On);

@@ -88,7 +88,15 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
     }
     // Other commands would answer from an index that is still being repaired.
     let repairs = matches!(command, CliCommand::Ingest { .. });
-    let reads_only = matches!(command, CliCommand::Search(_) | CliCommand::Repos { .. });
+    let reads_only = matches!(
+        command,
+        CliCommand::Search(_)
+            | CliCommand::Repos { .. }
+            | CliCommand::Uses(_)
+            | CliCommand::Callers(_)
+            | CliCommand::Callees(_)
+            | CliCommand::Trace(_)
+    );
     let copy = if reads_only && find_lock_holder(&config.data_dir)?.is_none() {
         copy_unwritable_index(&config.data_dir)
             .map_err(|error| StoreError::folder(&config.data_dir, &error))?

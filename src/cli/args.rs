@@ -52,6 +52,40 @@ pub struct SearchCommand {
     pub json: bool,
 }
 
+/// Arguments of `codeinfo uses`, `callers` and `callees`.
+#[derive(Debug, Args)]
+pub struct SymbolCommand {
+    /// The definition: a name, TYPE.NAME, PATH:NAME or PATH:LINE
+    pub name: String,
+    /// Search only this repository (name, id or path)
+    #[arg(long, short)]
+    pub repository: Option<String>,
+    /// Print the API's JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `codeinfo trace`.
+#[derive(Debug, Args)]
+pub struct TraceCommand {
+    /// The definition to begin with: a name, TYPE.NAME, PATH:NAME or PATH:LINE
+    pub from: String,
+    /// The definition to end with; without it, all calls are followed
+    pub to: Option<String>,
+    /// Follow callers instead of callees
+    #[arg(long)]
+    pub callers: bool,
+    /// Maximum number of steps, 1 to 12 [default: 3, with TO 12]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=12))]
+    pub depth: Option<u8>,
+    /// Search only this repository (name, id or path)
+    #[arg(long, short)]
+    pub repository: Option<String>,
+    /// Print the API's JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// A command with its arguments.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
@@ -94,6 +128,14 @@ pub enum CliCommand {
     },
     /// Find code by meaning, words or symbol names
     Search(SearchCommand),
+    /// Find every place of a name, and tell the uses of one definition from others
+    Uses(SymbolCommand),
+    /// Find what calls or uses a definition
+    Callers(SymbolCommand),
+    /// Find what a definition calls
+    Callees(SymbolCommand),
+    /// Follow calls from a definition, or find a path of calls between two
+    Trace(TraceCommand),
     /// Ask Codex a question about the indexed repositories
     Ask {
         /// The question; words without quotes are joined

@@ -22,7 +22,10 @@ use serde_json::Value;
 use super::home_folder;
 use crate::{
     app::private_places,
-    cli::{self, ApiClient, CliCommand, CliError, HookCommand, SearchCommand},
+    cli::{
+        self, ApiClient, CliCommand, CliError, HookCommand, SearchCommand, SymbolCommand,
+        TraceCommand,
+    },
     config::{self, Config},
     install::ask_person,
 };
@@ -49,7 +52,11 @@ pub(super) async fn offer_to_index(
     config: &Config,
 ) -> Result<(), CliError> {
     let named = match command {
-        CliCommand::Search(SearchCommand { between: None, repository, .. }) => repository,
+        CliCommand::Search(SearchCommand { between: None, repository, .. })
+        | CliCommand::Uses(SymbolCommand { repository, .. })
+        | CliCommand::Callers(SymbolCommand { repository, .. })
+        | CliCommand::Callees(SymbolCommand { repository, .. })
+        | CliCommand::Trace(TraceCommand { repository, .. }) => repository,
         CliCommand::Ask { conversation: None, repository, .. } if !lacks_codex(client).await => {
             repository
         }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use codeinfo_chunk::{CommentScanner, SyntaxContext, classify_words, classify_words_quickly};
 use codeinfo_lang::role::FileRole;
+use serde::Serialize;
 
 use super::{scan::ScanBudget, snapshot::FileSnapshot, word::WordMatcher};
 
@@ -17,7 +18,8 @@ const LINE_BYTES: usize = 200;
 const LEAD_BYTES: usize = 80;
 
 /// Kind of an occurrence of a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OccurrenceKind {
     /// The name of a definition.
     Definitions,

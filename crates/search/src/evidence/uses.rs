@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use codeinfo_core::{Root, RootFilter, Timestamp};
 use codeinfo_lang::references::list_possible_names;
+use serde::Serialize;
 
 use super::{
     Evidence, EvidenceError,
@@ -17,7 +18,8 @@ use super::{
 };
 
 /// Uses of a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NameUses {
     /// The name that was searched.
     pub name: String,
@@ -32,8 +34,10 @@ pub struct NameUses {
     /// Non-empty groups in the order of [`OccurrenceKind::ALL`](super::OccurrenceKind::ALL).
     pub groups: Vec<OccurrenceGroup>,
     /// Searched repositories.
+    #[serde(skip)]
     pub searched: Vec<SearchedRepository>,
     /// Names of repositories that were not searched because their folder is gone.
+    #[serde(skip)]
     pub gone: Vec<String>,
     /// Number of possible files that were not read, because of the time limit or because they are
     /// being indexed. The counts are exact if it is 0.
@@ -56,9 +60,11 @@ impl NameUses {
 }
 
 /// Uses of one definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DefinitionUses {
     /// The definition.
+    #[serde(flatten)]
     pub place: SymbolPlace,
     /// Number of certain, of likely and of possible uses.
     pub by_certainty: [usize; 3],
@@ -177,7 +183,8 @@ impl Evidence {
 }
 
 /// Occurrences of one kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OccurrenceGroup {
     /// The kind.
     pub group: OccurrenceKind,
@@ -188,7 +195,8 @@ pub struct OccurrenceGroup {
 }
 
 /// Lines of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct UsedFile {
     /// The file as clients see it.
     pub file: IndexedFile,
@@ -197,7 +205,8 @@ pub struct UsedFile {
 }
 
 /// A line with occurrences.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct UsedLine {
     /// Line number.
     pub number: u32,

@@ -251,8 +251,8 @@ fn order_by_branch(steps: &[TraceStep]) -> Vec<(usize, usize)> {
 
 fn describe_unknown(asked: &str) -> String {
     format!(
-        "no definition of {asked} is known to the symbol graph, which reads {}: call FindUses without `kind` to find the \
-         name as a word\n",
+        "the symbol graph knows no definition of {asked}; it reads {}. Find it as a word: FindUses without `kind`, or \
+         `codeinfo uses`\n",
         codeinfo_graph::LANGUAGES,
     )
 }

@@ -1,11 +1,15 @@
 //! `GET /symbols`, `/symbols/trace` and `/symbols/at`: definitions, and what calls or uses them.
 
+use std::path::Path;
+
 use codeinfo_core::RootFilter;
 use codeinfo_http::{Response, reply};
-use codeinfo_search::evidence::{
-    DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, RelationKind, TraceDirection, TraceRequest,
+use codeinfo_search::{
+    evidence::{DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, RelationKind, TraceDirection, TraceRequest},
+    render,
 };
 use hyper::StatusCode;
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -14,6 +18,8 @@ use super::{
     parameters::{invalid_argument, parse_query, unknown_parameter},
 };
 
+/// The `kind` for which every place of a name is found.
+const EVERY_USE: &str = "uses";
 /// Maximum bytes of a name or path.
 const MAX_NAME_BYTES: usize = 4_096;
 
@@ -22,17 +28,22 @@ pub(super) async fn find_relations(
     services: &ApiServices,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let [name, kind, repository] = read_parameters(query, ["name", "kind", "repository"])?;
+    let names = ["name", "kind", "format", "repository", "folder"];
+    let [name, kind, format, repository, folder] = read_parameters(query, names)?;
     let name = require(name, "`name` is missing: give `Type.name` or `path:line`")?;
-    let kind = kind.as_deref().unwrap_or("callers");
-    let kind = RelationKind::from_name(kind).ok_or_else(|| {
+    let within = resolve_filter(services, repository, folder).await?;
+    let kind = kind.as_deref().unwrap_or(EVERY_USE);
+    if kind == EVERY_USE {
+        let found = services.evidence.find_uses(&name, within).await?;
+        return reply_found(format, &found, || render::render_uses(&found).0);
+    }
+    let relation = RelationKind::from_name(kind).ok_or_else(|| {
         invalid_argument(
-            "`kind` must be `callers`, `callees`, `implementations`, `overrides` or `importers`",
+            "`kind` must be `uses`, `callers`, `callees`, `implementations`, `overrides` or `importers`",
         )
     })?;
-    let within = resolve_filter(services, repository).await?;
-    let found = services.evidence.find_relations(&name, kind, within).await?;
-    Ok(reply::json_response(StatusCode::OK, &found))
+    let found = services.evidence.find_relations(&name, relation, within).await?;
+    reply_found(format, &found, || render::render_relations(&found).0)
 }
 
 /// Answers with the calls that lead from a definition, or to it.
@@ -40,8 +51,8 @@ pub(super) async fn trace_calls(
     services: &ApiServices,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let names = ["from", "to", "direction", "depth", "repository"];
-    let [from, to, direction, depth, repository] = read_parameters(query, names)?;
+    let names = ["from", "to", "direction", "depth", "format", "repository", "folder"];
+    let [from, to, direction, depth, format, repository, folder] = read_parameters(query, names)?;
     let from = require(from, "`from` is missing: give `Type.name` or `path:line`")?;
     let direction = match direction.as_deref() {
         None | Some("callees") => TraceDirection::Callees,
@@ -53,10 +64,10 @@ pub(super) async fn trace_calls(
     let depth = depth.filter(|depth| (1..=MAX_TRACE_DEPTH).contains(depth)).ok_or_else(|| {
         invalid_argument(&format!("`depth` must be a number from 1 to {MAX_TRACE_DEPTH}"))
     })?;
-    let within = resolve_filter(services, repository).await?;
+    let within = resolve_filter(services, repository, folder).await?;
     let request = TraceRequest { from, to, direction, depth };
-    let found = services.evidence.trace_calls(request, within).await?;
-    Ok(reply::json_response(StatusCode::OK, &found))
+    let found = services.evidence.trace_calls(request.clone(), within).await?;
+    reply_found(format, &found, || render::render_trace(&found, &request).0)
 }
 
 /// Answers with the definitions that the name at a place of a file leads to.
@@ -71,19 +82,35 @@ pub(super) async fn find_definitions(
     let (Some(line), Some(column)) = (number(line), number(column)) else {
         return Err(invalid_argument("`line` must be a number from 1, `column` one from 0"));
     };
-    let within = resolve_filter(services, repository).await?;
+    let within = resolve_filter(services, repository, None).await?;
     let found = services.evidence.find_definitions_at(&path, (line, column), within).await?;
     Ok(reply::json_response(StatusCode::OK, &json!({ "definitions": found })))
 }
 
+/// Replies with what was found, or with the text that models get of it.
+fn reply_found(
+    format: Option<String>,
+    found: &impl Serialize,
+    render: impl FnOnce() -> String,
+) -> Result<Response, ApiError> {
+    match format.as_deref() {
+        None | Some("json") => Ok(reply::json_response(StatusCode::OK, found)),
+        Some("text") => Ok(reply::json_response(StatusCode::OK, &json!({ "text": render() }))),
+        Some(_) => Err(invalid_argument("`format` must be `json` or `text`")),
+    }
+}
+
+/// Returns the roots of a named repository, or those that a client in a folder sees.
 async fn resolve_filter(
     services: &ApiServices,
     repository: Option<String>,
+    folder: Option<String>,
 ) -> Result<RootFilter, ApiError> {
-    Ok(match repository {
-        Some(named) => RootFilter::Only(services.resolve_root(&named).await?.id),
-        None => RootFilter::Everything,
-    })
+    if let Some(named) = repository {
+        return Ok(RootFilter::Only(services.resolve_root(&named).await?.id));
+    }
+    let (tree, _) = services.find_client_tree(folder.as_deref().map(Path::new)).await;
+    Ok(tree.map_or(RootFilter::Everything, RootFilter::Tree))
 }
 
 /// Returns the values of some parameters. Refuses others, blank values and long ones.
