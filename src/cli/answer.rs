@@ -180,7 +180,14 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
     let named = |keys: &[&str]| keys.iter().find_map(|key| text(key)).unwrap_or_default();
     match name {
         "VectorSearch" => format!("searches \"{}\"", named(&["query"])),
-        USES => format!("finds uses of `{}`", named(&["name", "pattern"])),
+        USES => {
+            let kind = text("kind").unwrap_or_else(|| "uses".to_owned());
+            format!("finds {kind} of `{}`", named(&["name", "pattern"]))
+        }
+        "Trace" => {
+            let to = text("to").map(|to| format!(" to `{to}`")).unwrap_or_default();
+            format!("follows calls from `{}`{to}", named(&["from"]))
+        }
         LINES => format!("reads {}", path()),
         "Outline" => format!("outlines {}", path()),
         "ListIngestedRepositories" => "lists the indexed repositories".to_owned(),
@@ -294,6 +301,8 @@ mod tests {
             ("VectorSearch", json!({ "query": "a \u{1b}[2J" }), "searches \"a  [2J\""),
             ("FindUses", json!({ "name": "ClientIP" }), "finds uses of `ClientIP`"),
             ("FindUses", json!({ "pattern": "a.*b" }), "finds uses of `a.*b`"),
+            ("FindUses", json!({ "name": "A.b", "kind": "callers" }), "finds callers of `A.b`"),
+            ("Trace", json!({ "from": "a", "to": "b" }), "follows calls from `a` to `b`"),
             (
                 "ReadLines",
                 json!({ "path": "src/gin.go", "first": 470, "last": 510 }),

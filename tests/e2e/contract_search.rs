@@ -359,7 +359,7 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
         "message": "Invalid params",
         "data": {
           "faults": [
-            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch, FindUses, ReadLines, Outline"
+            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch, FindUses, Trace, ReadLines, Outline"
           ]
         }
       }

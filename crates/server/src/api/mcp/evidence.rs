@@ -22,9 +22,9 @@ pub(super) const OUTLINE: &str = "Outline";
 pub(super) const PATH_MATCH: f64 = 1.0;
 
 pub(super) const USES_DESCRIPTION: &str = "\
-Finds every place of a name in the index: whole words, case-sensitive, counted exactly as definitions, uses, tests, documents, \
-comments and strings. Call it before you say that nothing else uses it. With a `kind`, finds instead who calls a definition, what it \
-calls, what implements, overrides or imports it. Of `on_*` or a `pattern`, it lists the names that match.";
+Finds every place of a name: whole words, case-sensitive, counted exactly as definitions, uses, tests, documents, comments and \
+strings. Call it before you say that nothing else uses it. With a `kind`: what calls a definition, what it calls, what implements, \
+overrides or imports it. Of `on_*` or a `pattern`, it lists the names that match.";
 
 const TRACE_DESCRIPTION: &str = "\
 Follows calls from a definition: what it reaches, what reaches it, or the shortest path to another one. Call it for flows across files, \
@@ -88,7 +88,7 @@ pub(super) fn build_tools() -> Result<[McpTool; 4], SchemaError> {
             "pattern": { "type": "string", "description": "Instead: a regular expression within a line." },
             "kind": {
                 "enum": ["uses", "callers", "callees", "implementations", "overrides", "importers"],
-                "description": "Of the definition `Type.name` or `path:line`; `uses` if left out.",
+                "description": "Of the definition `Type.name` or `path:line`.",
             },
             "repository": text("Only this one."),
         }),
