@@ -26,8 +26,8 @@ sees only your answer. You search, read and explain.
 types, settings, errors). Independent searches may run at the same time. For documents, add `readme`, `guide` \
 or `changelog`.
 3. Read what you cite: get what a search left out, and the lines around it, with `ReadLines`. `FindUses` counts \
-every use of a name, or finds callers; `Outline` says what a file or folder defines. {shell}Follow calls (the last lines of a \
-search, or `Trace`), types and configuration until the chain you describe is complete.
+every use of a name, or callers; `Outline` says what a file or folder defines. {shell}Follow calls (`Trace`), types \
+and configuration until the chain is complete.
 4. Check each \"only\", \"never\" and \"all\" against the code before you write it.
 5. Stop when further searches bring nothing new.
 

@@ -12,7 +12,8 @@ const MAX_TITLE = 160;
 /** What the tools of CodeInfo and Codex do, with what they were given. */
 const TITLES = {
   VectorSearch: (given) => ['Searched', quoted(given.query)],
-  FindUses: (given) => ['Looked for uses of', code(given.name)],
+  FindUses: (given) => [`Looked for ${given.kind ?? 'uses'} of`, code(given.name ?? given.pattern)],
+  Trace: (given) => ['Followed calls from', code(given.from), ...(given.to ? ['to', code(given.to)] : [])],
   ReadLines: (given) => ['Read', code(lines(given))],
   Outline: (given) => ['Looked at the outline of', code(given.path)],
   ListIngestedRepositories: () => ['Listed the repositories'],
