@@ -125,7 +125,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
           {
             "name": "FindUses",
             "title": "Find uses of a name",
-            "description": "Finds every place of a name in the index: whole words, case-sensitive, counted exactly as definitions, uses, tests, documents, comments and strings. Call it for callers, and before you say that nothing else uses it. Shows 40 lines at most. Of `on_*` or a `pattern`, it lists the names that match.",
+            "description": "Finds every place of a name: whole words, case-sensitive, counted exactly as definitions, uses, tests, documents, comments and strings. Call it before you say that nothing else uses it. With a `kind`: what calls a definition, what it calls, what implements, overrides or imports it. Of `on_*` or a `pattern`, it lists the names that match.",
             "inputSchema": {
               "type": "object",
               "additionalProperties": false,
@@ -141,6 +141,17 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
                   "type": "string",
                   "description": "Instead: a regular expression within a line."
                 },
+                "kind": {
+                  "enum": [
+                    "uses",
+                    "callers",
+                    "callees",
+                    "implementations",
+                    "overrides",
+                    "importers"
+                  ],
+                  "description": "Of the definition `Type.name` or `path:line`."
+                },
                 "repository": {
                   "type": "string",
                   "minLength": 1,
@@ -151,6 +162,58 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
             },
             "annotations": {
               "title": "Find uses of a name",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": true,
+              "openWorldHint": false
+            }
+          },
+          {
+            "name": "Trace",
+            "title": "Follow calls",
+            "description": "Follows calls from a definition: what it reaches, what reaches it, or the shortest path to another one. Call it for flows across files, and for what a change may break.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "required": [
+                "from"
+              ],
+              "properties": {
+                "from": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "`Type.name` or `path:line`."
+                },
+                "to": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Where the path ends; a tree of calls if left out."
+                },
+                "direction": {
+                  "enum": [
+                    "callees",
+                    "callers"
+                  ],
+                  "description": "`callees` if left out."
+                },
+                "depth": {
+                  "type": "integer",
+                  "minimum": 1,
+                  "maximum": 12,
+                  "description": "Maximum steps: 3 if left out, with `to` 12."
+                },
+                "repository": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Only this one."
+                }
+              }
+            },
+            "annotations": {
+              "title": "Follow calls",
               "readOnlyHint": true,
               "destructiveHint": false,
               "idempotentHint": true,

@@ -841,7 +841,7 @@ async fn what_the_tools_cost_a_model_is_little() {
         let name = tool["name"].as_str().unwrap();
         if ["FindUses", "Trace", "ReadLines", "Outline"].contains(&name) {
             let given = json!({ "name": name, "description": tool["description"], "parameters": tool["inputSchema"] });
-            let most = if name == "FindUses" { 900 } else { 770 };
+            let most = if name == "FindUses" { 920 } else { 770 };
             assert!(given.to_string().len() < most, "{name}: {}", given.to_string().len());
         }
     }
