@@ -19,8 +19,9 @@ use super::super::snapshot::load_snapshots;
 
 /// Maximum number of trees whose graphs are kept.
 const MAX_TREES: usize = 4;
-/// Maximum bytes of text whose facts a kept graph has. Facts take a multiple of the text.
-const MAX_KEPT_BYTES: usize = 24 << 20;
+/// Maximum bytes of text whose facts the kept graphs have. Facts take six times as much memory as
+/// the text.
+const MAX_KEPT_BYTES: usize = 16 << 20;
 /// Maximum bytes of text that are read for one request.
 const MAX_READ_BYTES: usize = 16 << 20;
 /// Maximum files that are read from the store at a time.
@@ -51,15 +52,11 @@ impl GraphCache {
         tree
     }
 
-    /// Keeps a graph for later requests, unless it has become too large.
+    /// Keeps a graph for later requests, unless it has become too large; drops others for it.
     pub(super) fn put_back(&self, store: &Store, tree: TreeGraph) {
         let state = lock(&tree.reader.state);
-        let (is_small, is_incomplete) =
-            (state.total_bytes <= MAX_KEPT_BYTES, !state.skipped.is_empty());
+        let is_incomplete = !state.skipped.is_empty();
         drop(state);
-        if !is_small {
-            return;
-        }
         // Files that were skipped must be read when they are needed again.
         let tree = if is_incomplete {
             let files = tree.reader.files.values().cloned().collect();
@@ -70,7 +67,13 @@ impl GraphCache {
         let mut kept = lock(&self.0);
         kept.retain(|other| other.root != tree.root);
         kept.push(tree);
-        let surplus = kept.len().saturating_sub(MAX_TREES);
+        // Keeps the last ones that have room together.
+        let mut bytes = 0;
+        let newest = kept.iter().rev().take(MAX_TREES).take_while(|tree| {
+            bytes += lock(&tree.reader.state).total_bytes;
+            bytes <= MAX_KEPT_BYTES
+        });
+        let surplus = kept.len() - newest.count();
         kept.drain(..surplus);
     }
 }
