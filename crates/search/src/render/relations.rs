@@ -72,21 +72,22 @@ fn render_head(relations: &SymbolRelations) -> String {
     if relations.definitions.is_empty() {
         return describe_unknown(&asked);
     }
-    let found = match relations.related.len() + relations.more {
-        0 => format!("no {several} found"),
-        1 => format!("1 {one}"),
-        count => format!("{count} {several}"),
-    };
+    let count = relations.related.len() + relations.more;
     let tests = relations.related.iter().filter(|symbol| symbol.place.is_test).count();
     let tests = if tests == 0 { String::new() } else { format!(" ({tests} in tests)") };
+    let (found, rest) = match count {
+        0 => (format!("no {several}"), " found"),
+        1 => (format!("1 {one}{tests}"), ""),
+        count => (format!("{count} {several}{tests}"), ""),
+    };
     match relations.definitions.as_slice() {
         [only] => {
-            let _ = writeln!(text, "{found}{tests} of {}", describe_place(only));
+            let _ = writeln!(text, "{found} of {}{rest}", describe_place(only));
         }
-        several => {
-            let count = count_things(several.len() as u64, "definition");
-            let _ = writeln!(text, "{found}{tests} of {asked}, which names {count}:");
-            for place in several.iter().take(MAX_DEFINITIONS) {
+        places => {
+            let count = count_things(places.len() as u64, "definition");
+            let _ = writeln!(text, "{found} of {asked}, which names {count}{rest}:");
+            for place in places.iter().take(MAX_DEFINITIONS) {
                 let _ = writeln!(text, "{}", describe_place(place));
             }
             text.push_str("(ask for one by `Type.name` or `path:line`)\n");

@@ -275,11 +275,14 @@ impl<'a> GraphSession<'a> {
         while let Some(target) = next.pop() {
             for reference in self.find_references(&[target]) {
                 let facts = self.graph().file_facts(reference.file);
-                let is_base = reference.kind == ReferenceKind::Base;
-                let subtype =
-                    facts.filter(|_| is_base).and_then(|facts| facts.definition_at(reference.at.0));
-                let Some(index) = subtype else { continue };
+                let is_type = matches!(reference.kind, ReferenceKind::Base | ReferenceKind::Type);
+                let around = facts.filter(|_| is_type);
+                let around = around.and_then(|facts| facts.definition_at(reference.at.0));
+                let Some(index) = around else { continue };
                 let subtype = DefinitionId { file: reference.file, index };
+                if !self.graph().list_base_types(subtype).contains(&target) {
+                    continue;
+                }
                 let is_known =
                     subtype == of || found.iter().any(|known| known.enclosing == Some(subtype));
                 if !is_known && found.len() < max_types {
