@@ -6,7 +6,7 @@ use std::{
 };
 
 use codeinfo_core::Hit;
-use codeinfo_search::SearchResults;
+use codeinfo_search::{FileDiff, SearchResults};
 use codeinfo_server::replies::SourceLines;
 use serde_json::json;
 
@@ -37,7 +37,8 @@ pub(super) async fn run_search(
     if arguments.json {
         return print_json(&client.post(&path, &body).await?);
     }
-    let SearchResults { hits, absent, notice, .. } = client.post(&path, &body).await?;
+    let found: SearchResults = client.post(&path, &body).await?;
+    let SearchResults { hits, absent, notice, diffs, also_differ, .. } = found;
     let has_notice = notice.is_some();
     if let Some(notice) = notice {
         print_note(&single_line(&notice))?;
@@ -52,10 +53,29 @@ pub(super) async fn run_search(
     // Programs get whole paths.
     let folder = std::io::stdout().is_terminal().then(std::env::current_dir);
     let printer = HitPrinter { client, arguments, folder: folder.and_then(Result::ok) };
-    for hit in hits {
-        printer.print_hit(&hit).await?;
+    if !printer.arguments.locations && printer.arguments.context == 0 && !diffs.is_empty() {
+        for diff in &diffs {
+            print_diff(&printer.short_path(&diff.path), diff)?;
+        }
+    } else {
+        for hit in hits {
+            printer.print_hit(&hit).await?;
+        }
     }
-    Ok(())
+    match also_differ {
+        Some(files) => print_note(&files.describe_files()),
+        None => Ok(()),
+    }
+}
+
+/// Prints the changes of a file between two trees as a unified diff.
+fn print_diff(path: &str, diff: &FileDiff) -> Result<(), CliError> {
+    print_title(path, "")?;
+    let hunks = diff.hunks.iter().map(|hunk| hunk.text.as_str());
+    for line in [diff.render_header().as_str()].into_iter().chain(hunks).flat_map(str::lines) {
+        print_line(line)?;
+    }
+    print_line("")
 }
 
 struct HitPrinter<'a> {

@@ -75,6 +75,10 @@ fn list_found_places(found: &Value) -> Vec<(&str, &str)> {
     hits.map(|hit| (hit["onlyIn"].as_str().unwrap(), hit["symbol"].as_str().unwrap())).collect()
 }
 
+fn list_texts(hunks: &Value) -> String {
+    hunks.as_array().unwrap().iter().map(|hunk| hunk["text"].as_str().unwrap()).collect()
+}
+
 #[tokio::test]
 async fn only_what_differs_is_found_old_before_new() {
     let server = scene().await;
@@ -92,6 +96,21 @@ async fn only_what_differs_is_found_old_before_new() {
     let texts = found["results"].as_array().unwrap();
     assert!(texts[pair]["chunk"].as_str().unwrap().contains("repeat()"));
     assert!(texts[pair + 1]["chunk"].as_str().unwrap().contains("back_off()"));
+    let diffs = found["diffs"].as_array().unwrap();
+    let retry = diffs.iter().find(|diff| diff["relPath"] == "retry.rs").unwrap();
+    assert_eq!((&retry["before"], &retry["after"]), (&json!("app@v1"), &json!("app")));
+    let hunks: String = list_texts(&retry["hunks"]);
+    assert!(
+        hunks.contains("\n-    repeat();\n") && hunks.contains("\n+    back_off();\n"),
+        "{hunks}"
+    );
+    // The function that moved is context of what was added above it.
+    assert!(!hunks.contains("-    open();") && !hunks.contains("+    open();"), "{hunks}");
+    let gone = diffs.iter().find(|diff| diff["relPath"] == "gone.rs").unwrap();
+    assert_eq!((&gone["before"], &gone["after"]), (&json!("app@v1"), &Value::Null));
+    let text = list_texts(&gone["hunks"]);
+    assert!(text.starts_with("@@ -1,16 +0,0 @@ retry_at_once\n-/// Tries"), "{text}");
+    assert_eq!((diffs.len(), &found["alsoDiffer"]), (2, &Value::Null));
     // The other way round, and no more than are asked for.
     let found = find(&server, body(["app", "app@v1"])).await.json();
     let pair = list_found_places(&found).iter().position(|(_, symbol)| *symbol == "retry").unwrap();
@@ -127,7 +146,7 @@ async fn what_changed_since_a_release_is_answered_from_what_differs() {
     assert!(reply.body.contains("It waits longer now"), "{reply:?}");
     let input = model.latest();
     for part in
-        ["`retry` (only in app@v1)", "`back_off` `retry` (only in app)", "repeat();", "back_off();"]
+        ["--- retry.rs@app@v1\\n+++ retry.rs@app\\n@@ ", "\\n-    repeat();", "\\n+    back_off();"]
     {
         assert!(input.contains(part), "{part}: {input}");
     }
@@ -150,8 +169,8 @@ async fn models_and_people_compare_and_hear_what_is_wrong() {
     };
     let asked = json!({ "query": QUERY, "between": ["app@v1", "app"] });
     let text = call("", asked.clone()).await;
-    assert!(text.contains("`retry` (only in app@v1)"), "{text}");
-    assert!(text.contains("`back_off` `retry` (only in app)"), "{text}");
+    assert!(text.contains("/retry.rs\n--- retry.rs@app@v1\n+++ retry.rs@app\n@@ -"), "{text}");
+    assert!(text.contains("--- gone.rs@app@v1\n+++ /dev/null\n@@ -1,16 +0,0 @@ retry_at_once\n-"));
     assert!(!text.contains("alike.rs") && !text.contains("may_retry"), "{text}");
     // Also where there is only one of them.
     assert_eq!(call("/mcp?repository=app", asked.clone()).await, text);
@@ -185,8 +204,12 @@ async fn models_and_people_compare_and_hear_what_is_wrong() {
     let arguments = ["search", "--between", "app@v1", "app", "--limit", "20", QUERY];
     let found = run(data.path(), &without, &arguments).await;
     let text = String::from_utf8(found.stdout).unwrap();
-    assert_eq!(text.matches("  retry  (only in app").count(), 2, "{text}");
-    assert!(text.contains("back_off  (only in app)\n"), "{text}");
+    assert!(text.contains("/retry.rs\n--- retry.rs@app@v1\n+++ retry.rs@app\n@@ -"), "{text}");
+    assert!(text.contains("\n-    repeat();\n") && text.contains("\n+    back_off();\n"), "{text}");
+    let arguments = ["search", "--between", "app@v1", "app", "--limit", "20", "-l", QUERY];
+    let found = run(data.path(), &without, &arguments).await;
+    let text = String::from_utf8(found.stdout).unwrap();
+    assert!(text.lines().count() == 4 && text.contains("/app@v1/gone.rs:1-16\n"), "{text}");
     let arguments = ["search", "--between", "app@v1", "app", "--repository", "app", QUERY];
     assert_eq!(run(data.path(), &without, &arguments).await.status.code(), Some(2));
 }

@@ -104,7 +104,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
                     "type": "string",
                     "minLength": 1
                   },
-                  "description": "Two trees of one repository, the older first, such as `app@v1.2` and `app`: finds what differs. Instead of `repository`."
+                  "description": "Two trees of one repository, the older first, such as `app@v1.2` and `app`: finds unified diffs. Instead of `repository`."
                 },
                 "limit": {
                   "type": "integer",

@@ -1,5 +1,7 @@
 //! Finds the differences between two trees of a repository that match a query.
 
+mod diffs;
+
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -12,6 +14,7 @@ use futures_util::{StreamExt, TryStreamExt, stream, try_join};
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
+use self::diffs::ComparedCandidates;
 use super::{
     CANDIDATES, QueryIntent, Search, SearchError, SearchQuery, SearchResults,
     candidate::{self, ListWeights, SearchCandidate},
@@ -27,10 +30,10 @@ const PAGES: usize = 4;
 
 struct TreeDifference {
     tree: Root,
-    /// Chunks of files that the other tree lacks or has in another version.
+    /// Files that the other tree lacks or has in another version, by path.
+    files: HashMap<String, FileRecord>,
+    /// Chunks of these files.
     among: ChunkSet,
-    /// Chunks of the other tree's version of a file, by path.
-    others: HashMap<String, Vec<Uuid>>,
 }
 
 struct QueryVectors {
@@ -44,7 +47,7 @@ impl Search {
     ///
     /// A chunk counts as common to both if the other tree has its text at the same path, or the
     /// whole file at another path. A definition that differs appears as in the first tree, then as
-    /// in the second.
+    /// in the second. The results also have the changes themselves, as unified diffs.
     pub(super) async fn find_between(
         &self,
         query: &SearchQuery,
@@ -61,7 +64,8 @@ impl Search {
             lists: rank::choose_list_weights(intent.kind, &self.weights),
         };
         let weights = self.weights;
-        let max_results = query.limit();
+        // Some are dropped when their files are compared.
+        let max_compared = 2 * query.limit();
         let first_id = first.id;
         let names = [first.name.clone(), second.name.clone()];
         let files = try_join!(self.store.files(first.id), self.store.files(second.id))?;
@@ -73,12 +77,12 @@ impl Search {
             drop(files);
             sides
         });
-        let sides = comparing.await.map_err(|_| SearchError::Stopped)?;
+        let [first, second] = &comparing.await.map_err(|_| SearchError::Stopped)?;
         let mut limit = CANDIDATES;
         let differing = loop {
             let ((mut differing, is_first_all), (second_differing, is_second_all)) = try_join!(
-                self.find_differing(&sides[0], &vectors, query, limit),
-                self.find_differing(&sides[1], &vectors, query, limit)
+                self.find_differing([first, second], &vectors, query, limit),
+                self.find_differing([second, first], &vectors, query, limit)
             )?;
             differing.extend(second_differing);
             let is_all = is_first_all && is_second_all;
@@ -90,14 +94,17 @@ impl Search {
         let rank = move || {
             let pool = differing.clone();
             pair_definitions(
-                rank::rank_candidates(differing, &intent, &weights, max_results),
+                rank::rank_candidates(differing, &intent, &weights, max_compared),
                 pool,
                 first_id,
-                max_results,
+                max_compared,
             )
         };
         let ranked = spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?;
-        let mut results = self.build_results(ranked, roots);
+        let ComparedCandidates { candidates, diffs, also_differ } =
+            self.compare_candidates(ranked, [first, second], query.limit()).await?;
+        let built = self.build_results(candidates, roots);
+        let mut results = SearchResults { diffs, also_differ, ..built };
         for hit in &mut results.hits {
             hit.only_in = Some(hit.repo.clone());
             hit.also_in.clear();
@@ -114,7 +121,7 @@ impl Search {
     /// if there are no more.
     async fn find_differing(
         &self,
-        side: &TreeDifference,
+        [side, other]: [&TreeDifference; 2],
         QueryVectors { vector, terms, lists }: &QueryVectors,
         query: &SearchQuery,
         limit: usize,
@@ -140,7 +147,7 @@ impl Search {
         let mut candidates =
             candidate::fuse_lists(with_tree_root(dense), with_tree_root(lexical), *lists);
         candidates.retain(|candidate| query.accepts_language(candidate.record.language.as_deref()));
-        self.drop_same(side, &mut candidates).await?;
+        self.drop_same(other, &mut candidates).await?;
         Ok((candidates, is_all))
     }
 
@@ -164,14 +171,16 @@ impl Search {
     /// Drops the candidates whose text the other tree has at the same path.
     async fn drop_same(
         &self,
-        side: &TreeDifference,
+        other: &TreeDifference,
         candidates: &mut Vec<SearchCandidate>,
     ) -> Result<(), SearchError> {
         let mut by_text: HashMap<(&str, &str), Vec<Uuid>> = HashMap::new();
         let mut ids: HashSet<Uuid> = HashSet::new();
         for SearchCandidate { id, record, .. } in candidates.iter() {
             by_text.entry((&record.path, &record.text)).or_default().push(*id);
-            ids.extend(side.others.get(&record.path).into_iter().flatten());
+            if let Some(file) = other.files.get(&record.path) {
+                ids.extend(file.chunk_ids(other.among.owner, 0..file.chunks));
+            }
         }
         let other_ids: Vec<Uuid> = ids.into_iter().collect();
         let mut same: HashSet<Uuid> = HashSet::new();
@@ -194,20 +203,17 @@ impl TreeDifference {
             other.iter().map(|file| (file.path.as_str(), file)).collect();
         let versions: HashSet<&str> = other.iter().map(|file| file.version.as_str()).collect();
         let mut ids = HashSet::new();
-        let mut others = HashMap::new();
+        let mut differing = HashMap::new();
         for file in files {
             match there.get(file.path.as_str()) {
                 Some(other) if other.version == file.version => continue,
                 None if versions.contains(file.version.as_str()) => continue,
-                Some(other) => {
-                    let other_ids = other.chunk_ids(owner, 0..other.chunks).collect();
-                    others.insert(file.path.clone(), other_ids);
-                }
-                None => {}
+                Some(_) | None => {}
             }
             ids.extend(file.chunk_ids(owner, 0..file.chunks));
+            differing.insert(file.path.clone(), file.clone());
         }
-        Self { tree, among: ChunkSet { owner, ids: Arc::new(ids) }, others }
+        Self { tree, files: differing, among: ChunkSet { owner, ids: Arc::new(ids) } }
     }
 }
 

@@ -14,7 +14,7 @@ mod outline;
 mod pattern;
 mod resolve;
 mod scan;
-mod snapshot;
+pub(crate) mod snapshot;
 mod source;
 mod symbols;
 mod uses;

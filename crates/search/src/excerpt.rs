@@ -4,8 +4,10 @@
 //! one or two lines. Chunks that the conversation has seen before are shown by location only,
 //! because the model can read the file. If the text is too long, the lowest-ranked pieces are
 //! trimmed first, then left out and counted. Every line of a file begins with its number and `|`,
-//! and no other line does, so that content cannot pass for a result.
+//! and no other line does, so that content cannot pass for a result. Changes between two trees are
+//! unified diffs, in which every line of a file begins with a space, `-` or `+`.
 
+mod changes;
 mod render;
 mod trim;
 
@@ -61,7 +63,8 @@ pub struct Excerpt {
 ///
 /// Files are in the order of their best chunk, and neighbours in a file are one piece of code. The
 /// first line names the terms of the query that occur nowhere; results that hardly match are left
-/// out.
+/// out. The changes between two trees are shown as unified diffs, also if the reader has seen the
+/// chunks before.
 pub fn render_excerpt(
     results: &SearchResults,
     query: &str,
@@ -69,8 +72,13 @@ pub fn render_excerpt(
     known: &BTreeSet<String>,
     max_bytes: usize,
 ) -> Excerpt {
+    let also_differ = match &results.also_differ {
+        Some(files) => format!("({})\n", files.describe_files()),
+        None => String::new(),
+    };
     if let (true, Some(notice)) = (results.hits.is_empty(), &results.notice) {
-        let text = truncate_text(notice, max_bytes).to_owned();
+        let text = format!("{notice}\n{also_differ}");
+        let text = truncate_text(text.trim_end(), max_bytes).to_owned();
         return Excerpt { text, files: vec![], whole: vec![], left_out: 0 };
     }
     let mut first = render::render_absent_terms(results);
@@ -84,6 +92,11 @@ pub fn render_excerpt(
         first.push_str(WEAK);
     }
     let room = max_bytes.saturating_sub(first.len());
+    if !results.diffs.is_empty() {
+        let last = also_differ + &render::render_index_ages(freshness);
+        let excerpt = changes::render_changes(&results.diffs, &hits, freshness, &last, room);
+        return Excerpt { text: first + &excerpt.text, ..excerpt };
+    }
     let mut pieces = build_pieces(&hits, max_whole, known);
     for piece in &mut pieces {
         piece.render_levels(&query_words, freshness);

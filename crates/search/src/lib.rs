@@ -14,6 +14,7 @@ pub mod evidence;
 mod exact;
 mod exact_name;
 mod excerpt;
+mod file_diff;
 #[cfg(test)]
 mod fixture;
 mod freshness;
@@ -49,6 +50,7 @@ pub use self::{
     absent::DocumentedName,
     error::SearchError,
     excerpt::{Excerpt, render_excerpt},
+    file_diff::{DiffHunk, FileDiff, UnmatchedFiles},
     freshness::ResultFreshness,
     query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED, MAX_QUERY_BYTES, SearchQuery},
     results::{NameLocation, SearchResults},

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{
     DocumentedName, Search,
     candidate::SearchCandidate,
+    file_diff::{FileDiff, UnmatchedFiles},
     intent::{QueryIntent, QueryKind},
     rank,
 };
@@ -34,6 +35,12 @@ pub struct SearchResults {
     /// Hint for the client, such as about the language of the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
+    /// Between two trees: the changes that match, ordered by the best hit of their file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diffs: Vec<FileDiff>,
+    /// Between two trees: the files that also differ, in no change that matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also_differ: Option<UnmatchedFiles>,
     /// Other definitions, if the query consists of one name.
     #[serde(skip)]
     pub other_definitions: Vec<NameLocation>,

@@ -4,35 +4,22 @@ use std::collections::HashMap;
 
 use codeinfo_core::{ChunkRecord, FileRecord, Root, RootId};
 use codeinfo_lang::{Language, detect, role::FileRole};
-use codeinfo_store::Store;
+use codeinfo_store::{Store, StoreError};
 use uuid::Uuid;
 
 use super::{Evidence, EvidenceError};
 
 #[derive(Debug)]
-pub(super) struct FileSnapshot {
-    pub(super) record: FileRecord,
+pub(crate) struct FileSnapshot {
+    pub(crate) record: FileRecord,
     /// Chunks in the order of their lines.
-    pub(super) chunks: Vec<ChunkRecord>,
+    pub(crate) chunks: Vec<ChunkRecord>,
 }
 
 impl FileSnapshot {
-    /// Returns the text. Chunks contain every line that is not blank, and one line may be cut into
-    /// several.
+    /// Returns the text.
     pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        let mut line = 1;
-        for chunk in &self.chunks {
-            for _ in line..chunk.start_line {
-                text.push('\n');
-            }
-            text.push_str(&chunk.text);
-            line = chunk.end_line;
-        }
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text
+        join_chunks(&self.chunks)
     }
 
     pub(super) fn roles(&self) -> &[FileRole] {
@@ -51,7 +38,7 @@ impl Evidence {
         &self,
         records: Vec<FileRecord>,
     ) -> Result<Vec<FileSnapshot>, EvidenceError> {
-        load_snapshots(&self.store, records).await
+        Ok(load_snapshots(&self.store, records).await?)
     }
 
     /// Reads one file; `None` if it is being replaced.
@@ -64,10 +51,10 @@ impl Evidence {
 }
 
 /// Reads files. Leaves out those that are being replaced, because some of their chunks are missing.
-pub(super) async fn load_snapshots(
+pub(crate) async fn load_snapshots(
     store: &Store,
     records: Vec<FileRecord>,
-) -> Result<Vec<FileSnapshot>, EvidenceError> {
+) -> Result<Vec<FileSnapshot>, StoreError> {
     let roots = store.roots().await?;
     let owners: HashMap<RootId, RootId> =
         roots.iter().map(|root| (root.id, root.chunk_owner())).collect();
@@ -97,6 +84,24 @@ pub(super) async fn load_snapshots(
         })
     };
     Ok(records.into_iter().zip(chunks_by_file).filter_map(snapshot).collect())
+}
+
+/// Returns the text of chunks that are in the order of their lines. The chunks of a file contain
+/// every line that is not blank, and one line may be cut into several.
+pub(crate) fn join_chunks(chunks: &[ChunkRecord]) -> String {
+    let mut text = String::new();
+    let mut line = 1;
+    for chunk in chunks {
+        for _ in line..chunk.start_line {
+            text.push('\n');
+        }
+        text.push_str(&chunk.text);
+        line = chunk.end_line;
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 /// Removes files known to be secrets and files without indexed content.

@@ -153,23 +153,26 @@ fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshne
         // Writing to a `String` cannot fail.
         let _ = write!(line, " `{}`", plain_name(symbol, MAX_NAME_CHARS).replace('`', "'"));
     }
-    let host = first.host.as_ref().map(|host| format!("on {}", plain_name(host, MAX_NAME_CHARS)));
-    let known = (level == DetailLevel::Known).then_some("shown before");
-    let staleness = freshness.stale.get(&first.path).filter(|_| first.host.is_none());
-    let stale = staleness.map(|staleness| match staleness {
-        FileStaleness::Changed => "changed since indexed: read the file",
-        FileStaleness::Deleted => "deleted since indexed",
-    });
-    let only =
-        first.only_in.as_ref().map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
-    let also = render_also_in(&first.also_in).or(only);
-    let notes: Vec<&str> =
-        host.as_deref().into_iter().chain(known).chain(stale).chain(also.as_deref()).collect();
+    let known = (level == DetailLevel::Known).then(|| "shown before".to_owned());
+    let file_notes = list_file_notes(first, freshness);
+    let also = render_also_in(&first.also_in);
+    let notes: Vec<String> = known.into_iter().chain(file_notes).chain(also).collect();
     if !notes.is_empty() {
         let _ = write!(line, " ({})", notes.join(", "));
     }
     line.push('\n');
     line
+}
+
+/// Lists the notes about a hit's file: its host, and that it changed since it was indexed.
+pub(super) fn list_file_notes(hit: &Hit, freshness: &ResultFreshness) -> Vec<String> {
+    let host = hit.host.as_ref().map(|host| format!("on {}", plain_name(host, MAX_NAME_CHARS)));
+    let staleness = freshness.stale.get(&hit.path).filter(|_| hit.host.is_none());
+    let stale = staleness.map(|staleness| match staleness {
+        FileStaleness::Changed => "changed since indexed: read the file".to_owned(),
+        FileStaleness::Deleted => "deleted since indexed".to_owned(),
+    });
+    host.into_iter().chain(stale).collect()
 }
 
 /// Renders the other trees of the repository with the same code.

@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
+use codeinfo_core::LineRange;
+
 use super::{
-    super::{DocumentedName, NameLocation, fixture::hit, freshness::FileStaleness},
+    super::{
+        DiffHunk, DocumentedName, FileDiff, NameLocation, UnmatchedFiles, fixture::hit,
+        freshness::FileStaleness,
+    },
     *,
 };
 
@@ -316,5 +321,95 @@ fn excerpts_fit_every_limit_and_count_all_chunks() {
         let excerpt = excerpt(hits, max_bytes);
         assert!(excerpt.text.len() <= max_bytes);
         assert_eq!(excerpt.files.len() + excerpt.left_out, count);
+    }
+}
+
+/// Returns results with a hunk of `lines` lines for each path and place, each touched by a hit.
+fn build_comparison(places: &[(&str, u32, u32)]) -> SearchResults {
+    let mut diffs: Vec<FileDiff> = Vec::new();
+    let mut hits = Vec::new();
+    for (path, first, lines) in places {
+        let body: String = (0..*lines).map(|line| format!("+line {line}\n")).collect();
+        let range = LineRange { first: *first, last: first + lines - 1 };
+        let text = format!("@@ -{},0 +{first},{lines} @@ open\n{body}", first - 1);
+        let hunk = DiffHunk { before: None, after: Some(range), text };
+        let is_added = (*path).ends_with("new.rs");
+        match diffs.iter_mut().find(|diff| diff.rel_path == *path) {
+            Some(diff) => diff.hunks.push(hunk),
+            None => diffs.push(FileDiff {
+                rel_path: (*path).to_owned(),
+                path: format!("/repos/demo/{path}"),
+                before: (!is_added).then(|| "demo@v1".to_owned()),
+                after: Some("demo".to_owned()),
+                hunks: vec![hunk],
+            }),
+        }
+        let only_in = Some("demo".to_owned());
+        hits.push(Hit { only_in, ..hit(path, range.first..=range.last, 0.9) });
+    }
+    let also_differ =
+        Some(UnmatchedFiles { count: 12, paths: vec!["a.rs".to_owned(), "b.rs".to_owned()] });
+    SearchResults { diffs, also_differ, ..build_results(hits) }
+}
+
+fn render_comparison(found: &SearchResults, max_bytes: usize) -> Excerpt {
+    render_excerpt(found, "line", &ResultFreshness::default(), &BTreeSet::new(), max_bytes)
+}
+
+#[test]
+fn changes_between_trees_are_unified_diffs_by_file() {
+    let mut found =
+        build_comparison(&[("src/a.rs", 30, 2), ("src/new.rs", 1, 1), ("src/a.rs", 7, 1)]);
+    found.diffs[0].hunks.swap(0, 1);
+    let excerpt = render_comparison(&found, 12_000);
+    insta::assert_snapshot!(excerpt.text, @r"
+    /repos/demo/src/a.rs
+    --- src/a.rs@demo@v1
+    +++ src/a.rs@demo
+    @@ -6,0 +7,1 @@ open
+    +line 0
+    @@ -29,0 +30,2 @@ open
+    +line 0
+    +line 1
+
+    /repos/demo/src/new.rs
+    --- /dev/null
+    +++ src/new.rs@demo
+    @@ -0,0 +1,1 @@ open
+    +line 0
+
+    (also differ, but do not fit: a.rs, b.rs and 10 more)
+    ");
+    assert_eq!((excerpt.files.len(), excerpt.whole.len(), excerpt.left_out), (2, 0, 0));
+    // Without a matching change, the differing files are named.
+    let nothing = SearchResults {
+        notice: Some("no difference was found".to_owned()),
+        also_differ: found.also_differ,
+        ..SearchResults::default()
+    };
+    let text = render_comparison(&nothing, 12_000).text;
+    assert_eq!(
+        text,
+        "no difference was found\n(also differ, but do not fit: a.rs, b.rs and 10 more)"
+    );
+}
+
+#[test]
+fn later_changes_are_cut_and_then_left_out() {
+    let found =
+        build_comparison(&[("a.rs", 1, 300), ("b.rs", 1, 200), ("c.rs", 1, 40), ("d.rs", 1, 40)]);
+    let excerpt = render_comparison(&found, 12_000);
+    let counts: Vec<usize> =
+        excerpt.text.split("\n\n").map(|file| file.matches("+line").count()).collect();
+    assert_eq!((counts, excerpt.left_out), (vec![300, 117, 0, 0, 0], 0));
+    assert!(excerpt.text.len() < WHOLE_BYTES + 600, "{} bytes", excerpt.text.len());
+    assert!(excerpt.text.contains("+line 116\n⋯ 83 more lines\n\n/repos/demo/c.rs\n"));
+    assert!(excerpt.text.contains("@@ -0,0 +1,40 @@ open\n⋯ 40 more lines\n\n"));
+    let narrow = render_comparison(&found, 3_500);
+    assert_eq!((narrow.files.len(), narrow.left_out), (1, 3));
+    for max_bytes in 0..4_000 {
+        let excerpt = render_comparison(&found, max_bytes);
+        assert!(excerpt.text.len() <= max_bytes);
+        assert_eq!(excerpt.files.len() + excerpt.left_out, 4);
     }
 }

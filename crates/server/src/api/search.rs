@@ -129,7 +129,7 @@ pub(super) fn search_schema(default_limit: usize) -> Value {
                 "minItems": 2,
                 "maxItems": 2,
                 "items": { "type": "string", "minLength": 1 },
-                "description": "Two trees of one repository, the older first, such as `app@v1.2` and `app`: finds what differs. Instead of `repository`.",
+                "description": "Two trees of one repository, the older first, such as `app@v1.2` and `app`: finds unified diffs. Instead of `repository`.",
             },
             "limit": {
                 "type": "integer",
