@@ -21,6 +21,7 @@ mod extract;
 pub mod facts;
 mod modules;
 pub mod resolve;
+pub mod scip;
 
 pub use crate::extract::{extract_facts, reads_language};
 

@@ -5,6 +5,7 @@ mod hostile;
 mod javascript;
 mod python;
 mod python_values;
+mod scip;
 mod typescript;
 
 use codeinfo_graph::{
