@@ -40,7 +40,7 @@ pub struct ScipIndex {
     definitions: Vec<Option<OccurrenceId>>,
 }
 
-/// What an index says about one file.
+/// Occurrences of names in one file.
 #[derive(Debug, Clone, Default)]
 pub struct ScipDocument {
     path: String,
@@ -277,7 +277,7 @@ impl SymbolTable {
                 6 => {
                     let encoding = PositionEncoding::from_number(reader.read_number(field)?);
                     let fault = "an unknown unit of columns";
-                    document.encoding = encoding.ok_or_else(|| reader.report(fault))?;
+                    document.encoding = encoding.ok_or_else(|| reader.report_fault(fault))?;
                 }
                 _ => reader.skip_field(field)?,
             }
@@ -318,12 +318,12 @@ fn read_occurrence<R: Read>(
         (Some(range), _) => range,
         (None, [line, first, end]) => [*line, *first, *line, *end],
         (None, [line, first, end_line, end]) => [*line, *first, *end_line, *end],
-        (None, _) => return Err(reader.report("a range without three or four numbers")),
+        (None, _) => return Err(reader.report_fault("a range without three or four numbers")),
     };
     occurrence.start = TextPosition { line, column };
     occurrence.end = TextPosition { line: end_line, column: end_column };
     if occurrence.end < occurrence.start {
-        return Err(reader.report("a range that ends before it begins"));
+        return Err(reader.report_fault("a range that ends before it begins"));
     }
     Ok((occurrence, symbol))
 }

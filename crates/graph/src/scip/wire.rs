@@ -103,7 +103,7 @@ impl<R: Read> WireReader<R> {
     fn read_head(&mut self, end: u64) -> Result<WireField, ScipError> {
         let head = self.read_varint(end)?;
         if head < 8 {
-            return Err(self.report("a field without a number"));
+            return Err(self.report_fault("a field without a number"));
         }
         Ok(WireField { number: head >> 3, kind: head & 7, end })
     }
@@ -111,7 +111,7 @@ impl<R: Read> WireReader<R> {
     /// Reads the length of a message, a text or packed numbers, and returns the offset of its end.
     pub(super) fn read_end(&mut self, field: WireField) -> Result<u64, ScipError> {
         if field.kind != 2 {
-            return Err(self.report("a field of another type"));
+            return Err(self.report_fault("a field of another type"));
         }
         let bytes = self.read_varint(field.end)?;
         self.advance_to(bytes, field.end)
@@ -119,7 +119,7 @@ impl<R: Read> WireReader<R> {
 
     pub(super) fn read_number(&mut self, field: WireField) -> Result<u64, ScipError> {
         if field.kind != 0 {
-            return Err(self.report("a field of another type"));
+            return Err(self.report_fault("a field of another type"));
         }
         self.read_varint(field.end)
     }
@@ -133,7 +133,8 @@ impl<R: Read> WireReader<R> {
     fn check_coordinate(&self, number: u64) -> Result<u32, ScipError> {
         // A negative number has ten bytes and its highest bit.
         let coordinate = i32::try_from(number).ok().and_then(|number| u32::try_from(number).ok());
-        coordinate.ok_or_else(|| self.report("a line or column that is negative or too large"))
+        coordinate
+            .ok_or_else(|| self.report_fault("a line or column that is negative or too large"))
     }
 
     /// Reads a number, or packed ones, into `values`, which has room for four.
@@ -152,7 +153,7 @@ impl<R: Read> WireReader<R> {
             }
         }
         if values.len() > 4 {
-            Err(self.report("a range of more than four numbers"))
+            Err(self.report_fault("a range of more than four numbers"))
         } else {
             Ok(())
         }
@@ -162,7 +163,7 @@ impl<R: Read> WireReader<R> {
         let end = self.read_end(field)?;
         let bytes = usize::try_from(end - self.at).unwrap_or(usize::MAX);
         if bytes > MAX_NAME_BYTES {
-            return Err(self.report("a path or symbol of more than 1,000 bytes"));
+            return Err(self.report_fault("a path or symbol of more than 1,000 bytes"));
         }
         let mut name = vec![0; bytes];
         self.input.read_exact(&mut name).map_err(|error| match error.kind() {
@@ -170,7 +171,7 @@ impl<R: Read> WireReader<R> {
             _ => ScipError::Unreadable(error),
         })?;
         self.at = end;
-        String::from_utf8(name).map_err(|_| self.report("a path or symbol that is not UTF-8"))
+        String::from_utf8(name).map_err(|_| self.report_fault("a path or symbol that is not UTF-8"))
     }
 
     pub(super) fn skip_field(&mut self, field: WireField) -> Result<(), ScipError> {
@@ -179,7 +180,7 @@ impl<R: Read> WireReader<R> {
             1 => self.advance_to(8, field.end)?,
             2 => self.read_end(field)?,
             5 => self.advance_to(4, field.end)?,
-            _ => return Err(self.report("a field of an unknown type")),
+            _ => return Err(self.report_fault("a field of an unknown type")),
         };
         while self.at < end {
             let buffered = self.fill_buffer()?.len();
@@ -193,7 +194,7 @@ impl<R: Read> WireReader<R> {
     }
 
     /// Returns an error about the byte before the next one.
-    pub(super) fn report(&self, fault: &'static str) -> ScipError {
+    pub(super) fn report_fault(&self, fault: &'static str) -> ScipError {
         ScipError::Malformed(self.at.saturating_sub(1), fault)
     }
 
@@ -202,7 +203,7 @@ impl<R: Read> WireReader<R> {
         match self.at.checked_add(bytes) {
             Some(next) if next <= end => Ok(next),
             _ if end == MAX_INDEX_BYTES => Err(ScipError::TooLarge),
-            _ => Err(self.report("a length beyond the end of its message")),
+            _ => Err(self.report_fault("a length beyond the end of its message")),
         }
     }
 
@@ -223,7 +224,7 @@ impl<R: Read> WireReader<R> {
                 return Ok(value);
             }
         }
-        Err(self.report("a number of more than 64 bits"))
+        Err(self.report_fault("a number of more than 64 bits"))
     }
 
     fn fill_buffer(&mut self) -> Result<&[u8], ScipError> {

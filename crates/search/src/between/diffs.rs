@@ -175,7 +175,7 @@ fn list_lines(
     merge_ranges(own.map(chunk_lines).collect())
 }
 
-/// Lists the files with content that differ between the trees and of which no change is shown.
+/// Lists the files with content that differ between the trees and have no hunk.
 fn list_unmatched_files(sides: [&TreeDifference; 2], diffs: &[FileDiff]) -> Option<UnmatchedFiles> {
     let shown: HashSet<&str> = diffs.iter().map(|diff| diff.rel_path.as_str()).collect();
     let differing = sides.iter().flat_map(|side| side.files.values());

@@ -13,7 +13,7 @@ use crate::results::summarize_files;
 
 /// Maximum total bytes of hunks, as of the chunks that are shown whole.
 const HUNK_BYTES: usize = super::WHOLE_BYTES;
-/// Minimum bytes of a hunk that is cut. With less room, only its first line is shown.
+/// Minimum bytes of a hunk that is cut. With less room, only its first line appears.
 const MIN_CUT_BYTES: usize = 300;
 const MAX_PATH_CHARS: usize = 500;
 
