@@ -15,7 +15,11 @@ mod names;
 mod queries;
 mod value;
 
-use std::{cell::OnceCell, collections::HashMap};
+use std::{
+    cell::OnceCell,
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 pub use crate::modules::FileIndex;
 use crate::{
@@ -24,6 +28,7 @@ use crate::{
         SourceFacts, to_index,
     },
     modules::ModuleIndex,
+    scip::ScipIndex,
 };
 use memory::ResolutionMemory;
 pub use queries::Certainty;
@@ -46,6 +51,7 @@ pub struct DefinitionId {
 ///
 /// | Reference | Where its definition is searched | Rule |
 /// |---|---|---|
+/// | any, in a file that a compiler's index describes | that index | `Compiler` |
 /// | name that a scope binds | scopes around it, innermost first; in Python, bodies of types only from directly inside | `Scope` |
 /// | name that an import binds | exports of its module, through re-exports | `Import` |
 /// | name that no scope binds | star imports of the file, in order; else it is external | `Import` |
@@ -60,6 +66,8 @@ pub struct DefinitionId {
 /// its overloads, and the first accessor of a property over the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResolutionRule {
+    /// What a compiler recorded.
+    Compiler,
     /// A name of the same scope or of one around it.
     Scope,
     /// An imported name, through re-exports.
@@ -110,7 +118,12 @@ pub struct SymbolGraph {
     modules: ModuleIndex,
     memory: ResolutionMemory,
     load_facts: FactLoader,
+    /// What a compiler recorded of the files whose present texts are confirmed.
+    compiler: Option<SharedScipIndex>,
 }
+
+/// An index in which the loader of facts confirms each file that it reads.
+pub type SharedScipIndex = Arc<Mutex<ScipIndex>>;
 
 impl SymbolGraph {
     /// Joins the files with some paths from the repository's root.
@@ -119,7 +132,13 @@ impl SymbolGraph {
         let modules = ModuleIndex::new(numbered.map(|(at, path)| (to_index(at), path.as_str())));
         let files = paths.into_iter().map(|path| GraphFile { path, facts: OnceCell::new() });
         let memory = ResolutionMemory::default();
-        Self { files: files.collect(), modules, memory, load_facts }
+        Self { files: files.collect(), modules, memory, load_facts, compiler: None }
+    }
+
+    /// Believes what a compiler recorded of the files that its index describes.
+    #[must_use]
+    pub fn with_compiler(self, compiler: Option<SharedScipIndex>) -> Self {
+        Self { compiler, ..self }
     }
 
     /// Joins files whose facts are known, given by path from the repository's root.
@@ -175,9 +194,28 @@ impl SymbolGraph {
     ///
     /// The work for a reference is bounded; what exceeds the bound is `Unknown` or incomplete.
     pub fn resolve(&self, file: FileIndex, reference: &ReferenceFact) -> ResolutionResult {
+        if let Some(definition) = self.find_recorded(file, reference.at) {
+            return ResolutionResult::Found(vec![definition], ResolutionRule::Compiler);
+        }
         self.memory.begin_reference();
         let scope = ScopeId { file, index: reference.scope };
         self.summarize_targets(self.find_targets(scope, &reference.target))
+    }
+
+    /// Returns the definition that a compiler recorded for the name at a place.
+    fn find_recorded(&self, file: FileIndex, (line, column): (u32, u32)) -> Option<DefinitionId> {
+        let compiler = self.compiler.as_ref()?;
+        let lock = || compiler.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.file_path(file);
+        let defining = lock().defining_path(path, line, column)?.to_owned();
+        // Reading the file confirms what the index says of it.
+        let target = self.find_file(&defining)?;
+        let definitions = &self.file_facts(target)?.definitions;
+        let index = lock();
+        let place = index.definition_of(path, line, column)?;
+        let is_there = |fact: &DefinitionFact| fact.name_at == (place.line, place.column);
+        let found = definitions.iter().position(is_there)?;
+        Some(DefinitionId { file: target, index: to_index(found) })
     }
 
     fn summarize_targets(&self, targets: Targets) -> ResolutionResult {

@@ -140,6 +140,17 @@ impl ScipIndex {
     /// Returns `None` for names of other packages, for symbols that several documents define or
     /// that are defined differently at this place, and if either document is not confirmed.
     pub fn definition_of(&self, path: &str, line: u32, column: u32) -> Option<ScipPlace<'_>> {
+        self.locate_occurrence(self.find_definition(path, line, column)?)
+    }
+
+    /// Returns the path of the file in which the name at such a place is defined; only the document of the
+    /// place must be confirmed.
+    pub fn defining_path(&self, path: &str, line: u32, column: u32) -> Option<&str> {
+        let id = self.find_definition(path, line, column)?;
+        Some(self.documents.get(usize::try_from(id.document).ok()?)?.path())
+    }
+
+    fn find_definition(&self, path: &str, line: u32, column: u32) -> Option<OccurrenceId> {
         let document = self.document(path).filter(|document| document.is_confirmed)?;
         let at = TextPosition { line: line.checked_sub(1)?, column };
         let first = document.occurrences.partition_point(|occurrence| occurrence.start < at);
@@ -153,7 +164,7 @@ impl ScipIndex {
             }
             found = Some(id);
         }
-        self.locate_occurrence(found?)
+        found
     }
 
     fn locate_occurrence(&self, id: OccurrenceId) -> Option<ScipPlace<'_>> {

@@ -30,9 +30,12 @@ impl ResolutionRule {
     /// Returns how certain the results of a rule are.
     pub fn certainty(self) -> Certainty {
         match self {
-            Self::Scope | Self::Import | Self::ModuleMember | Self::Own | Self::Receiver => {
-                Certainty::Certain
-            }
+            Self::Compiler
+            | Self::Scope
+            | Self::Import
+            | Self::ModuleMember
+            | Self::Own
+            | Self::Receiver => Certainty::Certain,
             Self::Field | Self::Result | Self::Inferred => Certainty::Likely,
         }
     }

@@ -142,6 +142,9 @@ pub struct SymbolRelations {
     pub gone: Vec<String>,
     /// True if some files were not read, so that relations may be missing.
     pub is_incomplete: bool,
+    /// Number of read files that an `index.scip` describes, and of those that it has in another
+    /// version.
+    pub recorded: [usize; 2],
 }
 
 impl Evidence {
@@ -163,6 +166,7 @@ impl Evidence {
             searched: list_searched_repositories(&roots),
             gone,
             is_incomplete: roots_with_name.len() > MAX_TREES,
+            recorded: [0, 0],
         };
         for root in roots_with_name.into_iter().take(MAX_TREES) {
             let name = name.clone();
@@ -171,12 +175,16 @@ impl Evidence {
                 let groups = session.relate(&definitions, kind);
                 let places: Vec<SymbolPlace> =
                     definitions.iter().filter_map(|id| session.place(*id)).collect();
-                (places, session.describe_groups(groups))
+                (places, session.describe_groups(groups), session.reader().recorded())
             };
-            let ((places, related), is_incomplete) = self.run_with_graph(root, TIME, work).await?;
+            let ((places, related, recorded), is_incomplete) =
+                self.run_with_graph(root, TIME, work).await?;
             relations.definitions.extend(places);
             relations.related.extend(related);
             relations.is_incomplete |= is_incomplete;
+            for (sum, count) in relations.recorded.iter_mut().zip(recorded) {
+                *sum += count;
+            }
         }
         relations.related.sort_by(|one, other| {
             let order = |symbol: &RelatedSymbol| (symbol.place.is_test, symbol.certainty);

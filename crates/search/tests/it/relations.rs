@@ -274,3 +274,79 @@ async fn a_name_leads_to_its_definitions() {
         assert_eq!(places.join(" "), expected, "{path} {at:?}");
     }
 }
+
+/// Encodes a field of a protobuf message with a length.
+fn encode_field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![number << 3 | 2];
+    let mut length = content.len();
+    while length >= 128 {
+        bytes.push(u8::try_from(length % 128).unwrap() | 128);
+        length /= 128;
+    }
+    bytes.push(u8::try_from(length).unwrap());
+    bytes.extend(content);
+    bytes
+}
+
+/// Encodes a document with occurrences, each with line and column from 0, length and symbol. The
+/// first one is a definition if `defines`.
+fn encode_document(path: &str, defines: bool, occurrences: &[([u8; 3], &str)]) -> Vec<u8> {
+    let mut document = encode_field(1, path.as_bytes());
+    for (place, ([line, column, length], symbol)) in occurrences.iter().enumerate() {
+        let mut occurrence = encode_field(1, &[*line, *column, column + length]);
+        occurrence.extend(encode_field(2, symbol.as_bytes()));
+        if defines && place == 0 {
+            occurrence.extend([3 << 3, 1]);
+        }
+        document.extend(encode_field(2, &occurrence));
+    }
+    // Columns are counted in bytes.
+    document.extend([6 << 3, 1]);
+    encode_field(2, &document)
+}
+
+#[tokio::test]
+async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
+    let bench = Bench::new().await;
+    let (repo, evidence) = index_shop(&bench).await;
+    let callers = async || relate(&evidence, "Door.open", RelationKind::Callers).await;
+    assert_eq!(callers().await, ["door.py:5 enter Certain 6", "app.py:3 run Possible 6"]);
+    let open = "scip-python python shop 0.1 door/Door#open().";
+    let index = [
+        encode_document("door.py", true, &[([1, 8, 4], open)]),
+        encode_document("app.py", false, &[([5, 9, 4], open)]),
+    ];
+    std::fs::write(repo.at("index.scip"), index.concat()).unwrap();
+    assert_eq!(callers().await, ["app.py:3 run Certain 6", "door.py:5 enter Certain 6"]);
+    // Of a file that changed since, the index says nothing.
+    repo.write("app.py", &APP.replace("    door.open()", "    ignored()\n    door.open()"));
+    bench.ingest(&repo).await;
+    let found = evidence
+        .find_relations("Door.open", RelationKind::Callers, RootFilter::Everything)
+        .await
+        .unwrap();
+    assert_eq!(found.recorded, [1, 1]);
+    assert!(
+        render::render_relations(&found)
+            .0
+            .contains("(1 file changed since `index.scip` was written")
+    );
+    assert_eq!(callers().await, ["door.py:5 enter Certain 6", "app.py:3 run Possible 7"]);
+    // Neither is one believed that is damaged or a link.
+    for damage in ["cut", "link"] {
+        std::fs::remove_file(repo.at("index.scip")).unwrap();
+        if damage == "cut" {
+            let bytes = index.concat();
+            std::fs::write(repo.at("index.scip"), &bytes[..bytes.len() - 3]).unwrap();
+        } else {
+            std::fs::write(repo.at("../other.scip"), index.concat()).unwrap();
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(repo.at("../other.scip"), repo.at("index.scip")).unwrap();
+        }
+        let found = evidence
+            .find_relations("Door.open", RelationKind::Callers, RootFilter::Everything)
+            .await
+            .unwrap();
+        assert_eq!((found.recorded, found.related.len()), ([0, 0], 2), "{damage}");
+    }
+}

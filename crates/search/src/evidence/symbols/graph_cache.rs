@@ -1,19 +1,29 @@
 //! Keeps the symbol graphs of the trees that were asked about last, and reads files into them.
 //!
 //! Facts are read from the indexed text, so a graph answers for the files as they were indexed, in
-//! each tree and with each engine. A file that a former graph of the tree had is not read again.
+//! each tree and with each engine. A file that a former graph of the tree had is not read again. An
+//! `index.scip` in the folder of the tree is believed for the files whose indexed text it describes.
 
 use std::{
     collections::{HashMap, HashSet},
+    io::BufReader,
     mem,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use codeinfo_core::{FileRecord, RootId};
-use codeinfo_graph::{extract_facts, facts::SourceFacts, resolve::SymbolGraph};
+use codeinfo_core::{FileRecord, Root, RootId};
+use codeinfo_graph::{
+    extract_facts,
+    facts::SourceFacts,
+    resolve::{SharedScipIndex, SymbolGraph},
+    scip::ScipIndex,
+};
 use codeinfo_store::Store;
+use codeinfo_worktree::beneath::{FileFacts, FileHandle, RootDir};
 use tokio::runtime::Handle;
+use tracing::warn;
 
 use super::super::snapshot::load_snapshots;
 
@@ -27,6 +37,9 @@ const MAX_READ_BYTES: usize = 16 << 20;
 /// Maximum files that are read from the store at a time.
 const MAX_BATCH: usize = 64;
 
+/// Name of the file with a compiler's index, in the folder of a tree.
+const SCIP_FILE: &str = "index.scip";
+
 /// Graphs of the trees that were asked about last, the last one at the end.
 #[derive(Clone, Default)]
 pub(in crate::evidence) struct GraphCache(Arc<Mutex<Vec<TreeGraph>>>);
@@ -36,17 +49,24 @@ impl GraphCache {
     pub(super) fn take(
         &self,
         store: &Store,
-        root: RootId,
+        root: &Root,
         files: Vec<FileRecord>,
         time: Duration,
     ) -> TreeGraph {
         let mut kept = lock(&self.0);
-        let place = kept.iter().position(|tree| tree.root == root);
+        let place = kept.iter().position(|tree| tree.root == root.id);
         let former = place.map(|place| kept.remove(place));
         drop(kept);
+        let compiler_index = open_compiler_index(root);
+        let stamp = compiler_index.as_ref().map(|(_, facts)| *facts);
         let tree = match former {
-            Some(tree) if tree.reader.has_files(&files) => tree,
-            former => TreeGraph::new(store, root, files, former),
+            Some(tree) if tree.stamp == stamp && tree.reader.has_files(&files) => tree,
+            former => {
+                // A file that was confirmed with another text must not stay so.
+                let former = former.filter(|tree| tree.stamp.is_none() && stamp.is_none());
+                let compiler = compiler_index.and_then(|(file, _)| read_compiler_index(file));
+                TreeGraph { stamp, ..TreeGraph::new(store, root.id, files, former, compiler) }
+            }
         };
         tree.reader.begin_request(time);
         tree
@@ -60,7 +80,8 @@ impl GraphCache {
         // Files that were skipped must be read when they are needed again.
         let tree = if is_incomplete {
             let files = tree.reader.files.values().cloned().collect();
-            TreeGraph::new(store, tree.root, files, Some(tree))
+            let (stamp, compiler) = (tree.stamp, tree.reader.compiler.clone());
+            TreeGraph { stamp, ..TreeGraph::new(store, tree.root, files, Some(tree), compiler) }
         } else {
             tree
         };
@@ -81,12 +102,20 @@ impl GraphCache {
 /// Graph of a tree.
 pub(super) struct TreeGraph {
     root: RootId,
+    /// Size and time of the compiler's index.
+    stamp: Option<FileFacts>,
     pub(super) graph: SymbolGraph,
     pub(super) reader: Arc<FactReader>,
 }
 
 impl TreeGraph {
-    fn new(store: &Store, root: RootId, files: Vec<FileRecord>, former: Option<TreeGraph>) -> Self {
+    fn new(
+        store: &Store,
+        root: RootId,
+        files: Vec<FileRecord>,
+        former: Option<TreeGraph>,
+        compiler: Option<SharedScipIndex>,
+    ) -> Self {
         let mut state = ReaderState::default();
         let paths = files.iter().map(|file| file.path.clone()).collect();
         let files: HashMap<String, FileRecord> =
@@ -100,10 +129,12 @@ impl TreeGraph {
             state.ready = graph.into_facts().filter(|(path, _)| is_same(path)).collect();
             state.total_bytes = lock(&reader.state).total_bytes;
         }
-        let reader = Arc::new(FactReader { store: store.clone(), files, state: Mutex::new(state) });
+        let (store, state) = (store.clone(), Mutex::new(state));
+        let reader = Arc::new(FactReader { store, files, compiler: compiler.clone(), state });
         let loading = Arc::clone(&reader);
         let graph = SymbolGraph::new(paths, Box::new(move |path| loading.take_facts(path)));
-        Self { root, graph, reader }
+        let graph = graph.with_compiler(compiler);
+        Self { root, stamp: None, graph, reader }
     }
 }
 
@@ -111,6 +142,7 @@ impl TreeGraph {
 pub(super) struct FactReader {
     store: Store,
     files: HashMap<String, FileRecord>,
+    compiler: Option<SharedScipIndex>,
     state: Mutex<ReaderState>,
 }
 
@@ -123,6 +155,8 @@ struct ReaderState {
     deadline: Option<Instant>,
     /// Bytes of all texts that were read.
     total_bytes: usize,
+    /// Files that the compiler's index describes, and that it has in another version.
+    recorded: [usize; 2],
     /// Files that were not read, for want of time or because they are being indexed.
     skipped: HashSet<String>,
 }
@@ -177,13 +211,31 @@ impl FactReader {
             }
             let text = snapshot.text();
             let facts = snapshot.language().and_then(|language| extract_facts(language, &text));
+            let record = self.confirm_record(&snapshot.record.path, &text);
             let mut state = lock(&self.state);
+            if let Some(count) = record.and_then(|place| state.recorded.get_mut(place)) {
+                *count += 1;
+            }
             state.bytes_left = state.bytes_left.saturating_sub(text.len());
             state.total_bytes += text.len();
             unread.remove(&snapshot.record.path);
             state.ready.insert(snapshot.record.path, facts);
         }
         lock(&self.state).skipped.extend(unread);
+    }
+
+    /// Compares a text with the compiler's index. Returns 0 if that describes it, 1 if that has
+    /// another version of the file, and `None` if it does not have the file.
+    fn confirm_record(&self, path: &str, text: &str) -> Option<usize> {
+        let mut compiler = lock(self.compiler.as_ref()?);
+        compiler.document(path)?;
+        Some(usize::from(!compiler.confirm_document(path, text)))
+    }
+
+    /// Returns how many of the read files a compiler's index describes, and how many it has in
+    /// another version.
+    pub(super) fn recorded(&self) -> [usize; 2] {
+        lock(&self.state).recorded
     }
 
     fn take_facts(&self, path: &str) -> Option<SourceFacts> {
@@ -197,6 +249,24 @@ impl FactReader {
         }
         self.read(vec![self.files.get(path)?.clone()]);
         lock(&self.state).ready.remove(path)?
+    }
+}
+
+/// Opens the compiler's index of a folder; `None` without one, and for a commit.
+fn open_compiler_index(root: &Root) -> Option<(FileHandle, FileFacts)> {
+    if root.revision.is_some() {
+        return None;
+    }
+    RootDir::open_root(root).ok()?.open_file(Path::new(SCIP_FILE)).ok()
+}
+
+fn read_compiler_index(file: FileHandle) -> Option<SharedScipIndex> {
+    match ScipIndex::read(BufReader::new(file)) {
+        Ok(index) => Some(Arc::new(Mutex::new(index))),
+        Err(error) => {
+            warn!(%error, "`{SCIP_FILE}` is not used");
+            None
+        }
     }
 }
 

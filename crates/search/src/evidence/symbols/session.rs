@@ -68,7 +68,7 @@ impl<'a> GraphSession<'a> {
         files: Vec<FileRecord>,
         time: Duration,
     ) -> Self {
-        let tree = evidence.graphs.take(&evidence.store, root.id, files, time);
+        let tree = evidence.graphs.take(&evidence.store, root, files, time);
         Self { evidence, root, tree, overriding: RefCell::default() }
     }
 
