@@ -15,6 +15,7 @@ use std::{env, fs, time::Instant};
 use codeinfo_graph::{
     extract_facts,
     facts::SourceFacts,
+    is_manifest,
     resolve::{ResolutionResult, SymbolGraph},
 };
 
@@ -26,10 +27,17 @@ fn main() {
     };
     let begun = Instant::now();
     let list = fs::read_to_string(list).unwrap();
+    let manifests: Vec<_> = list
+        .lines()
+        .filter(|path| is_manifest(path))
+        .filter_map(|path| {
+            Some((path.to_owned(), fs::read_to_string(format!("{folder}/{path}")).ok()?))
+        })
+        .collect();
     let files: Vec<_> = list.lines().filter_map(|path| read_facts(folder, path)).collect();
     let extracted = begun.elapsed();
     let file_count = u32::try_from(files.len()).unwrap();
-    let graph = SymbolGraph::from_facts(files);
+    let graph = SymbolGraph::from_facts(files).with_manifests(&manifests);
     let mut count = 0;
     for file in 0..file_count {
         let (path, facts) = (graph.file_path(file), graph.file_facts(file).unwrap());

@@ -19,11 +19,15 @@
 
 mod extract;
 pub mod facts;
+mod manifests;
 mod modules;
 pub mod resolve;
 pub mod scip;
 
-pub use crate::extract::{extract_facts, reads_language};
+pub use crate::{
+    extract::{extract_facts, reads_language},
+    manifests::is_manifest,
+};
 
 /// Names of the languages that [`extract_facts`] reads, for people.
 pub const LANGUAGES: &str = "Python, JavaScript and TypeScript";

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::manifests::ImportNames;
+
 /// Index of a file in a graph.
 pub type FileIndex = u32;
 
@@ -24,7 +26,7 @@ const SCRIPT_SUFFIXES: [&str; 13] = [
 ];
 
 /// Ends of compiled scripts, whose names lead to their sources.
-const COMPILED_SUFFIXES: [&str; 4] = [".js", ".mjs", ".cjs", ".jsx"];
+const COMPILED_SUFFIXES: [&str; 7] = [".d.ts", ".d.mts", ".d.cts", ".js", ".mjs", ".cjs", ".jsx"];
 
 /// Files by the names that imports use.
 pub(crate) struct ModuleIndex {
@@ -33,6 +35,7 @@ pub(crate) struct ModuleIndex {
     by_dotted_name: HashMap<String, FileIndex>,
     /// Dotted names of Python's packages without a file of their own.
     packages: HashSet<String>,
+    import_names: ImportNames,
 }
 
 impl ModuleIndex {
@@ -43,7 +46,12 @@ impl ModuleIndex {
             .filter_map(|(_, path)| path.strip_suffix("__init__.py"))
             .map(|folder| folder.trim_end_matches('/'))
             .collect();
-        let mut index = Self { by_path, by_dotted_name: HashMap::new(), packages: HashSet::new() };
+        let mut index = Self {
+            by_path,
+            by_dotted_name: HashMap::new(),
+            packages: HashSet::new(),
+            import_names: ImportNames::default(),
+        };
         for (file, path) in paths {
             if let Some(stem) = path.strip_suffix(".py").or_else(|| path.strip_suffix(".pyi")) {
                 let module = stem.strip_suffix("/__init__").unwrap_or(stem);
@@ -74,6 +82,11 @@ impl ModuleIndex {
             self.packages.insert(folder.replace('/', "."));
             outer = folder;
         }
+    }
+
+    /// Adds the names that manifests give to modules of scripts.
+    pub(crate) fn add_import_names(&mut self, import_names: ImportNames) {
+        self.import_names = import_names;
     }
 
     pub(crate) fn find_path(&self, path: &str) -> Option<FileIndex> {
@@ -131,27 +144,28 @@ impl ModuleIndex {
 
     /// Finds a module that a script imports.
     pub(crate) fn find_script(&self, importer: &str, module: &str) -> ImportedModule {
-        let Some(path) = join_path(importer, module) else { return ImportedModule::Outside };
+        let file = if module.starts_with('.') {
+            join_path(importer, module).and_then(|path| self.find_script_file(&path))
+        } else {
+            let candidates = self.import_names.list_candidates(importer, module);
+            candidates.iter().find_map(|path| self.find_script_file(path))
+        };
+        file.map_or(ImportedModule::Outside, ImportedModule::File)
+    }
+
+    fn find_script_file(&self, path: &str) -> Option<FileIndex> {
         let source = COMPILED_SUFFIXES.iter().find_map(|suffix| path.strip_suffix(suffix));
-        let stems = [source, Some(path.as_str())];
-        for stem in stems.into_iter().flatten() {
-            for suffix in SCRIPT_SUFFIXES {
-                let joined = format!("{stem}{suffix}");
-                if let Some(file) = self.by_path.get(joined.trim_start_matches('/')) {
-                    return ImportedModule::File(*file);
-                }
-            }
-        }
-        ImportedModule::Outside
+        let stems = [source, Some(path)];
+        let mut files = stems
+            .into_iter()
+            .flatten()
+            .flat_map(|stem| SCRIPT_SUFFIXES.iter().map(move |suffix| format!("{stem}{suffix}")));
+        files.find_map(|file| self.find_path(file.trim_start_matches('/')))
     }
 }
 
-/// Joins the folder of a file with a path relative to it. Returns `None` for names of packages and
-/// for paths that leave the repository.
+/// Joins the folder of a file with a path relative to it; `None` if it leaves the repository.
 fn join_path(importer: &str, relative: &str) -> Option<String> {
-    if !relative.starts_with('.') {
-        return None;
-    }
     let mut parts: Vec<&str> = importer.split('/').collect();
     parts.pop();
     for part in relative.split('/') {

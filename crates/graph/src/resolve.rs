@@ -27,6 +27,7 @@ use crate::{
         DefinitionFact, DefinitionIndex, DefinitionKind, NameScope, ReferenceFact, ScopeKind,
         SourceFacts, to_index,
     },
+    manifests::ImportNames,
     modules::ModuleIndex,
     scip::ScipIndex,
 };
@@ -139,6 +140,15 @@ impl SymbolGraph {
     #[must_use]
     pub fn with_compiler(self, compiler: Option<SharedScipIndex>) -> Self {
         Self { compiler, ..self }
+    }
+
+    /// Adds what manifests, given by path and text, say of the names of the repository's modules.
+    ///
+    /// [`crate::is_manifest`] tells which files of a repository are manifests.
+    #[must_use]
+    pub fn with_manifests(mut self, manifests: &[(String, String)]) -> Self {
+        self.modules.add_import_names(ImportNames::new(manifests));
+        self
     }
 
     /// Joins files whose facts are known, given by path from the repository's root.
