@@ -76,8 +76,8 @@ def read_occurrences(path):
 
 
 def describe_symbol(symbol):
-    """Returns a symbol without package and version, a constructor as its class."""
-    short = symbol.split("`", 1)[-1] if "`" in symbol else symbol
+    """Returns a symbol without what differs between uses of a definition, a constructor as its class."""
+    short = symbol.split("`", 1)[-1] if "`" in symbol and "scip-typescript" not in symbol else symbol
     short = short.replace("`<constructor>`().", "").replace("src.", "")
     # scip-python defines an annotated variable `NAME` as `NAME.NAME`.
     return re.sub(r"(\w+)\.\1\.$", r"\1.", short)
@@ -129,8 +129,13 @@ class SourceFolder:
         return re.match(rb"[\w$]*", text[column:]).group().decode()
 
     def is_misnamed(self, place, truth):
-        """Returns true if the compiler names a definition that has not the name of the member."""
+        """Returns true if the compiler names a definition that has not the name of the member.
+
+        scip-typescript names the local alias where `name as alias` is imported.
+        """
         member = self.read_member(place)
+        if re.match(rb"[\w$]+\s+as\s", self.lines[place[0]][place[1] - 1][place[2] :]):
+            return True
         return bool(member) and not any(member in re.findall(r"[\w$]+", symbol)[-1:] for symbol in truth)
 
 
@@ -156,6 +161,21 @@ def judge_reference(index, truth, targets):
     return "right" if found <= {describe_symbol(symbol) for symbol in truth} else "wrong"
 
 
+def judge_places(resolved, index, folder):
+    """Yields each place with the verdict of its best result: `{name}` reads a variable and writes a member."""
+    order = ["right", None, "unresolved", "misnamed", "outside", "wrong"]
+    best = {}
+    for place, kind, rule, targets in read_resolved(resolved):
+        truth = index.used_at.get(place)
+        verdict = judge_reference(index, truth, targets) if truth else None
+        if verdict in ("wrong", "outside") and folder and folder.is_misnamed(place, truth):
+            verdict = "misnamed"
+        if place not in best or order.index(verdict) < order.index(best[place][-1]):
+            best[place] = (kind, rule, targets, verdict)
+    for place, result in best.items():
+        yield place, *result
+
+
 def print_rates(name, counts, unread=0):
     right, wrong = counts["right"], counts["wrong"] + counts["outside"]
     total = right + counts["wrong"] + counts["unresolved"] + unread
@@ -175,14 +195,11 @@ def main():
     folder = SourceFolder(options.folder) if options.folder else None
     rules = collections.defaultdict(collections.Counter)
     everything, calls, read = collections.Counter(), collections.Counter(), set()
-    for place, kind, rule, targets in read_resolved(options.resolved):
+    for place, kind, rule, targets, verdict in judge_places(options.resolved, index, folder):
         read.add(place)
         truth = index.used_at.get(place)
-        verdict = judge_reference(index, truth, targets) if truth else None
         if verdict is None:
             continue
-        if verdict in ("wrong", "outside") and folder and folder.is_misnamed(place, truth):
-            verdict = "misnamed"
         rules[rule][verdict] += 1
         everything[verdict] += 1
         if kind == "Call":

@@ -25,6 +25,8 @@ pub struct SourceFacts {
     pub references: Vec<ReferenceFact>,
     /// Modules of which all names are imported or re-exported: `from a import *`.
     pub star_imports: Vec<String>,
+    /// True for a script with exports. The names of other declaration files are global.
+    pub has_exports: bool,
 }
 
 /// Rules of imports and scopes in a language.
@@ -108,6 +110,8 @@ pub struct DefinitionFact {
     pub name_at: (u32, u32),
     /// Types that a type extends or implements.
     pub bases: Vec<ShortExpression>,
+    /// Annotations of a function's first parameters, at most 4; unknown where there is none.
+    pub parameters: Vec<ShortExpression>,
     /// Annotated result of a function, or type of a variable, field or alias.
     pub result: Option<ShortExpression>,
     /// Values that a function returns or that a variable or field is assigned, at most 8, each with
@@ -191,6 +195,14 @@ pub enum ShortExpression {
     Call(Box<ShortExpression>, Vec<ShortExpression>),
     /// `a[b]`, or a type with its first three arguments.
     Item(Box<ShortExpression>, Vec<ShortExpression>),
+    /// The type of a function with its first parameters and its result.
+    Signature(Vec<ShortExpression>, Box<ShortExpression>),
+    /// The value that a function expects as its argument at a position.
+    Argument(Box<ShortExpression>, u32),
+    /// An object or type without a name, whose members a scope has.
+    Members(ScopeIndex),
+    /// A value of an annotated type.
+    Typed(Box<ShortExpression>),
     /// The value that a context manager gives.
     Entered(Box<ShortExpression>),
     /// The value of a promise or coroutine.

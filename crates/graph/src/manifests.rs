@@ -65,6 +65,8 @@ impl ImportNames {
                 names.add_mappings(folder, &manifest);
             }
         }
+        // Folders inside a package may have manifests of the same name.
+        names.packages.sort_by_key(|package| package.folder.len());
         // The nearest configuration counts, and in it the longest pattern.
         names
             .mappings

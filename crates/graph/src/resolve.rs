@@ -61,6 +61,7 @@ pub struct DefinitionId {
 /// | member of a variable or parameter | type of its annotation, or of the value assigned to it | `Receiver` |
 /// | member of a field's value | the same | `Field` |
 /// | member of a call's value | annotated result; for `with`, what `__enter__` returns or the generator yields | `Result` |
+/// | member of an argument of a call, or of a parameter of a function that is one | parameter of the called function, by its annotation | `Argument` |
 /// | member of a call's value without annotation | values that the function returns | `Inferred` |
 ///
 /// Definitions win over other bindings of a name in the same scope, the function with a body over
@@ -83,6 +84,8 @@ pub enum ResolutionRule {
     Field,
     /// A member of an annotated result.
     Result,
+    /// A member of what a called function expects as an argument.
+    Argument,
     /// A member of what a function without annotation returns.
     Inferred,
 }
@@ -118,6 +121,8 @@ pub struct SymbolGraph {
     files: Vec<GraphFile>,
     modules: ModuleIndex,
     memory: ResolutionMemory,
+    /// Declaration files of scripts whose names are global, once they were needed.
+    global_files: OnceCell<Vec<FileIndex>>,
     load_facts: FactLoader,
     /// What a compiler recorded of the files whose present texts are confirmed.
     compiler: Option<SharedScipIndex>,
@@ -133,7 +138,8 @@ impl SymbolGraph {
         let modules = ModuleIndex::new(numbered.map(|(at, path)| (to_index(at), path.as_str())));
         let files = paths.into_iter().map(|path| GraphFile { path, facts: OnceCell::new() });
         let memory = ResolutionMemory::default();
-        Self { files: files.collect(), modules, memory, load_facts, compiler: None }
+        let global_files = OnceCell::new();
+        Self { files: files.collect(), modules, memory, global_files, load_facts, compiler: None }
     }
 
     /// Believes what a compiler recorded of the files that its index describes.

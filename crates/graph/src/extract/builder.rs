@@ -43,6 +43,8 @@ pub(super) struct FactBuilder<'text> {
     facts: SourceFacts,
     /// First definition of each name in each scope.
     first_definitions: HashMap<(ScopeIndex, String), DefinitionIndex>,
+    /// Scopes of objects and types without a name, by the id of their node.
+    member_scopes: HashMap<usize, ScopeIndex>,
     scope: ScopeIndex,
     depth: u32,
 }
@@ -74,6 +76,7 @@ impl<'text> FactBuilder<'text> {
             first_row: 0,
             facts,
             first_definitions: HashMap::new(),
+            member_scopes: HashMap::new(),
             scope: 0,
             depth: 0,
         }
@@ -83,6 +86,7 @@ impl<'text> FactBuilder<'text> {
     pub(super) fn begin_piece(&mut self, piece: &'text str, first_row: usize) {
         self.text = piece;
         self.first_row = first_row;
+        self.member_scopes.clear();
     }
 
     pub(super) fn into_facts(self) -> SourceFacts {
@@ -140,6 +144,18 @@ impl<'text> FactBuilder<'text> {
         }
         visit(self);
         self.scope = outer;
+    }
+
+    /// Calls `visit` with a scope for the members of a node that has no name.
+    pub(super) fn visit_members(&mut self, node: Node<'_>, visit: impl FnOnce(&mut Self)) {
+        self.member_scopes.insert(node.id(), to_index(self.facts.scopes.len()));
+        self.visit_in_scope(ScopeKind::Type, None, visit);
+    }
+
+    /// Returns the members of a node that was visited.
+    pub(super) fn read_members(&self, node: Node<'_>) -> ShortExpression {
+        let scope = self.member_scopes.get(&node.id());
+        scope.map_or(ShortExpression::Unknown, |scope| ShortExpression::Members(*scope))
     }
 
     /// Returns the index of the current scope.
@@ -209,6 +225,11 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
+    /// Notes that the file exports something.
+    pub(super) fn mark_exports(&mut self) {
+        self.facts.has_exports = true;
+    }
+
     /// Adds a definition in the current scope and binds its name there.
     pub(super) fn define(
         &mut self,
@@ -241,6 +262,7 @@ impl<'text> FactBuilder<'text> {
             lines: (first_line, last_line),
             name_at: self.position(nodes.name),
             bases: Vec::new(),
+            parameters: Vec::new(),
             result: None,
             values: Vec::new(),
             traits: DefinitionTraits::default(),
@@ -294,9 +316,17 @@ impl<'text> FactBuilder<'text> {
 
     /// Adds a value that the enclosing function returns.
     pub(super) fn add_returned_value(&mut self, value: ShortExpression) {
+        self.add_value(self.enclosing_function_index(), value);
+    }
+
+    fn enclosing_function_index(&self) -> Option<DefinitionIndex> {
         let function = self.enclosing_scope(ScopeKind::Function);
-        let definition = self.scope(function).and_then(|scope| scope.definition);
-        self.add_value(definition, value);
+        self.scope(function).and_then(|scope| scope.definition)
+    }
+
+    /// Returns the innermost function around the current scope, if it has a name.
+    pub(super) fn enclosing_function(&self) -> Option<&DefinitionFact> {
+        self.facts.definitions.get(self.enclosing_function_index()? as usize)
     }
 
     /// Adds what is written about the type of a variable or field: its annotation, else its value.

@@ -1,5 +1,6 @@
 //! Reads the facts of JavaScript and TypeScript.
 
+mod expected;
 mod expressions;
 mod functions;
 mod modules;
@@ -13,10 +14,14 @@ use super::{
     builder::{FactBuilder, SyntaxRules},
     syntax::{list_named_children, make_member},
 };
-use crate::facts::{BoundValue, ModuleSystem, ReferenceKind, ScopeKind};
-use functions::{visit_function_body, visit_method, visit_named_function};
+use crate::facts::{BoundValue, ModuleSystem, ReferenceKind, ScopeKind, ShortExpression};
+use expected::{
+    expect_argument, expect_instance, visit_arguments, visit_expected, visit_returned,
+    wrap_expected,
+};
+use functions::{visit_method, visit_named_function};
 use modules::{visit_export, visit_import};
-use patterns::{bind_pattern, visit_loop};
+use patterns::{bind_pattern, refer_to_member, visit_loop};
 use types::{visit_alias, visit_enum, visit_field_definition, visit_namespace, visit_type};
 use variables::{visit_assignment, visit_declarator};
 
@@ -41,13 +46,16 @@ fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         }
         "variable_declarator" => visit_declarator(builder, node),
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
-            visit_named_function(builder, node);
+            visit_named_function(builder, node, None);
         }
-        "function_expression" | "arrow_function" | "generator_function" => {
-            visit_function_body(builder, node, None);
-        }
+        "function_expression"
+        | "arrow_function"
+        | "generator_function"
+        | "object"
+        | "as_expression"
+        | "satisfies_expression" => visit_expected(builder, node, None),
         "method_definition" | "method_signature" | "abstract_method_signature" => {
-            visit_method(builder, node);
+            visit_method(builder, node, None);
         }
         "import_statement" => visit_import(builder, node),
         "export_statement" => visit_export(builder, node),
@@ -59,15 +67,15 @@ fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
             }
             builder.visit_field(node, "body");
         }),
-        "return_statement" => builder.visit_return(node),
-        "pair" => visit_pair(builder, node),
+        "return_statement" => visit_return(builder, node),
         "jsx_opening_element" | "jsx_self_closing_element" => visit_element(builder, node),
-        "jsx_closing_element"
-        | "comment"
-        | "string"
-        | "regex"
-        | "property_identifier"
-        | "statement_identifier" => {}
+        "jsx_closing_element" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                visit_component(builder, name, ReferenceKind::Read);
+            }
+        }
+        "required_parameter" | "optional_parameter" => builder.visit_field(node, "type"),
+        "comment" | "string" | "regex" | "property_identifier" | "statement_identifier" => {}
         _ => visit_type_node(builder, node),
     }
 }
@@ -83,6 +91,8 @@ fn visit_type_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         "class_declaration" | "abstract_class_declaration" | "class" | "interface_declaration" => {
             visit_type(builder, node);
         }
+        "object_type" => builder.visit_members(node, |builder| builder.visit_children(node)),
+        "lookup_type" => visit_lookup(builder, node),
         "enum_declaration" => visit_enum(builder, node),
         "type_alias_declaration" => visit_alias(builder, node),
         "internal_module" | "module" => visit_namespace(builder, node),
@@ -94,6 +104,16 @@ fn visit_type_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
             builder.visit_field(node, "value");
         }
         _ => builder.visit_children(node),
+    }
+}
+
+/// Visits `Type['member']`.
+fn visit_lookup(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    builder.visit_children(node);
+    let name = node.named_child(1).and_then(|index| index.named_child(0));
+    let holder = node.named_child(0).map(|holder| builder.read(holder));
+    if let Some(name) = name.filter(|name| name.kind() == "string") {
+        refer_to_member(builder, ReferenceKind::Type, holder.as_ref(), name);
     }
 }
 
@@ -113,35 +133,65 @@ fn visit_call(builder: &mut FactBuilder<'_>, node: Node<'_>, field: &str) {
         builder.visit_used(function, ReferenceKind::Call);
     }
     builder.visit_field(node, "type_arguments");
-    builder.visit_field(node, "arguments");
+    match (node.child_by_field_name("arguments"), node.child_by_field_name(field)) {
+        (Some(arguments), Some(function)) if arguments.kind() == "arguments" => {
+            visit_arguments(builder, arguments, function);
+        }
+        (Some(arguments), _) => builder.visit(arguments),
+        _ => {}
+    }
 }
 
-/// Visits a member of an object that no variable holds.
-fn visit_pair(builder: &mut FactBuilder<'_>, node: Node<'_>) {
-    let key = node.child_by_field_name("key");
-    if let Some(key) = key.filter(|key| key.kind() == "computed_property_name") {
-        builder.visit(key);
-    }
-    builder.visit_field(node, "value");
+/// Visits a `return`, whose value has the type that its function is annotated with.
+fn visit_return(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    let Some(value) = node.named_child(0) else { return };
+    let result = builder.enclosing_function().and_then(|function| function.result.clone());
+    let expected = result.map(|result| ShortExpression::Awaited(Box::new(expect_instance(result))));
+    visit_returned(builder, value, expected.as_ref());
+    builder.add_returned_value(builder.read(value));
 }
 
 /// Visits the name of a component as a call, then its attributes.
 fn visit_element(builder: &mut FactBuilder<'_>, node: Node<'_>) {
-    if let Some(name) = node.child_by_field_name("name") {
-        let is_component = builder.text(name).starts_with(char::is_uppercase);
-        if name.kind() == "member_expression" || (name.kind() == "identifier" && is_component) {
-            builder.visit_used(name, ReferenceKind::Call);
-        }
-    }
+    let name = node.child_by_field_name("name");
+    let is_component = name.is_some_and(|name| visit_component(builder, name, ReferenceKind::Call));
+    let component = name.filter(|_| is_component).map(|name| builder.read(name));
+    let properties = component.and_then(|component| expect_argument(&component, 0));
     for child in list_named_children(node) {
         match child.kind() {
-            "jsx_attribute" => {
-                for value in list_named_children(child).into_iter().skip(1) {
-                    builder.visit(value);
-                }
-            }
+            "jsx_attribute" => visit_attribute(builder, child, properties.as_ref()),
             "jsx_expression" => builder.visit(child),
             _ => {}
+        }
+    }
+}
+
+/// Visits the name of an element if it is that of a component, and returns true then.
+fn visit_component(builder: &mut FactBuilder<'_>, name: Node<'_>, kind: ReferenceKind) -> bool {
+    let is_name = name.kind() == "identifier" && builder.text(name).starts_with(char::is_uppercase);
+    let is_component = is_name || name.kind() == "member_expression";
+    if is_component {
+        builder.visit_used(name, kind);
+    }
+    is_component
+}
+
+/// Visits an attribute of a component with some properties.
+fn visit_attribute(
+    builder: &mut FactBuilder<'_>,
+    node: Node<'_>,
+    properties: Option<&ShortExpression>,
+) {
+    let children = list_named_children(node);
+    let Some(name) = children.first() else { return };
+    refer_to_member(builder, ReferenceKind::Write, properties, *name);
+    let text = builder.text(*name);
+    let expected =
+        properties.and_then(|holder| wrap_expected(holder, |holder| make_member(*holder, text)));
+    for value in children.iter().skip(1) {
+        match value.named_child(0).filter(|_| value.kind() == "jsx_expression") {
+            Some(inner) => visit_expected(builder, inner, expected.as_ref()),
+            None => builder.visit(*value),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::builder::{FactBuilder, MAX_NAME_BYTES};
 use crate::facts::{ReferenceKind, ScopeKind, ShortExpression};
 
 /// Maximum depth of an expression; what is deeper is unknown.
-const MAX_EXPRESSION_DEPTH: usize = 12;
+pub(super) const MAX_EXPRESSION_DEPTH: usize = 12;
 /// Maximum arguments of a call that are read.
 const MAX_CALL_ARGUMENTS: usize = 2;
 /// Maximum arguments of a type that are read.

@@ -2,8 +2,8 @@
 
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
-    containers::call_container,
-    value::{ExpressionValue, NameTarget, ScopeId, Values, add_value, add_values},
+    containers::{call_container, list_callback_values},
+    value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
 use crate::facts::ShortExpression;
 
@@ -56,9 +56,67 @@ impl SymbolGraph {
             }
             ExpressionValue::Function(id, receiver) => self.call_function(*id, *receiver),
             ExpressionValue::Instance(id) => self.call_method(*id, "__call__"),
+            ExpressionValue::Signature(_, result) => {
+                result.iter().map(|value| (value.clone(), ResolutionRule::Result)).collect()
+            }
             ExpressionValue::External => vec![(ExpressionValue::External, ResolutionRule::Scope)],
             _ => Values::new(),
         }
+    }
+
+    /// Returns what a function expects as its argument at a place.
+    pub(super) fn evaluate_argument(
+        &self,
+        scope: ScopeId,
+        function: &ShortExpression,
+        place: usize,
+    ) -> Values {
+        let mut values = Values::new();
+        if let ShortExpression::Member(receiver, method) = function
+            && place == 0
+        {
+            for (container, rule) in self.evaluate(scope, receiver) {
+                if let Some(held) = list_callback_values(&container, method) {
+                    let callback = ExpressionValue::Signature(vec![held.clone(), held], Vec::new());
+                    add_value(&mut values, callback, rule);
+                }
+            }
+        }
+        for (value, rule) in self.evaluate(scope, function) {
+            let rule = rule.max(ResolutionRule::Argument);
+            match value {
+                ExpressionValue::Function(id, _) => {
+                    add_values(&mut values, self.parameter_values(id, place), rule);
+                }
+                ExpressionValue::Type(id) => {
+                    for (target, _) in self.find_type_member(id, "constructor") {
+                        if let NameTarget::Definition(constructor, _) = target {
+                            add_values(
+                                &mut values,
+                                self.parameter_values(constructor, place),
+                                rule,
+                            );
+                        }
+                    }
+                }
+                ExpressionValue::Signature(mut parameters, _) if place < parameters.len() => {
+                    add_held(&mut values, parameters.swap_remove(place), rule);
+                }
+                _ => {}
+            }
+        }
+        values
+    }
+
+    fn parameter_values(&self, function: DefinitionId, place: usize) -> Values {
+        let fact = self.definition(function);
+        let Some((fact, annotation)) =
+            fact.and_then(|fact| Some((fact, fact.parameters.get(place)?)))
+        else {
+            return Values::new();
+        };
+        let scope = ScopeId { file: function.file, index: fact.body.unwrap_or(fact.scope) };
+        self.evaluate_annotation(scope, annotation, ResolutionRule::Argument)
     }
 
     /// Returns the results of a method of a type.

@@ -7,9 +7,9 @@ use super::{
 use crate::facts::ShortExpression;
 
 /// Types that are their first argument, or that only add to it; `Union` is any of its arguments.
-const WRAPPERS: [&str; 11] = [
-    "Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "Readonly",
-    "Partial", "NonNullable", "TypeIs",
+const WRAPPERS: [&str; 14] = [
+    "Omit", "Pick", "Required", "Optional", "Union", "Annotated", "ClassVar", "Final", "Required",
+    "NotRequired", "Readonly", "Partial", "NonNullable", "TypeIs",
 ];
 
 /// Types whose second argument is the type of the values.
@@ -20,6 +20,12 @@ const MAPPINGS: [&str; 11] = [
 
 /// Types with several arguments that hold values of the first one.
 const GENERATORS: [&str; 2] = ["Generator", "AsyncGenerator"];
+
+/// Methods of arrays and promises that call their argument with a value.
+const HOLDER_CALLBACKS: [&str; 11] = [
+    "forEach", "map", "filter", "find", "findIndex", "findLast", "some", "every", "flatMap",
+    "sort", "then",
+];
 
 /// Types whose values are the type that is their argument.
 const TYPES_OF_TYPES: [&str; 2] = ["type", "Type"];
@@ -101,7 +107,7 @@ impl SymbolGraph {
         self.evaluate(scope, argument).into_iter().map(|(value, _)| value).collect()
     }
 
-    fn evaluate_instances(
+    pub(super) fn evaluate_instances(
         &self,
         scope: ScopeId,
         argument: &ShortExpression,
@@ -118,6 +124,18 @@ pub(super) fn is_type_of_type(annotation: &ShortExpression) -> bool {
         &**base,
         ShortExpression::Name(name) | ShortExpression::Member(_, name) if TYPES_OF_TYPES.contains(&name.as_str())
     )
+}
+
+/// Returns the function that a method of a container takes, if it calls it with the values.
+pub(super) fn list_callback_values(
+    container: &ExpressionValue,
+    method: &str,
+) -> Option<Vec<ExpressionValue>> {
+    match container {
+        ExpressionValue::Holder(held) if HOLDER_CALLBACKS.contains(&method) => Some(held.clone()),
+        ExpressionValue::Mapping(held) if method == "forEach" => Some(held.clone()),
+        _ => None,
+    }
 }
 
 /// Returns the values that a method of a container gives; none for other values and methods.

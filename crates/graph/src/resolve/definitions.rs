@@ -3,13 +3,15 @@
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     memory::ValueKey,
-    names::find_first_binding,
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, weaken},
 };
 use crate::{
     facts::{BoundValue, DefinitionFact, DefinitionKind, ShortExpression},
     modules::FileIndex,
 };
+
+/// Maximum declarations of a function whose results are tried.
+const MAX_OVERLOADS: usize = 8;
 
 impl SymbolGraph {
     /// Returns the values of a target that was found from a file.
@@ -95,7 +97,11 @@ impl SymbolGraph {
             if fact.kind == DefinitionKind::TypeAlias {
                 return self.evaluate(scope, result);
             }
-            return self.evaluate_annotation(scope, result, rule);
+            let values = self.evaluate_annotation(scope, result, rule);
+            let is_known = |(value, _): &(_, _)| *value != ExpressionValue::External;
+            if fact.body.is_none() || values.iter().any(is_known) {
+                return values;
+            }
         }
         if fact.body.is_some() {
             return vec![(ExpressionValue::Object(id), rule)];
@@ -125,8 +131,36 @@ impl SymbolGraph {
         let Some(fact) = self.definition(id) else { return Values::new() };
         self.remember_values(ValueKey::Definition(id, receiver), || match &fact.result {
             Some(result) => self.annotated_result(id, fact, result, receiver),
-            None => self.returned_values(id, fact, receiver),
+            None => {
+                let results = self.overload_results(id, fact, receiver);
+                if results.is_empty() { self.returned_values(id, fact, receiver) } else { results }
+            }
         })
+    }
+
+    /// Returns the annotated result of the first declaration of a function that has a known one.
+    fn overload_results(
+        &self,
+        id: DefinitionId,
+        fact: &DefinitionFact,
+        receiver: Option<DefinitionId>,
+    ) -> Values {
+        let Some(scope) = self.scope(ScopeId { file: id.file, index: fact.scope }) else {
+            return Values::new();
+        };
+        for binding in scope.list_bindings(&fact.name).take(MAX_OVERLOADS) {
+            let BoundValue::Definition(index) = binding.value else { continue };
+            let overload = DefinitionId { file: id.file, index };
+            if let Some(fact) = self.definition(overload).filter(|fact| fact.traits.is_declaration)
+                && let Some(result) = &fact.result
+            {
+                let values = self.annotated_result(overload, fact, result, receiver);
+                if !values.is_empty() {
+                    return values;
+                }
+            }
+        }
+        Values::new()
     }
 
     fn annotated_result(
@@ -179,9 +213,7 @@ impl SymbolGraph {
     /// Returns true for a variable of a file that is assigned `TypeVar(…)`.
     fn is_type_variable(&self, file: FileIndex, name: &str) -> bool {
         let Some(scope) = self.scope(ScopeId { file, index: 0 }) else { return false };
-        let first = find_first_binding(scope, name);
-        let bindings = scope.bindings.get(first..).unwrap_or_default();
-        bindings.iter().take_while(|binding| binding.name == name).any(|binding| {
+        scope.list_bindings(name).any(|binding| {
             let BoundValue::Definition(index) = binding.value else { return false };
             let value =
                 self.definition(DefinitionId { file, index }).and_then(|fact| fact.values.first());

@@ -26,6 +26,21 @@ impl SymbolGraph {
                 self.evaluate_call(scope, function, arguments)
             }
             ShortExpression::Item(base, arguments) => self.evaluate_item(scope, base, arguments),
+            ShortExpression::Members(index) => {
+                let members = ExpressionValue::Members(scope.with_index(*index));
+                vec![(members, ResolutionRule::Own)]
+            }
+            ShortExpression::Typed(annotation) => {
+                self.evaluate_annotation(scope, annotation, ResolutionRule::Receiver)
+            }
+            ShortExpression::Signature(parameters, result) => {
+                let types = parameters.iter().map(|kind| self.evaluate_instances(scope, kind));
+                let (types, result) = (types.collect(), self.evaluate_instances(scope, result));
+                vec![(ExpressionValue::Signature(types, result), ResolutionRule::Scope)]
+            }
+            ShortExpression::Argument(function, place) => {
+                self.evaluate_argument(scope, function, *place as usize)
+            }
             ShortExpression::Entered(inner) => {
                 let mut values = Values::new();
                 for (value, rule) in self.evaluate(scope, inner) {
@@ -71,13 +86,21 @@ impl SymbolGraph {
         vec![(value, ResolutionRule::Own)]
     }
 
+    /// Finds the type or object around a scope. The values of an object's members are not within it,
+    /// unless they are functions.
     fn find_enclosing_type(&self, scope: ScopeId) -> Option<DefinitionId> {
         let mut index = Some(scope.index);
+        let mut is_in_function = false;
         while let Some(current) = index {
             let entry = self.scope(scope.with_index(current))?;
+            let definition = entry.definition.map(|index| DefinitionId { file: scope.file, index });
             if entry.kind == ScopeKind::Type {
-                return entry.definition.map(|index| DefinitionId { file: scope.file, index });
+                let kind = definition.and_then(|id| self.definition(id)).map(|fact| fact.kind);
+                if is_in_function || kind == Some(DefinitionKind::Type) {
+                    return definition;
+                }
             }
+            is_in_function |= entry.kind == ScopeKind::Function && definition.is_some();
             index = entry.parent;
         }
         None

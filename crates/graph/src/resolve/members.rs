@@ -30,6 +30,7 @@ impl SymbolGraph {
                 Some(body) => self.find_bound(body, name),
                 None => Vec::new(),
             },
+            ExpressionValue::Members(scope) => self.find_bound(*scope, name),
             ExpressionValue::Module(module) => {
                 let mut targets = self.find_exported(*module, name);
                 weaken(&mut targets, ResolutionRule::ModuleMember);
@@ -44,6 +45,7 @@ impl SymbolGraph {
             ExpressionValue::External
             | ExpressionValue::Holder(_)
             | ExpressionValue::Mapping(_)
+            | ExpressionValue::Signature(..)
             | ExpressionValue::Function(..) => {
                 vec![(NameTarget::External, ResolutionRule::Scope)]
             }

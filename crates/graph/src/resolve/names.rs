@@ -1,17 +1,20 @@
 //! Finds names in the scopes around a reference.
 
 use super::{
-    DefinitionId, ResolutionRule, SymbolGraph,
+    DefinitionId, FileIndex, ResolutionRule, SymbolGraph,
     value::{MAX_VALUES, NameTarget, ScopeId, Targets},
 };
 use crate::facts::{
-    BoundValue, DefinitionTraits, ModuleSystem, NameScope, ScopeKind, ShortExpression, to_index,
+    BoundValue, DefinitionTraits, ModuleSystem, NameBinding, NameScope, ScopeKind, ShortExpression,
+    to_index,
 };
 
 /// Maximum targets of one name in one scope, before overloads are joined.
 const MAX_TARGETS: usize = 3 * MAX_VALUES;
 /// Maximum bindings of one name in one scope that are followed.
 const MAX_BINDINGS: usize = 256;
+/// Maximum declaration files that are searched for global names.
+const MAX_GLOBAL_FILES: usize = 32;
 
 impl SymbolGraph {
     /// Finds what an expression names.
@@ -42,28 +45,44 @@ impl SymbolGraph {
             let is_visible = entry.kind != ScopeKind::Type || sees_body;
             if is_visible {
                 let targets = self.find_bound(current, name);
-                if !targets.is_empty() || is_bound(entry, name) {
+                if !targets.is_empty() || entry.list_bindings(name).next().is_some() {
                     return targets;
                 }
             }
             index = entry.parent;
         }
-        let starred = self.find_starred(scope.file, name);
-        if starred.is_empty() {
-            vec![(NameTarget::External, ResolutionRule::Scope)]
-        } else {
-            starred
+        let mut found = self.find_starred(scope.file, name);
+        if found.is_empty() && module_system == Some(ModuleSystem::Script) {
+            found = self.find_global(name);
         }
+        if found.is_empty() {
+            found.push((NameTarget::External, ResolutionRule::Scope));
+        }
+        found
+    }
+
+    /// Finds a name that a declaration file of scripts gives to all files.
+    fn find_global(&self, name: &str) -> Targets {
+        let files = self.global_files.get_or_init(|| {
+            let paths = (0..).zip(&self.files).filter(|(_, file)| file.path.ends_with(".d.ts"));
+            let candidates = paths.map(|(index, _)| index).take(MAX_GLOBAL_FILES);
+            let is_global = |file: &FileIndex| {
+                self.file_facts(*file)
+                    .is_some_and(|facts| !facts.has_exports && facts.imports.is_empty())
+            };
+            candidates.filter(is_global).collect()
+        });
+        let mut found =
+            files.iter().map(|file| self.find_bound(ScopeId { file: *file, index: 0 }, name));
+        found.find(|targets| !targets.is_empty()).unwrap_or_default()
     }
 
     /// Finds a name among the bindings of one scope.
     pub(super) fn find_bound(&self, scope: ScopeId, name: &str) -> Targets {
         let mut targets = Vec::new();
         let Some(entry) = self.scope(scope) else { return targets };
-        let first = find_first_binding(entry, name);
-        let bindings = entry.bindings.get(first..).unwrap_or_default();
-        let same_name = bindings.iter().take_while(|binding| binding.name == name);
-        for (place, binding) in same_name.enumerate().take(MAX_BINDINGS) {
+        let first = entry.find_first_binding(name);
+        for (place, binding) in entry.list_bindings(name).enumerate().take(MAX_BINDINGS) {
             match &binding.value {
                 BoundValue::Definition(index) => {
                     let id = DefinitionId { file: scope.file, index: *index };
@@ -120,12 +139,16 @@ impl SymbolGraph {
     }
 }
 
-/// Returns the place of the first binding of a name, or where it would be.
-pub(super) fn find_first_binding(scope: &NameScope, name: &str) -> usize {
-    scope.bindings.partition_point(|binding| binding.name.as_str() < name)
-}
+impl NameScope {
+    /// Returns the place of the first binding of a name, or where it would be.
+    fn find_first_binding(&self, name: &str) -> usize {
+        self.bindings.partition_point(|binding| binding.name.as_str() < name)
+    }
 
-fn is_bound(scope: &NameScope, name: &str) -> bool {
-    let first = scope.bindings.get(find_first_binding(scope, name));
-    first.is_some_and(|binding| binding.name == name)
+    /// Returns the bindings of a name in a scope whose bindings are sorted.
+    pub(super) fn list_bindings(&self, name: &str) -> impl Iterator<Item = &NameBinding> {
+        let first = self.find_first_binding(name);
+        let bindings = self.bindings.get(first..).unwrap_or_default();
+        bindings.iter().take_while(move |binding| binding.name == name)
+    }
 }

@@ -31,10 +31,14 @@ pub(super) enum ExpressionValue {
     Bases(DefinitionId),
     /// An object whose members the body of its definition has.
     Object(DefinitionId),
+    /// An object without a name, whose members a scope has.
+    Members(ScopeId),
     /// A container, iterator or promise of values.
     Holder(Vec<ExpressionValue>),
     /// A container of values with keys.
     Mapping(Vec<ExpressionValue>),
+    /// A function of a type: its first parameters and its result.
+    Signature(Vec<Vec<ExpressionValue>>, Vec<ExpressionValue>),
     Module(FileIndex),
     /// A package without a file of its own, by its path.
     Folder(String),

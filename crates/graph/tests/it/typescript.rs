@@ -184,7 +184,7 @@ fn an_assertion_gives_the_type_and_satisfies_the_value() {
             ("one.stop", "a.ts:2 stop (Receiver)"),
             ("two.stop", "a.ts:2 stop (Receiver)"),
             ("three.go", "a.ts:5 go (Receiver)"),
-            ("(load() as A).run", "a.ts:1 run (Own)"),
+            ("(load() as A).run", "a.ts:1 run (Receiver)"),
             ("load()!.run", "External"),
         ],
     );

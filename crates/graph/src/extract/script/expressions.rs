@@ -6,6 +6,7 @@ use super::super::{
     builder::FactBuilder,
     syntax::{ExpressionReader, list_named_children},
 };
+use super::{functions::MAX_PARAMETERS, unquote};
 use crate::facts::ShortExpression;
 
 pub(super) fn read_node(
@@ -37,7 +38,20 @@ pub(super) fn read_node(
             Box::new(ShortExpression::Name("Array".to_owned())),
             vec![reader.read_part(node.named_child(0))],
         ),
-        "union_type" => reader.read_either(node.named_child(0), node.named_child(1)),
+        "union_type" | "intersection_type" => {
+            reader.read_either(node.named_child(0), node.named_child(1))
+        }
+        "conditional_type" => reader.read_either(
+            node.child_by_field_name("consequence"),
+            node.child_by_field_name("alternative"),
+        ),
+        "object_type" | "object" => builder.read_members(node),
+        "lookup_type" => read_lookup(&reader, node),
+        "type_query" => ShortExpression::Item(
+            Box::new(ShortExpression::Name("type".to_owned())),
+            vec![reader.read_part(node.named_child(0))],
+        ),
+        "function_type" => read_signature(&reader, node),
         "binary_expression" => match builder.field_text(node, "operator") {
             "||" | "??" => reader.read_either(node.named_child(0), node.named_child(1)),
             _ => ShortExpression::Unknown,
@@ -85,11 +99,28 @@ fn read_nested_name(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortE
     reader.read_member(module, name)
 }
 
+/// Reads `Type['member']` or `Type[number]`.
+fn read_lookup(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
+    let index = node.named_child(1).and_then(|index| index.named_child(0));
+    match index.filter(|index| index.kind() == "string") {
+        Some(name) => reader.read_member(node.named_child(0), unquote(reader.builder.text(name))),
+        None => ShortExpression::Item(Box::new(reader.read_part(node.named_child(0))), Vec::new()),
+    }
+}
+
+fn read_signature(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
+    let parameters = node.child_by_field_name("parameters").map(list_named_children);
+    let parameters = parameters.unwrap_or_default().into_iter().take(MAX_PARAMETERS);
+    let types = parameters.map(|parameter| reader.read_part(parameter.child_by_field_name("type")));
+    let result = reader.read_part(node.child_by_field_name("return_type"));
+    ShortExpression::Signature(types.collect(), Box::new(result))
+}
+
 /// Reads `value as Type` as an instance of the type, and `value as const` as the value.
 fn read_assertion(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
     let children = list_named_children(node);
     match children.get(1) {
-        Some(kind) => ShortExpression::Call(Box::new(reader.read_part(Some(*kind))), Vec::new()),
+        Some(kind) => ShortExpression::Typed(Box::new(reader.read_part(Some(*kind)))),
         None => reader.read_part(children.first().copied()),
     }
 }

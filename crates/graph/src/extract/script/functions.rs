@@ -7,28 +7,37 @@ use super::{
         builder::{DefinitionNodes, FactBuilder},
         syntax::list_named_children,
     },
+    expected::{expect_argument, expect_instance, visit_returned, wrap_expected},
     patterns::bind_pattern,
     unquote,
 };
 use crate::facts::{BoundValue, DefinitionIndex, DefinitionKind, ScopeKind, ShortExpression};
 
+/// Maximum parameters whose types are read.
+pub(super) const MAX_PARAMETERS: usize = 4;
+
 pub(super) fn visit_named_function(
     builder: &mut FactBuilder<'_>,
     node: Node<'_>,
+    expected: Option<&ShortExpression>,
 ) -> Option<DefinitionIndex> {
     let name = node.child_by_field_name("name")?;
     let nodes = DefinitionNodes { name, definition: node };
     let defined = builder.define(DefinitionKind::Function, unquote(builder.text(name)), nodes);
-    visit_function_body(builder, node, defined);
+    visit_function_body(builder, node, defined, expected);
     defined
 }
 
-pub(super) fn visit_method(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+pub(super) fn visit_method(
+    builder: &mut FactBuilder<'_>,
+    node: Node<'_>,
+    expected: Option<&ShortExpression>,
+) {
     let Some(name) = node.child_by_field_name("name") else { return };
     if name.kind() == "computed_property_name" {
         builder.visit(name);
     }
-    let defined = visit_named_function(builder, node);
+    let defined = visit_named_function(builder, node, expected);
     let is_getter = has_get_keyword(builder.text(node));
     if let Some(definition) = builder.definition_mut(defined) {
         definition.traits.is_property = is_getter;
@@ -41,39 +50,69 @@ fn has_get_keyword(method: &str) -> bool {
     head.split_whitespace().any(|word| word == "get") && !head.trim_end().ends_with("get")
 }
 
-/// Visits parameters, result and body of a function in a scope of its own.
+/// Visits parameters, result and body of a function in a scope of its own. Parameters without an
+/// annotation have the types of those of the expected function.
 pub(super) fn visit_function_body(
     builder: &mut FactBuilder<'_>,
     node: Node<'_>,
     defined: Option<DefinitionIndex>,
+    expected: Option<&ShortExpression>,
 ) {
-    let result = builder.read_field(node, "return_type");
     let body = node.child_by_field_name("body");
+    let parameters = node.child_by_field_name("parameters").map(list_named_children);
+    let parameters = parameters.unwrap_or_default();
     if let Some(definition) = builder.definition_mut(defined) {
-        definition.result = result;
         definition.traits.is_declaration = body.is_none();
     }
     builder.visit_in_scope(ScopeKind::Function, defined, |builder| {
         builder.visit_field(node, "type_parameters");
         if let Some(parameter) = node.child_by_field_name("parameter") {
-            builder.bind(builder.text(parameter), BoundValue::Unknown);
+            let argument = expected.and_then(|function| expect_argument(function, 0));
+            let value = argument.map_or(BoundValue::Unknown, BoundValue::Assigned);
+            builder.bind(builder.text(parameter), value);
         }
-        let parameters = node.child_by_field_name("parameters");
-        for parameter in parameters.map(list_named_children).unwrap_or_default() {
-            visit_parameter(builder, parameter);
+        let annotations: Vec<Option<Node<'_>>> =
+            parameters.iter().map(|parameter| parameter.child_by_field_name("type")).collect();
+        for (place, parameter) in parameters.into_iter().enumerate() {
+            let argument = expected.and_then(|function| expect_argument(function, place));
+            visit_parameter(builder, parameter, argument);
         }
         builder.visit_field(node, "return_type");
+        // Types without a name are read once they were visited.
+        let result = builder.read_field(node, "return_type");
+        let annotations = annotations.iter().take(MAX_PARAMETERS).map(|annotation| {
+            annotation.map_or(ShortExpression::Unknown, |annotation| builder.read(annotation))
+        });
+        let annotations = annotations.collect();
+        let expected_result = match (&result, expected) {
+            (Some(annotation), _) => Some(expect_instance(annotation.clone())),
+            (None, Some(function)) => {
+                wrap_expected(function, |function| ShortExpression::Call(function, Vec::new()))
+            }
+            (None, None) => None,
+        };
+        let expected_result =
+            expected_result.map(|result| ShortExpression::Awaited(Box::new(result)));
+        if let Some(definition) = builder.definition_mut(defined) {
+            definition.parameters = annotations;
+            definition.result = result;
+        }
         let Some(body) = body else { return };
         if body.kind() == "statement_block" {
             builder.visit_children(body);
         } else {
-            builder.visit(body);
+            visit_returned(builder, body, expected_result.as_ref());
             builder.add_returned_value(builder.read(body));
         }
     });
 }
 
-fn visit_parameter(builder: &mut FactBuilder<'_>, parameter: Node<'_>) {
+/// Visits a parameter, which has the value `argument` if it has no annotation.
+fn visit_parameter(
+    builder: &mut FactBuilder<'_>,
+    parameter: Node<'_>,
+    argument: Option<ShortExpression>,
+) {
     for field in ["type", "value", "decorator"] {
         builder.visit_field(parameter, field);
     }
@@ -87,16 +126,14 @@ fn visit_parameter(builder: &mut FactBuilder<'_>, parameter: Node<'_>) {
             let value = match (annotation.clone(), builder.read_field(parameter, "value")) {
                 (Some(annotation), _) => BoundValue::Typed(annotation),
                 (None, Some(default)) => BoundValue::Assigned(default),
-                (None, None) => BoundValue::Unknown,
+                (None, None) => argument.map_or(BoundValue::Unknown, BoundValue::Assigned),
             };
             builder.bind(builder.text(pattern), value);
             define_parameter_property(builder, parameter, pattern, annotation);
         }
         "rest_pattern" => bind_pattern(builder, pattern, None),
         "object_pattern" | "array_pattern" => {
-            // The value is an instance of its type, as the result of a constructor is.
-            let source = annotation
-                .map(|annotation| ShortExpression::Call(Box::new(annotation), Vec::new()));
+            let source = annotation.map(expect_instance).or(argument);
             bind_pattern(builder, pattern, source.as_ref());
         }
         _ => {}

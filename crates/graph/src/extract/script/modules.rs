@@ -58,11 +58,15 @@ fn bind_specifier(builder: &mut FactBuilder<'_>, specifier: Node<'_>, module: &s
     let alias = specifier.child_by_field_name("alias").unwrap_or(name);
     let local = unquote(builder.text(alias));
     builder.bind_import(local, module, Some(unquote(builder.text(name))));
-    builder.add_reference(ReferenceKind::Import, ShortExpression::Name(local.to_owned()), name);
+    for node in [Some(name), Some(alias).filter(|alias| *alias != name)].into_iter().flatten() {
+        let target = ShortExpression::Name(local.to_owned());
+        builder.add_reference(ReferenceKind::Import, target, node);
+    }
 }
 
 pub(super) fn visit_export(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let source = node.child_by_field_name("source").map(|source| unquote(builder.text(source)));
+    builder.mark_exports();
     let mut has_clause = false;
     for child in list_named_children(node) {
         match child.kind() {
@@ -113,6 +117,21 @@ fn visit_exported_definition(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         builder.bind(DEFAULT_EXPORT, BoundValue::Assigned(exported));
     }
     builder.visit_children(node);
+}
+
+/// Binds the names of `const { name, other: alias } = require('module')`.
+pub(super) fn bind_required_names(builder: &mut FactBuilder<'_>, pattern: Node<'_>, module: &str) {
+    for child in list_named_children(pattern) {
+        let name = child.child_by_field_name("key").unwrap_or(child);
+        let alias = child.child_by_field_name("value").unwrap_or(child);
+        let (name, local) = (unquote(builder.text(name)), builder.text(alias));
+        builder.bind_import(local, module, Some(name));
+        builder.add_reference(
+            ReferenceKind::Import,
+            ShortExpression::Name(local.to_owned()),
+            alias,
+        );
+    }
 }
 
 /// Returns the module of `require('module')`.

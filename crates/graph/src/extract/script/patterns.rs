@@ -7,9 +7,10 @@ use super::{
         builder::FactBuilder,
         syntax::{list_named_children, make_member},
     },
+    expected::wrap_expected,
     unquote,
 };
-use crate::facts::{BoundValue, ScopeKind, ShortExpression};
+use crate::facts::{BoundValue, ReferenceKind, ScopeKind, ShortExpression};
 
 /// Visits `for (const name of source)` and `for (const name in source)`.
 pub(super) fn visit_loop(builder: &mut FactBuilder<'_>, node: Node<'_>) {
@@ -43,6 +44,7 @@ fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&
         "identifier" => builder.bind(builder.text(pattern), BoundValue::Unknown),
         "shorthand_property_identifier_pattern" => {
             let name = builder.text(pattern);
+            refer_to_member(builder, ReferenceKind::Read, source, pattern);
             builder.bind(name, bind_member(source, name));
         }
         "object_assignment_pattern" | "assignment_pattern" => {
@@ -53,11 +55,15 @@ fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&
         }
         "pair_pattern" => {
             let key = unquote(builder.field_text(pattern, "key"));
+            if let Some(key) = pattern.child_by_field_name("key") {
+                refer_to_member(builder, ReferenceKind::Read, source, key);
+            }
             let Some(value) = pattern.child_by_field_name("value") else { return };
             if value.kind() == "identifier" {
                 builder.bind(builder.text(value), bind_member(source, key));
             } else {
-                let member = source.map(|source| make_member(source.clone(), key));
+                let member = source
+                    .and_then(|source| wrap_expected(source, |source| make_member(*source, key)));
                 bind_pattern(builder, value, member.as_ref());
             }
         }
@@ -72,6 +78,19 @@ fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&
             }
         }
         _ => {}
+    }
+}
+
+/// Refers to the member of `source` that a node names.
+pub(super) fn refer_to_member(
+    builder: &mut FactBuilder<'_>,
+    kind: ReferenceKind,
+    source: Option<&ShortExpression>,
+    name: Node<'_>,
+) {
+    if let Some(source) = source {
+        let target = make_member(source.clone(), unquote(builder.text(name)));
+        builder.add_reference(kind, target, name);
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
         builder::{DefinitionNodes, FactBuilder},
         syntax::list_named_children,
     },
+    expected::{expect_instance, visit_expected},
     functions::visit_function_body,
     is_function, unquote,
 };
@@ -125,13 +126,16 @@ pub(super) fn visit_field_definition(builder: &mut FactBuilder<'_>, node: Node<'
     let text = unquote(builder.text(name));
     let nodes = DefinitionNodes { name, definition: node };
     let value = node.child_by_field_name("value");
+    let annotation = builder.read_field(node, "type");
+    let expected = annotation.clone().map(expect_instance);
     if let Some(function) = value.filter(|value| is_function(*value)) {
         let defined = builder.define(DefinitionKind::Function, text, nodes);
-        visit_function_body(builder, function, defined);
+        visit_function_body(builder, function, defined, expected.as_ref());
         return;
     }
     let defined = builder.define_once(builder.scope_index(), text, nodes);
-    let annotation = builder.read_field(node, "type");
     builder.add_type(defined, annotation, builder.read_field(node, "value"));
-    builder.visit_field(node, "value");
+    if let Some(value) = value {
+        visit_expected(builder, value, expected.as_ref());
+    }
 }

@@ -3,17 +3,15 @@
 use tree_sitter::Node;
 
 use super::{
-    super::{
-        builder::{DefinitionNodes, FactBuilder},
-        syntax::list_named_children,
-    },
+    super::builder::{DefinitionNodes, FactBuilder},
+    expected::{expect_instance, visit_asserted, visit_expected, visit_object},
     functions::visit_function_body,
     is_function,
-    modules::{assign_export, find_required_module},
+    modules::{assign_export, bind_required_names, find_required_module},
     patterns::bind_pattern,
     unquote,
 };
-use crate::facts::{DefinitionIndex, DefinitionKind, ReferenceKind, ScopeKind, ShortExpression};
+use crate::facts::{DefinitionKind, ReferenceKind, ShortExpression};
 
 pub(super) fn visit_assignment(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let Some(left) = node.child_by_field_name("left") else { return };
@@ -23,7 +21,10 @@ pub(super) fn visit_assignment(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     if left.kind() == "member_expression" {
         define_assigned_member(builder, node, left);
     }
-    builder.visit_field(node, "right");
+    if let Some(right) = node.child_by_field_name("right") {
+        let expected = builder.read(left);
+        visit_expected(builder, right, Some(&expected));
+    }
 }
 
 /// Defines `this.name = …` in its type, and binds `exports.name = …` in the file.
@@ -48,76 +49,57 @@ pub(super) fn visit_declarator(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.visit_field(node, "type");
     let Some(name) = node.child_by_field_name("name") else { return };
     let value = node.child_by_field_name("value");
+    let required = value.and_then(|value| find_required_module(builder, value));
+    if let Some(module) = required
+        && name.kind() == "object_pattern"
+    {
+        return bind_required_names(builder, name, module);
+    }
     if name.kind() != "identifier" {
         builder.visit_field(node, "value");
         let source = value.map(|value| builder.read(value));
         bind_pattern(builder, name, source.as_ref());
         return;
     }
-    if let Some(module) = value.and_then(|value| find_required_module(builder, value)) {
+    if let Some(module) = required {
         builder.bind_import(builder.text(name), module, None);
         return;
     }
     let annotation = builder.read_field(node, "type");
     let nodes = DefinitionNodes { name, definition: node };
-    define_value(builder, DefinitionKind::Variable, nodes, annotation);
+    let expected = annotation.clone().map(expect_instance);
+    define_value(builder, DefinitionKind::Variable, nodes, annotation, expected.as_ref());
 }
 
 /// Defines a name as the function, object or other value of its definition.
-fn define_value(
+pub(super) fn define_value(
     builder: &mut FactBuilder<'_>,
     kind: DefinitionKind,
     nodes: DefinitionNodes<'_>,
     annotation: Option<ShortExpression>,
+    expected: Option<&ShortExpression>,
 ) {
     let value = nodes.definition.child_by_field_name("value");
     let is_function = value.is_some_and(is_function);
     let kind = if is_function { DefinitionKind::Function } else { kind };
     let defined = builder.define(kind, unquote(builder.text(nodes.name)), nodes);
-    match value {
-        Some(value) if is_function => visit_function_body(builder, value, defined),
-        Some(value) if is_object(value) => {
-            builder.add_type(defined, annotation, None);
-            builder.descend(|builder| visit_object(builder, value, defined));
-        }
-        Some(value) => {
-            builder.add_type(defined, annotation, Some(builder.read(value)));
-            builder.visit(value);
-        }
-        None => builder.add_type(defined, annotation, None),
+    let Some(value) = value else { return builder.add_type(defined, annotation, None) };
+    if is_function {
+        visit_function_body(builder, value, defined, expected);
+    } else if value.kind() == "object" {
+        builder.add_type(defined, annotation, None);
+        builder.descend(|builder| visit_object(builder, value, defined, expected));
+    } else if value.kind().ends_with("_expression") && has_object(value) {
+        builder.add_type(defined, annotation, None);
+        builder.descend(|builder| visit_asserted(builder, value, defined));
+    } else {
+        builder.add_type(defined, annotation, Some(builder.read(value)));
+        visit_expected(builder, value, expected);
     }
 }
 
-fn is_object(node: Node<'_>) -> bool {
-    match node.kind() {
-        "object" => true,
-        "as_expression" | "satisfies_expression" | "parenthesized_expression" => {
-            node.named_child(0).is_some_and(|inner| inner.kind() == "object")
-        }
-        _ => false,
-    }
-}
-
-/// Visits an object whose members are found through the name that holds it.
-fn visit_object(builder: &mut FactBuilder<'_>, value: Node<'_>, holder: Option<DefinitionIndex>) {
-    let mut object = value;
-    if value.kind() != "object" {
-        for asserted_type in list_named_children(value).into_iter().skip(1) {
-            builder.visit(asserted_type);
-        }
-        let Some(inner) = value.named_child(0) else { return };
-        object = inner;
-    }
-    builder.visit_in_scope(ScopeKind::Type, holder, |builder| {
-        for child in list_named_children(object) {
-            let key = child.child_by_field_name("key").filter(|_| child.kind() == "pair");
-            match key {
-                Some(name) if name.kind() != "computed_property_name" => {
-                    let nodes = DefinitionNodes { name, definition: child };
-                    define_value(builder, DefinitionKind::Field, nodes, None);
-                }
-                _ => builder.visit(child),
-            }
-        }
-    });
+/// Returns true for an object with an assertion of its type or in parentheses.
+fn has_object(node: Node<'_>) -> bool {
+    matches!(node.kind(), "as_expression" | "satisfies_expression" | "parenthesized_expression")
+        && node.named_child(0).is_some_and(|inner| inner.kind() == "object")
 }
