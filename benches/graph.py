@@ -117,13 +117,22 @@ class SourceFolder:
     def __init__(self, path):
         self.path, self.lines = path, {}
 
-    def read_member(self, place):
-        """Returns the member at a place; `None` if there is no member."""
-        name, line, column = place
+    def read_line(self, name, line):
         if name not in self.lines:
             with open(f"{self.path}/{name}", "rb") as file:
                 self.lines[name] = file.read().split(b"\n")
-        text = self.lines[name][line - 1]
+        return self.lines[name][line - 1]
+
+    def count_units(self, place):
+        """Returns a place whose column is in bytes with a column in UTF-16 units, as indexes have."""
+        name, line, column = place
+        before = self.read_line(name, line)[:column]
+        return name, line, len(before.decode(errors="replace").encode("utf-16-le")) // 2
+
+    def read_member(self, place):
+        """Returns the member at a place; `None` if there is no member."""
+        name, line, column = place
+        text = self.read_line(name, line)
         if not text[:column].rstrip().endswith(b"."):
             return None
         return re.match(rb"[\w$]*", text[column:]).group().decode()
@@ -166,6 +175,8 @@ def judge_places(resolved, index, folder):
     order = ["right", None, "unresolved", "misnamed", "outside", "wrong"]
     best = {}
     for place, kind, rule, targets in read_resolved(resolved):
+        if folder:
+            place, targets = folder.count_units(place), [folder.count_units(target) for target in targets]
         truth = index.used_at.get(place)
         verdict = judge_reference(index, truth, targets) if truth else None
         if verdict in ("wrong", "outside") and folder and folder.is_misnamed(place, truth):

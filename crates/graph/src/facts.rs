@@ -197,6 +197,8 @@ pub enum ShortExpression {
     Item(Box<ShortExpression>, Vec<ShortExpression>),
     /// The type of a function with its first parameters and its result.
     Signature(Vec<ShortExpression>, Box<ShortExpression>),
+    /// What the keywords of a call name: the fields of a type that has no constructor.
+    Keywords(Box<ShortExpression>),
     /// The value that a function expects as its argument at a position.
     Argument(Box<ShortExpression>, u32),
     /// An object or type without a name, whose members a scope has.

@@ -1,6 +1,6 @@
 //! Collects the facts of a file while its syntax tree is visited.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tree_sitter::Node;
 
@@ -43,6 +43,8 @@ pub(super) struct FactBuilder<'text> {
     facts: SourceFacts,
     /// First definition of each name in each scope.
     first_definitions: HashMap<(ScopeIndex, String), DefinitionIndex>,
+    /// Names that a scope shares with the file.
+    global_names: HashSet<(ScopeIndex, &'text str)>,
     /// Scopes of objects and types without a name, by the id of their node.
     member_scopes: HashMap<usize, ScopeIndex>,
     scope: ScopeIndex,
@@ -76,6 +78,7 @@ impl<'text> FactBuilder<'text> {
             first_row: 0,
             facts,
             first_definitions: HashMap::new(),
+            global_names: HashSet::new(),
             member_scopes: HashMap::new(),
             scope: 0,
             depth: 0,
@@ -196,11 +199,19 @@ impl<'text> FactBuilder<'text> {
         self.bind_in(self.scope, name, value);
     }
 
+    /// Leaves a name of the current scope to the file.
+    pub(super) fn add_global_name(&mut self, name: &'text str) {
+        if self.global_names.len() < MAX_FACTS {
+            self.global_names.insert((self.scope, name));
+        }
+    }
+
     pub(super) fn bind_in(&mut self, scope: ScopeIndex, name: &str, value: BoundValue) {
         if name.is_empty() || name.len() > MAX_NAME_BYTES {
             return;
         }
-        if let Some(scope) = self.facts.scopes.get_mut(scope as usize)
+        if !self.global_names.contains(&(scope, name))
+            && let Some(scope) = self.facts.scopes.get_mut(scope as usize)
             && scope.bindings.len() < MAX_FACTS
         {
             scope.bindings.push(NameBinding { name: name.to_owned(), value });
@@ -301,9 +312,21 @@ impl<'text> FactBuilder<'text> {
         target: ShortExpression,
         name: Node<'_>,
     ) {
+        self.add_reference_at(kind, target, name, 0);
+    }
+
+    /// Adds a reference whose name begins some bytes after the start of a node, in the same line.
+    pub(super) fn add_reference_at(
+        &mut self,
+        kind: ReferenceKind,
+        target: ShortExpression,
+        node: Node<'_>,
+        offset: usize,
+    ) {
         let is_named = matches!(target, ShortExpression::Name(_) | ShortExpression::Member(..));
         if is_named && self.facts.references.len() < MAX_FACTS {
-            let (scope, at) = (self.scope, self.position(name));
+            let (scope, (line, column)) = (self.scope, self.position(node));
+            let at = (line, column.saturating_add(to_index(offset)));
             self.facts.references.push(ReferenceFact { kind, target, scope, at });
         }
     }

@@ -7,8 +7,11 @@ mod imports;
 
 use tree_sitter::Node;
 
-use super::builder::{FactBuilder, SyntaxRules};
-use crate::facts::{ModuleSystem, ReferenceKind};
+use super::{
+    builder::{FactBuilder, SyntaxRules},
+    syntax::{list_named_children, make_member},
+};
+use crate::facts::{ModuleSystem, ReferenceKind, ShortExpression};
 use assignments::{
     bind_loop, find_receiver, visit_as_pattern, visit_assignment, visit_named_expression,
 };
@@ -28,7 +31,7 @@ fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     match node.kind() {
         "identifier" | "attribute" => builder.visit_used(node, ReferenceKind::Read),
         "call" => visit_call(builder, node),
-        "keyword_argument" => builder.visit_field(node, "value"),
+        "keyword_argument" => visit_keyword(builder, node),
         "assignment" => visit_assignment(builder, node),
         "augmented_assignment" => {
             builder.visit_field(node, "right");
@@ -60,7 +63,12 @@ fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         "import_from_statement" => visit_from_import(builder, node),
         "return_statement" => visit_return(builder, node),
         "type" => visit_annotation(builder, node),
-        "global_statement" | "nonlocal_statement" | "comment" | "string_content" => {}
+        "global_statement" => {
+            for name in list_named_children(node) {
+                builder.add_global_name(builder.text(name));
+            }
+        }
+        "nonlocal_statement" | "comment" | "string_content" => {}
         _ => builder.visit_children(node),
     }
 }
@@ -75,6 +83,19 @@ fn visit_return(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     } else {
         builder.visit_return(node);
     }
+}
+
+/// Visits `name=value`, which names a field if a type is called that has no constructor.
+fn visit_keyword(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    let call = node.parent().and_then(|arguments| arguments.parent());
+    let function = call.filter(|call| call.kind() == "call");
+    let function = function.and_then(|call| call.child_by_field_name("function"));
+    if let (Some(function), Some(name)) = (function, node.child_by_field_name("name")) {
+        let fields = ShortExpression::Keywords(Box::new(builder.read(function)));
+        let target = make_member(fields, builder.text(name));
+        builder.add_reference(ReferenceKind::Write, target, name);
+    }
+    builder.visit_field(node, "value");
 }
 
 fn visit_call(builder: &mut FactBuilder<'_>, node: Node<'_>) {

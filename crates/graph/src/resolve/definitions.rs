@@ -55,6 +55,13 @@ impl SymbolGraph {
                         ExpressionValue::Holder(held) => {
                             add_held(&mut values, held, rule.max(ResolutionRule::Receiver));
                         }
+                        ExpressionValue::Instance(id) => {
+                            for (iterator, step) in self.call_method(id, "__iter__") {
+                                if let ExpressionValue::Holder(held) = iterator {
+                                    add_held(&mut values, held, rule.max(step));
+                                }
+                            }
+                        }
                         ExpressionValue::External => {
                             add_value(&mut values, ExpressionValue::External, rule);
                         }

@@ -3,9 +3,12 @@
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     containers::is_type_of_type,
-    value::{ExpressionValue, ScopeId, Values, add_held, add_value, add_values},
+    value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
 use crate::facts::{DefinitionKind, ScopeKind, ShortExpression};
+
+/// Methods whose parameters the keywords of a call name, in Python.
+const CONSTRUCTORS: [&str; 2] = ["__init__", "__new__"];
 
 impl SymbolGraph {
     /// Evaluates an expression; it has no values if a bound is reached.
@@ -37,6 +40,18 @@ impl SymbolGraph {
                 let types = parameters.iter().map(|kind| self.evaluate_instances(scope, kind));
                 let (types, result) = (types.collect(), self.evaluate_instances(scope, result));
                 vec![(ExpressionValue::Signature(types, result), ResolutionRule::Scope)]
+            }
+            ShortExpression::Keywords(function) => {
+                let mut values = self.evaluate(scope, function);
+                values.retain(|(value, _)| match value {
+                    ExpressionValue::Type(id) => {
+                        let found = CONSTRUCTORS.map(|name| self.find_type_member(*id, name));
+                        let mut targets = found.iter().flatten();
+                        !targets.any(|(target, _)| matches!(target, NameTarget::Definition(..)))
+                    }
+                    _ => false,
+                });
+                values
             }
             ShortExpression::Argument(function, place) => {
                 self.evaluate_argument(scope, function, *place as usize)

@@ -44,16 +44,26 @@ fn assign_name(builder: &mut FactBuilder<'_>, node: Node<'_>, name: Node<'_>) {
 
 /// Refers to an attribute, and defines it if it is one of the receiver: `self.name = value`.
 fn assign_attribute(builder: &mut FactBuilder<'_>, node: Node<'_>, attribute: Node<'_>) {
+    let value = builder.read_field(node, "right");
+    let annotation = read_annotation_field(builder, node);
+    define_attribute(builder, attribute, annotation, value);
+}
+
+/// Refers to an attribute with a type, and defines it if it is one of the receiver.
+fn define_attribute(
+    builder: &mut FactBuilder<'_>,
+    attribute: Node<'_>,
+    annotation: Option<ShortExpression>,
+    value: Option<ShortExpression>,
+) {
     builder.visit_member(attribute, ReferenceKind::Write);
     let is_own = match builder.read_field(attribute, "object") {
         Some(ShortExpression::Name(name)) => find_receiver(builder, &name).is_some(),
         _ => false,
     };
     if is_own && let Some(name) = attribute.child_by_field_name("attribute") {
-        let value = builder.read_field(node, "right");
-        let annotation = read_annotation_field(builder, node);
         let scope = builder.enclosing_scope(ScopeKind::Type);
-        let nodes = DefinitionNodes { name, definition: node };
+        let nodes = DefinitionNodes { name, definition: attribute.parent().unwrap_or(attribute) };
         let definition = builder.define_once(scope, builder.text(name), nodes);
         builder.add_type(definition, annotation, value);
     }
@@ -87,7 +97,13 @@ pub(super) fn find_receiver(builder: &FactBuilder<'_>, name: &str) -> Option<Sho
 fn bind_pattern(builder: &mut FactBuilder<'_>, pattern: Node<'_>, value: &BoundValue) {
     match pattern.kind() {
         "identifier" => bind_target(builder, pattern, value),
-        "attribute" => builder.visit_member(pattern, ReferenceKind::Write),
+        "attribute" => {
+            let value = match value {
+                BoundValue::Assigned(value) => Some(value.clone()),
+                _ => None,
+            };
+            define_attribute(builder, pattern, None, value);
+        }
         "subscript" => builder.visit(pattern),
         _ => builder.descend(|builder| {
             for child in list_named_children(pattern) {

@@ -14,8 +14,25 @@ pub(super) fn visit_annotation(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         match child.kind() {
             "identifier" | "attribute" => builder.visit_used(child, ReferenceKind::Type),
             "type" => visit_annotation(builder, child),
+            "string" => visit_quoted_type(builder, child),
             _ => builder.descend(|builder| visit_annotation(builder, child)),
         }
+    }
+}
+
+/// Refers to the names in a quoted annotation.
+fn visit_quoted_type(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    let text = builder.text(node);
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+    let mut rest = text.trim_start_matches(is_part);
+    while let Some(start) = rest.find(is_part) {
+        let path = rest.get(start..).unwrap_or_default();
+        let end = path.find(|letter| !is_part(letter)).unwrap_or(path.len());
+        let (path, after) = path.split_at(end);
+        let offset =
+            text.len() - after.len() - path.len() + path.rfind('.').map_or(0, |dot| dot + 1);
+        builder.add_reference_at(ReferenceKind::Type, read_quoted_type(path), node, offset);
+        rest = after;
     }
 }
 
