@@ -10,6 +10,10 @@ use codeinfo_lang::{Language, StructureReader, grammar::ParserId};
 use crate::facts::SourceFacts;
 use builder::{FactBuilder, SyntaxRules};
 
+/// Name under which a script exports its default value.
+pub(crate) const DEFAULT_EXPORT: &str = "default";
+/// Name to which a script binds what it assigns to `module.exports`.
+pub(crate) const MODULE_EXPORTS: &str = "module.exports";
 /// Maximum pieces of a text that are parsed one by one; the last one has the rest.
 const MAX_PIECES: usize = 5_000;
 

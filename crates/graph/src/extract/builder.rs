@@ -236,9 +236,9 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Notes that the file exports something.
+    /// Notes that something is exported: by the file, unless a module is declared around it.
     pub(super) fn mark_exports(&mut self) {
-        self.facts.has_exports = true;
+        self.facts.has_exports |= self.scope == 0;
     }
 
     /// Adds a definition in the current scope and binds its name there.

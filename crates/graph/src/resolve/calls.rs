@@ -5,7 +5,7 @@ use super::{
     containers::{call_container, list_callback_values},
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::ShortExpression;
+use crate::facts::{DefinitionFact, ShortExpression};
 
 /// Methods whose result is the value that a context manager gives.
 const ENTER_METHODS: [&str; 2] = ["__enter__", "__aenter__"];
@@ -109,12 +109,21 @@ impl SymbolGraph {
     }
 
     fn parameter_values(&self, function: DefinitionId, place: usize) -> Values {
-        let fact = self.definition(function);
-        let Some((fact, annotation)) =
-            fact.and_then(|fact| Some((fact, fact.parameters.get(place)?)))
-        else {
-            return Values::new();
-        };
+        let Some(fact) = self.definition(function) else { return Values::new() };
+        let mut values = self.annotated_parameter(function, fact, place);
+        for (overload, fact) in self.list_overloads(function, fact) {
+            values.extend(self.annotated_parameter(overload, fact, place));
+        }
+        values
+    }
+
+    fn annotated_parameter(
+        &self,
+        function: DefinitionId,
+        fact: &DefinitionFact,
+        place: usize,
+    ) -> Values {
+        let Some(annotation) = fact.parameters.get(place) else { return Values::new() };
         let scope = ScopeId { file: function.file, index: fact.body.unwrap_or(fact.scope) };
         self.evaluate_annotation(scope, annotation, ResolutionRule::Argument)
     }

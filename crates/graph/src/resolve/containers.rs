@@ -2,9 +2,9 @@
 
 use super::{
     ResolutionRule, SymbolGraph,
-    value::{ExpressionValue, ScopeId, Values, add_held, add_value, add_values},
+    value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::ShortExpression;
+use crate::facts::{DefinitionKind, ShortExpression};
 
 /// Types that are their first argument, or that only add to it; `Union` is any of its arguments.
 const WRAPPERS: [&str; 14] = [
@@ -43,7 +43,15 @@ impl SymbolGraph {
             _ => "",
         };
         let mut values = Values::new();
-        for (value, rule) in self.evaluate(scope, base) {
+        let mut bases = self.evaluate(scope, base);
+        // An alias is most often its first argument with something added or left out.
+        if !is_known(&bases) && self.is_alias(scope, base) {
+            bases = arguments.first().map(|first| self.evaluate(scope, first)).unwrap_or_default();
+            if is_known(&bases) {
+                return bases;
+            }
+        }
+        for (value, rule) in bases {
             match value {
                 ExpressionValue::Type(id) => {
                     add_value(&mut values, ExpressionValue::Type(id), rule);
@@ -61,6 +69,9 @@ impl SymbolGraph {
                         add_value(&mut values, value, rule);
                     }
                 }
+                ExpressionValue::Signature(..) | ExpressionValue::Members(_) => {
+                    add_value(&mut values, value, rule);
+                }
                 ExpressionValue::Instance(id) => {
                     add_values(&mut values, self.call_method(id, "__getitem__"), rule);
                 }
@@ -68,6 +79,15 @@ impl SymbolGraph {
             }
         }
         values
+    }
+
+    fn is_alias(&self, scope: ScopeId, base: &ShortExpression) -> bool {
+        self.find_targets(scope, base).iter().any(|(target, _)| match target {
+            NameTarget::Definition(id, _) => {
+                self.definition(*id).is_some_and(|fact| fact.kind == DefinitionKind::TypeAlias)
+            }
+            _ => false,
+        })
     }
 
     fn evaluate_wrapped(
@@ -115,6 +135,11 @@ impl SymbolGraph {
         let values = self.evaluate_annotation(scope, argument, ResolutionRule::Receiver);
         values.into_iter().map(|(value, _)| value).collect()
     }
+}
+
+/// Returns true if a value is known to be one of the graph.
+pub(super) fn is_known(values: &Values) -> bool {
+    values.iter().any(|(value, _)| *value != ExpressionValue::External)
 }
 
 /// Returns true for the annotation of a type itself: `type[A]`.

@@ -2,6 +2,7 @@
 
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
+    containers::is_known,
     memory::ValueKey,
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, weaken},
 };
@@ -105,8 +106,7 @@ impl SymbolGraph {
                 return self.evaluate(scope, result);
             }
             let values = self.evaluate_annotation(scope, result, rule);
-            let is_known = |(value, _): &(_, _)| *value != ExpressionValue::External;
-            if fact.body.is_none() || values.iter().any(is_known) {
+            if fact.body.is_none() || is_known(&values) {
                 return values;
             }
         }
@@ -145,6 +145,22 @@ impl SymbolGraph {
         })
     }
 
+    /// Returns the declarations of a function that are beside its definition.
+    pub(super) fn list_overloads(
+        &self,
+        id: DefinitionId,
+        fact: &DefinitionFact,
+    ) -> impl Iterator<Item = (DefinitionId, &DefinitionFact)> {
+        let scope = self.scope(ScopeId { file: id.file, index: fact.scope });
+        let bindings = scope.map(|scope| scope.list_bindings(&fact.name)).into_iter().flatten();
+        let overloads = bindings.take(MAX_OVERLOADS).filter_map(move |binding| {
+            let BoundValue::Definition(index) = binding.value else { return None };
+            let overload = DefinitionId { file: id.file, index };
+            self.definition(overload).map(|fact| (overload, fact))
+        });
+        overloads.filter(|(_, fact)| fact.traits.is_declaration)
+    }
+
     /// Returns the annotated result of the first declaration of a function that has a known one.
     fn overload_results(
         &self,
@@ -152,22 +168,12 @@ impl SymbolGraph {
         fact: &DefinitionFact,
         receiver: Option<DefinitionId>,
     ) -> Values {
-        let Some(scope) = self.scope(ScopeId { file: id.file, index: fact.scope }) else {
-            return Values::new();
-        };
-        for binding in scope.list_bindings(&fact.name).take(MAX_OVERLOADS) {
-            let BoundValue::Definition(index) = binding.value else { continue };
-            let overload = DefinitionId { file: id.file, index };
-            if let Some(fact) = self.definition(overload).filter(|fact| fact.traits.is_declaration)
-                && let Some(result) = &fact.result
-            {
-                let values = self.annotated_result(overload, fact, result, receiver);
-                if !values.is_empty() {
-                    return values;
-                }
-            }
-        }
-        Values::new()
+        let mut results =
+            self.list_overloads(id, fact).map(|(overload, fact)| match &fact.result {
+                Some(result) => self.annotated_result(overload, fact, result, receiver),
+                None => Values::new(),
+            });
+        results.find(|values| !values.is_empty()).unwrap_or_default()
     }
 
     fn annotated_result(

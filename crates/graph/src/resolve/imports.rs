@@ -6,6 +6,7 @@ use super::{
     value::{NameTarget, ScopeId, Targets, weaken},
 };
 use crate::{
+    extract::{DEFAULT_EXPORT, MODULE_EXPORTS},
     facts::ModuleSystem,
     modules::{FileIndex, ImportedModule},
 };
@@ -17,10 +18,19 @@ impl SymbolGraph {
         let Some(import) = import else { return Vec::new() };
         let target = match (&import.name, self.find_module(file, &import.module)) {
             (_, ImportedModule::Outside) => Some(NameTarget::External),
-            (None, ImportedModule::File(module)) => Some(NameTarget::Module(module)),
+            (None, ImportedModule::File(module)) => {
+                let mut targets =
+                    self.find_bound(ScopeId { file: module, index: 0 }, MODULE_EXPORTS);
+                targets.push((NameTarget::Module(module), ResolutionRule::Import));
+                weaken(&mut targets, ResolutionRule::Import);
+                return targets;
+            }
             (None, ImportedModule::Folder(folder)) => Some(NameTarget::Folder(folder)),
             (Some(name), ImportedModule::File(module)) => {
                 let mut targets = self.find_exported(module, name);
+                if targets.is_empty() && name == DEFAULT_EXPORT {
+                    targets = self.find_bound(ScopeId { file: module, index: 0 }, MODULE_EXPORTS);
+                }
                 weaken(&mut targets, ResolutionRule::Import);
                 return targets;
             }

@@ -3,13 +3,10 @@
 use tree_sitter::Node;
 
 use super::{
-    super::{builder::FactBuilder, syntax::list_named_children},
+    super::{DEFAULT_EXPORT, MODULE_EXPORTS, builder::FactBuilder, syntax::list_named_children},
     unquote,
 };
 use crate::facts::{BoundValue, ReferenceKind, ShortExpression};
-
-/// Name under which a module exports its default value.
-const DEFAULT_EXPORT: &str = "default";
 
 pub(super) fn visit_import(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let module = unquote(builder.field_text(node, "source"));
@@ -156,7 +153,9 @@ pub(super) fn assign_export(
     match object {
         "exports" | "module.exports" => builder.bind_in(0, name, BoundValue::Assigned(value)),
         "module" if name == "exports" => {
-            builder.bind_in(0, "module.exports", BoundValue::Assigned(value));
+            if let ShortExpression::Name(_) | ShortExpression::Member(..) = &value {
+                builder.bind_in(0, MODULE_EXPORTS, BoundValue::Assigned(value));
+            }
         }
         _ => {}
     }

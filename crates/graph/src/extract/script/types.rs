@@ -7,7 +7,7 @@ use super::{
         builder::{DefinitionNodes, FactBuilder},
         syntax::list_named_children,
     },
-    expected::{expect_instance, visit_expected},
+    expected::{expect_instance, visit_expected, visit_object},
     functions::visit_function_body,
     is_function, unquote,
 };
@@ -135,7 +135,11 @@ pub(super) fn visit_field_definition(builder: &mut FactBuilder<'_>, node: Node<'
     }
     let defined = builder.define_once(builder.scope_index(), text, nodes);
     builder.add_type(defined, annotation, builder.read_field(node, "value"));
-    if let Some(value) = value {
-        visit_expected(builder, value, expected.as_ref());
+    match value {
+        Some(value) if value.kind() == "object" => {
+            builder.descend(|builder| visit_object(builder, value, defined, expected.as_ref()));
+        }
+        Some(value) => visit_expected(builder, value, expected.as_ref()),
+        None => {}
     }
 }
