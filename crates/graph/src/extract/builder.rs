@@ -18,6 +18,8 @@ const MAX_FACTS: usize = 200_000;
 const MAX_STAR_IMPORTS: usize = 1_000;
 /// Maximum bytes of a name; longer ones are skipped.
 pub(super) const MAX_NAME_BYTES: usize = 200;
+/// Maximum names that have the type of a condition at a time.
+const MAX_NARROWED: usize = 16;
 /// Maximum values of a function, field or variable.
 const MAX_VALUES: usize = 8;
 
@@ -47,6 +49,8 @@ pub(super) struct FactBuilder<'text> {
     global_names: HashSet<(ScopeIndex, &'text str)>,
     /// Scopes of objects and types without a name, by the id of their node.
     member_scopes: HashMap<usize, ScopeIndex>,
+    /// Names that a condition gives a type, where it holds; the last one counts.
+    narrowed: Vec<(&'text str, ShortExpression)>,
     scope: ScopeIndex,
     depth: u32,
 }
@@ -80,6 +84,7 @@ impl<'text> FactBuilder<'text> {
             first_definitions: HashMap::new(),
             global_names: HashSet::new(),
             member_scopes: HashMap::new(),
+            narrowed: Vec::new(),
             scope: 0,
             depth: 0,
         }
@@ -142,11 +147,41 @@ impl<'text> FactBuilder<'text> {
         let bindings = Vec::new();
         self.facts.scopes.push(NameScope { parent: Some(outer), kind, definition, bindings });
         let body = self.scope;
+        let narrowed_before = self.narrowed.len();
         if let Some(definition) = self.definition_mut(definition) {
             definition.body = Some(body);
         }
         visit(self);
+        self.narrowed.truncate(narrowed_before);
         self.scope = outer;
+    }
+
+    /// Gives a name a type up to the end of the current scope or of [`Self::visit_narrowed`].
+    pub(super) fn narrow(&mut self, name: Node<'_>, kind: ShortExpression) {
+        if self.narrowed.len() < MAX_NARROWED {
+            self.narrowed.push((self.text(name), ShortExpression::Typed(Box::new(kind))));
+        }
+    }
+
+    /// Calls `narrow` and `visit`, and forgets the types that names were given.
+    pub(super) fn visit_narrowed(
+        &mut self,
+        narrow: impl FnOnce(&mut Self),
+        visit: impl FnOnce(&mut Self),
+    ) {
+        let narrowed_before = self.narrowed.len();
+        narrow(self);
+        visit(self);
+        self.narrowed.truncate(narrowed_before);
+    }
+
+    /// Reads a name as the type that a condition gives it, else as a name.
+    pub(super) fn read_narrowed(&self, node: Node<'_>) -> ShortExpression {
+        let name = self.text(node);
+        match self.narrowed.iter().rev().find(|(narrowed, _)| *narrowed == name) {
+            Some((_, kind)) => kind.clone(),
+            None => self.read_name(node),
+        }
     }
 
     /// Calls `visit` with a scope for the members of a node that has no name.

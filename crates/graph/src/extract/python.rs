@@ -1,6 +1,7 @@
 //! Reads the facts of Python.
 
 mod assignments;
+mod conditions;
 mod definitions;
 mod expressions;
 mod imports;
@@ -15,6 +16,7 @@ use crate::facts::{ModuleSystem, ReferenceKind, ShortExpression};
 use assignments::{
     bind_loop, find_receiver, visit_as_pattern, visit_assignment, visit_named_expression,
 };
+use conditions::{narrow_names, visit_and, visit_if};
 use definitions::{visit_class, visit_decorated, visit_function, visit_lambda};
 use expressions::visit_annotation;
 use imports::{visit_from_import, visit_import};
@@ -57,6 +59,16 @@ fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         "for_in_clause" => {
             builder.visit_field(node, "right");
             bind_loop(builder, node);
+        }
+        "if_statement" | "elif_clause" => visit_if(builder, node),
+        "assert_statement" => {
+            builder.visit_children(node);
+            if let Some(condition) = node.named_child(0) {
+                narrow_names(builder, condition);
+            }
+        }
+        "boolean_operator" if builder.field_text(node, "operator") == "and" => {
+            visit_and(builder, node);
         }
         "as_pattern" => visit_as_pattern(builder, node),
         "import_statement" => visit_import(builder, node),

@@ -78,7 +78,7 @@ pub(super) fn read_node(
 ) -> ShortExpression {
     let reader = ExpressionReader { builder, depth };
     match node.kind() {
-        "identifier" => builder.read_name(node),
+        "identifier" => builder.read_narrowed(node),
         "attribute" => reader
             .read_member(node.child_by_field_name("object"), builder.field_text(node, "attribute")),
         "call" if builder.field_text(node, "function") == "super" => ShortExpression::Super,
