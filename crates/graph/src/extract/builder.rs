@@ -1,6 +1,9 @@
 //! Collects the facts of a file while its syntax tree is visited.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    mem,
+};
 
 use tree_sitter::Node;
 
@@ -49,10 +52,21 @@ pub(super) struct FactBuilder<'text> {
     global_names: HashSet<(ScopeIndex, &'text str)>,
     /// Scopes of objects and types without a name, by the id of their node.
     member_scopes: HashMap<usize, ScopeIndex>,
+    /// What the code around the next node says of it.
+    next_value: ValueContext,
     /// Names that a condition gives a type, where it holds; the last one counts.
     narrowed: Vec<(&'text str, ShortExpression)>,
     scope: ScopeIndex,
     depth: u32,
+}
+
+/// What the code around a value says of it.
+#[derive(Default)]
+pub(super) struct ValueContext {
+    /// Expression of a value of its type.
+    pub(super) expected: Option<ShortExpression>,
+    /// True if a function returns it.
+    pub(super) is_returned: bool,
 }
 
 /// Nodes of a definition.
@@ -84,6 +98,7 @@ impl<'text> FactBuilder<'text> {
             first_definitions: HashMap::new(),
             global_names: HashSet::new(),
             member_scopes: HashMap::new(),
+            next_value: ValueContext::default(),
             narrowed: Vec::new(),
             scope: 0,
             depth: 0,
@@ -120,6 +135,15 @@ impl<'text> FactBuilder<'text> {
         } else {
             ShortExpression::Name(name.to_owned())
         }
+    }
+
+    /// Sets what the code around the next node that is visited says of it.
+    pub(super) fn set_next_value(&mut self, context: ValueContext) {
+        self.next_value = context;
+    }
+
+    pub(super) fn take_next_value(&mut self) -> ValueContext {
+        mem::take(&mut self.next_value)
     }
 
     /// Calls `visit`, unless the nesting is too deep.
@@ -184,10 +208,15 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Calls `visit` with a scope for the members of a node that has no name.
-    pub(super) fn visit_members(&mut self, node: Node<'_>, visit: impl FnOnce(&mut Self)) {
+    /// Calls `visit` with a scope for the members of an object or type without a name.
+    pub(super) fn visit_members(
+        &mut self,
+        node: Node<'_>,
+        holder: Option<DefinitionIndex>,
+        visit: impl FnOnce(&mut Self),
+    ) {
         self.member_scopes.insert(node.id(), to_index(self.facts.scopes.len()));
-        self.visit_in_scope(ScopeKind::Type, None, visit);
+        self.visit_in_scope(ScopeKind::Type, holder, visit);
     }
 
     /// Returns the members of a node that was visited.

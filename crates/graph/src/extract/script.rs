@@ -15,15 +15,12 @@ use super::{
     syntax::{list_named_children, make_member},
 };
 use crate::facts::{BoundValue, ModuleSystem, ReferenceKind, ScopeKind, ShortExpression};
-use expected::{
-    expect_argument, expect_instance, visit_arguments, visit_expected, visit_returned,
-    wrap_expected,
-};
-use functions::{visit_method, visit_named_function};
+use expected::{MAX_PARAMETERS, expect_argument, expect_instance, expect_result, wrap_expected};
+use functions::{visit_function_body, visit_method, visit_named_function};
 use modules::{visit_export, visit_import};
-use patterns::{bind_pattern, refer_to_member, visit_loop};
+use patterns::{bind_pattern, expect_member, refer_to_member, visit_loop};
 use types::{visit_alias, visit_enum, visit_field_definition, visit_namespace, visit_type};
-use variables::{visit_assignment, visit_declarator};
+use variables::{visit_assignment, visit_declarator, visit_object, visit_passed_object};
 
 pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
     module_system: ModuleSystem::Script,
@@ -34,7 +31,24 @@ pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
 };
 
 fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    let context = builder.take_next_value();
+    let expected = context.expected.as_ref();
     match node.kind() {
+        "object" if context.is_returned => visit_object(builder, node, None, expected),
+        "object" => visit_passed_object(builder, node, expected),
+        "parenthesized_expression" => {
+            builder.set_next_value(context);
+            builder.visit_children(node);
+        }
+        "array" => {
+            let item = expected.and_then(|array| {
+                wrap_expected(array, |array| ShortExpression::Item(array, Vec::new()))
+            });
+            for element in list_named_children(node) {
+                builder.visit_expected(element, item.clone());
+            }
+        }
+        "as_expression" | "satisfies_expression" => visit_assertion(builder, node),
         "identifier" | "member_expression" => builder.visit_used(node, ReferenceKind::Read),
         "shorthand_property_identifier" => {
             builder.add_reference(ReferenceKind::Read, builder.read_name(node), node);
@@ -48,14 +62,11 @@ fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
             visit_named_function(builder, node, None);
         }
-        "function_expression"
-        | "arrow_function"
-        | "generator_function"
-        | "object"
-        | "as_expression"
-        | "satisfies_expression" => visit_expected(builder, node, None),
+        "function_expression" | "arrow_function" | "generator_function" => {
+            visit_function_body(builder, node, None, expected);
+        }
         "method_definition" | "method_signature" | "abstract_method_signature" => {
-            visit_method(builder, node, None);
+            visit_method(builder, node, expected);
         }
         "import_statement" => visit_import(builder, node),
         "export_statement" => visit_export(builder, node),
@@ -91,7 +102,7 @@ fn visit_type_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         "class_declaration" | "abstract_class_declaration" | "class" | "interface_declaration" => {
             visit_type(builder, node);
         }
-        "object_type" => builder.visit_members(node, |builder| builder.visit_children(node)),
+        "object_type" => builder.visit_members(node, None, |builder| builder.visit_children(node)),
         "lookup_type" => visit_lookup(builder, node),
         "enum_declaration" => visit_enum(builder, node),
         "type_alias_declaration" => visit_alias(builder, node),
@@ -113,7 +124,7 @@ fn visit_lookup(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let name = node.named_child(1).and_then(|index| index.named_child(0));
     let holder = node.named_child(0).map(|holder| builder.read(holder));
     if let Some(name) = name.filter(|name| name.kind() == "string") {
-        refer_to_member(builder, ReferenceKind::Type, holder.as_ref(), name);
+        refer_to_member(builder, holder.as_ref(), name);
     }
 }
 
@@ -135,10 +146,31 @@ fn visit_call(builder: &mut FactBuilder<'_>, node: Node<'_>, field: &str) {
     builder.visit_field(node, "type_arguments");
     match (node.child_by_field_name("arguments"), node.child_by_field_name(field)) {
         (Some(arguments), Some(function)) if arguments.kind() == "arguments" => {
-            visit_arguments(builder, arguments, function);
+            let function = builder.read(function);
+            for (place, argument) in list_named_children(arguments).into_iter().enumerate() {
+                let is_typed = place < MAX_PARAMETERS && has_context(argument);
+                let expected = is_typed.then(|| expect_argument(&function, place)).flatten();
+                builder.visit_expected(argument, expected);
+            }
         }
         (Some(arguments), _) => builder.visit(arguments),
         _ => {}
+    }
+}
+
+/// Returns true for a value of which the code around it may tell the type.
+fn has_context(node: Node<'_>) -> bool {
+    is_function(node) || matches!(node.kind(), "object" | "array" | "parenthesized_expression")
+}
+
+/// Visits `value as Type` and `value satisfies Type`.
+fn visit_assertion(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    let Some(value) = node.named_child(0) else { return };
+    let asserted_type = node.named_child(1);
+    let expected = asserted_type.map(|asserted| expect_instance(builder.read(asserted)));
+    builder.visit_expected(value, expected);
+    if let Some(asserted_type) = asserted_type {
+        builder.visit(asserted_type);
     }
 }
 
@@ -146,8 +178,8 @@ fn visit_call(builder: &mut FactBuilder<'_>, node: Node<'_>, field: &str) {
 fn visit_return(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let Some(value) = node.named_child(0) else { return };
     let result = builder.enclosing_function().and_then(|function| function.result.clone());
-    let expected = result.map(|result| ShortExpression::Awaited(Box::new(expect_instance(result))));
-    visit_returned(builder, value, expected.as_ref());
+    let expected = expect_result(result.as_ref(), None);
+    builder.visit_returned(value, expected);
     builder.add_returned_value(builder.read(value));
 }
 
@@ -184,15 +216,10 @@ fn visit_attribute(
 ) {
     let children = list_named_children(node);
     let Some(name) = children.first() else { return };
-    refer_to_member(builder, ReferenceKind::Write, properties, *name);
-    let text = builder.text(*name);
-    let expected =
-        properties.and_then(|holder| wrap_expected(holder, |holder| make_member(*holder, text)));
-    for value in children.iter().skip(1) {
-        match value.named_child(0).filter(|_| value.kind() == "jsx_expression") {
-            Some(inner) => visit_expected(builder, inner, expected.as_ref()),
-            None => builder.visit(*value),
-        }
+    let expected = expect_member(builder, *name, properties);
+    if let Some(value) = children.get(1) {
+        let inner = value.named_child(0).filter(|_| value.kind() == "jsx_expression");
+        builder.visit_expected(inner.unwrap_or(*value), expected);
     }
 }
 

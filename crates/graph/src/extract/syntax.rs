@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::builder::{FactBuilder, MAX_NAME_BYTES};
+use super::builder::{FactBuilder, MAX_NAME_BYTES, ValueContext};
 use crate::facts::{ReferenceKind, ScopeKind, ShortExpression};
 
 /// Maximum depth of an expression; what is deeper is unknown.
@@ -17,6 +17,19 @@ impl FactBuilder<'_> {
     pub(super) fn visit(&mut self, node: Node<'_>) {
         let visit_node = self.syntax().visit_node;
         self.descend(|builder| visit_node(builder, node));
+        self.take_next_value();
+    }
+
+    /// Visits a value of which an expression has the type.
+    pub(super) fn visit_expected(&mut self, node: Node<'_>, expected: Option<ShortExpression>) {
+        self.set_next_value(ValueContext { expected, is_returned: false });
+        self.visit(node);
+    }
+
+    /// Visits a value that a function returns.
+    pub(super) fn visit_returned(&mut self, node: Node<'_>, expected: Option<ShortExpression>) {
+        self.set_next_value(ValueContext { expected, is_returned: true });
+        self.visit(node);
     }
 
     /// Visits each named child of a node.

@@ -6,7 +6,7 @@ use super::super::{
     builder::FactBuilder,
     syntax::{ExpressionReader, list_named_children},
 };
-use super::{functions::MAX_PARAMETERS, unquote};
+use super::{expected::MAX_PARAMETERS, unquote};
 use crate::facts::ShortExpression;
 
 pub(super) fn read_node(

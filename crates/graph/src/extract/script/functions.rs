@@ -7,14 +7,11 @@ use super::{
         builder::{DefinitionNodes, FactBuilder},
         syntax::list_named_children,
     },
-    expected::{expect_argument, expect_instance, visit_returned, wrap_expected},
+    expected::{MAX_PARAMETERS, expect_argument, expect_instance, expect_result},
     patterns::bind_pattern,
     unquote,
 };
 use crate::facts::{BoundValue, DefinitionIndex, DefinitionKind, ScopeKind, ShortExpression};
-
-/// Maximum parameters whose types are read.
-pub(super) const MAX_PARAMETERS: usize = 4;
 
 pub(super) fn visit_named_function(
     builder: &mut FactBuilder<'_>,
@@ -84,15 +81,7 @@ pub(super) fn visit_function_body(
             annotation.map_or(ShortExpression::Unknown, |annotation| builder.read(annotation))
         });
         let annotations = annotations.collect();
-        let expected_result = match (&result, expected) {
-            (Some(annotation), _) => Some(expect_instance(annotation.clone())),
-            (None, Some(function)) => {
-                wrap_expected(function, |function| ShortExpression::Call(function, Vec::new()))
-            }
-            (None, None) => None,
-        };
-        let expected_result =
-            expected_result.map(|result| ShortExpression::Awaited(Box::new(result)));
+        let expected_result = expect_result(result.as_ref(), expected);
         if let Some(definition) = builder.definition_mut(defined) {
             definition.parameters = annotations;
             definition.result = result;
@@ -101,7 +90,7 @@ pub(super) fn visit_function_body(
         if body.kind() == "statement_block" {
             builder.visit_children(body);
         } else {
-            visit_returned(builder, body, expected_result.as_ref());
+            builder.visit_returned(body, expected_result);
             builder.add_returned_value(builder.read(body));
         }
     });

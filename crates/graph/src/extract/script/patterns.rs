@@ -44,7 +44,7 @@ fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&
         "identifier" => builder.bind(builder.text(pattern), BoundValue::Unknown),
         "shorthand_property_identifier_pattern" => {
             let name = builder.text(pattern);
-            refer_to_member(builder, ReferenceKind::Read, source, pattern);
+            refer_to_member(builder, source, pattern);
             builder.bind(name, bind_member(source, name));
         }
         "object_assignment_pattern" | "assignment_pattern" => {
@@ -56,7 +56,7 @@ fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&
         "pair_pattern" => {
             let key = unquote(builder.field_text(pattern, "key"));
             if let Some(key) = pattern.child_by_field_name("key") {
-                refer_to_member(builder, ReferenceKind::Read, source, key);
+                refer_to_member(builder, source, key);
             }
             let Some(value) = pattern.child_by_field_name("value") else { return };
             if value.kind() == "identifier" {
@@ -84,14 +84,25 @@ fn bind_parts(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<&
 /// Refers to the member of `source` that a node names.
 pub(super) fn refer_to_member(
     builder: &mut FactBuilder<'_>,
-    kind: ReferenceKind,
     source: Option<&ShortExpression>,
     name: Node<'_>,
 ) {
     if let Some(source) = source {
         let target = make_member(source.clone(), unquote(builder.text(name)));
-        builder.add_reference(kind, target, name);
+        builder.add_reference(ReferenceKind::Read, target, name);
     }
+}
+
+/// Refers to the member of an expected value that a node names, and returns what it is.
+pub(super) fn expect_member(
+    builder: &mut FactBuilder<'_>,
+    name: Node<'_>,
+    expected: Option<&ShortExpression>,
+) -> Option<ShortExpression> {
+    let text = unquote(builder.text(name));
+    let member = wrap_expected(expected?, |holder| make_member(*holder, text))?;
+    builder.add_reference(ReferenceKind::Write, member.clone(), name);
+    Some(member)
 }
 
 fn bind_member(source: Option<&ShortExpression>, name: &str) -> BoundValue {

@@ -7,9 +7,10 @@ use super::{
         builder::{DefinitionNodes, FactBuilder},
         syntax::list_named_children,
     },
-    expected::{expect_instance, visit_expected, visit_object},
+    expected::expect_instance,
     functions::visit_function_body,
     is_function, unquote,
+    variables::visit_object,
 };
 use crate::facts::{DefinitionIndex, DefinitionKind, ReferenceKind, ScopeKind, ShortExpression};
 
@@ -137,9 +138,9 @@ pub(super) fn visit_field_definition(builder: &mut FactBuilder<'_>, node: Node<'
     builder.add_type(defined, annotation, builder.read_field(node, "value"));
     match value {
         Some(value) if value.kind() == "object" => {
-            builder.descend(|builder| visit_object(builder, value, defined, expected.as_ref()));
+            visit_object(builder, value, defined, expected.as_ref());
         }
-        Some(value) => visit_expected(builder, value, expected.as_ref()),
+        Some(value) => builder.visit_expected(value, expected),
         None => {}
     }
 }

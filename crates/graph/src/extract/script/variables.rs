@@ -3,15 +3,18 @@
 use tree_sitter::Node;
 
 use super::{
-    super::builder::{DefinitionNodes, FactBuilder},
-    expected::{expect_instance, visit_asserted, visit_expected, visit_object},
+    super::{
+        builder::{DefinitionNodes, FactBuilder},
+        syntax::list_named_children,
+    },
+    expected::expect_instance,
     functions::visit_function_body,
     is_function,
     modules::{assign_export, bind_required_names, find_required_module},
-    patterns::bind_pattern,
+    patterns::{bind_pattern, expect_member},
     unquote,
 };
-use crate::facts::{DefinitionKind, ReferenceKind, ShortExpression};
+use crate::facts::{DefinitionIndex, DefinitionKind, ReferenceKind, ScopeKind, ShortExpression};
 
 pub(super) fn visit_assignment(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let Some(left) = node.child_by_field_name("left") else { return };
@@ -23,7 +26,7 @@ pub(super) fn visit_assignment(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     }
     if let Some(right) = node.child_by_field_name("right") {
         let expected = builder.read(left);
-        visit_expected(builder, right, Some(&expected));
+        builder.visit_expected(right, Some(expected));
     }
 }
 
@@ -86,20 +89,85 @@ pub(super) fn define_value(
     let Some(value) = value else { return builder.add_type(defined, annotation, None) };
     if is_function {
         visit_function_body(builder, value, defined, expected);
-    } else if value.kind() == "object" {
+    } else if let Some(object) = find_object(value) {
+        let asserted_type = value.named_child(1).filter(|_| object != value);
+        let asserted = asserted_type.map(|asserted| expect_instance(builder.read(asserted)));
         builder.add_type(defined, annotation, None);
-        builder.descend(|builder| visit_object(builder, value, defined, expected));
-    } else if value.kind().ends_with("_expression") && has_object(value) {
-        builder.add_type(defined, annotation, None);
-        builder.descend(|builder| visit_asserted(builder, value, defined));
+        visit_object(builder, object, defined, asserted.as_ref().or(expected));
+        if let Some(asserted_type) = asserted_type {
+            builder.visit(asserted_type);
+        }
     } else {
         builder.add_type(defined, annotation, Some(builder.read(value)));
-        visit_expected(builder, value, expected);
+        builder.visit_expected(value, expected.cloned());
     }
 }
 
-/// Returns true for an object with an assertion of its type or in parentheses.
-fn has_object(node: Node<'_>) -> bool {
-    matches!(node.kind(), "as_expression" | "satisfies_expression" | "parenthesized_expression")
-        && node.named_child(0).is_some_and(|inner| inner.kind() == "object")
+/// Returns an object, also with an assertion of its type or in parentheses.
+fn find_object(node: Node<'_>) -> Option<Node<'_>> {
+    let object = match node.kind() {
+        "as_expression" | "satisfies_expression" | "parenthesized_expression" => {
+            node.named_child(0)?
+        }
+        _ => node,
+    };
+    (object.kind() == "object").then_some(object)
+}
+
+/// Visits an object that a definition holds or a function returns, and defines its members.
+pub(super) fn visit_object(
+    builder: &mut FactBuilder<'_>,
+    object: Node<'_>,
+    holder: Option<DefinitionIndex>,
+    expected: Option<&ShortExpression>,
+) {
+    builder.visit_members(object, holder, |builder| {
+        for child in list_named_children(object) {
+            let name = find_entry_name(child);
+            let member = name.and_then(|name| expect_member(builder, name, expected));
+            match (child.kind(), name) {
+                ("pair", Some(name)) => {
+                    let nodes = DefinitionNodes { name, definition: child };
+                    define_value(builder, DefinitionKind::Field, nodes, None, member.as_ref());
+                }
+                ("shorthand_property_identifier", Some(name)) => {
+                    builder.visit(child);
+                    let nodes = DefinitionNodes { name, definition: child };
+                    let defined = builder.define(DefinitionKind::Field, builder.text(name), nodes);
+                    builder.add_type(defined, None, Some(builder.read_name(name)));
+                }
+                _ => builder.visit_expected(child, member),
+            }
+        }
+    });
+}
+
+/// Visits an object that is passed on, whose members no reference leads to.
+pub(super) fn visit_passed_object(
+    builder: &mut FactBuilder<'_>,
+    object: Node<'_>,
+    expected: Option<&ShortExpression>,
+) {
+    builder.visit_in_scope(ScopeKind::Type, None, |builder| {
+        for child in list_named_children(object) {
+            let name = find_entry_name(child);
+            let member = name.and_then(|name| expect_member(builder, name, expected));
+            match child.child_by_field_name("value") {
+                Some(value) if child.kind() == "pair" && name.is_some() => {
+                    builder.visit_expected(value, member);
+                }
+                _ => builder.visit_expected(child, member),
+            }
+        }
+    });
+}
+
+fn find_entry_name(entry: Node<'_>) -> Option<Node<'_>> {
+    let name = match entry.kind() {
+        "pair" => entry.child_by_field_name("key"),
+        "method_definition" => entry.child_by_field_name("name"),
+        "shorthand_property_identifier" => Some(entry),
+        _ => None,
+    };
+    name.filter(|name| name.kind() != "computed_property_name")
 }
