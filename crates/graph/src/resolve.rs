@@ -12,6 +12,7 @@ mod imports;
 mod members;
 mod memory;
 mod names;
+mod possible;
 mod queries;
 mod value;
 

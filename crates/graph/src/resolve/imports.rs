@@ -41,7 +41,7 @@ impl SymbolGraph {
         target.map(|target| (target, ResolutionRule::Import)).into_iter().collect()
     }
 
-    fn find_module(&self, file: FileIndex, module: &str) -> ImportedModule {
+    pub(super) fn find_module(&self, file: FileIndex, module: &str) -> ImportedModule {
         let importer = self.file_path(file);
         match self.file_facts(file).map(|facts| facts.module_system) {
             Some(ModuleSystem::Python) => self.modules.find_python(importer, module),

@@ -1,6 +1,6 @@
 //! Remembers results, and bounds what one reference may take.
 
-use std::{cell::RefCell, collections::HashMap, hash::Hash};
+use std::{cell::RefCell, collections::HashMap, hash::Hash, sync::Arc};
 
 use super::{
     DefinitionId,
@@ -22,6 +22,8 @@ pub(super) struct ResolutionMemory {
     pub(super) values: RefCell<HashMap<ValueKey, Values>>,
     pub(super) exports: RefCell<HashMap<ExportKey, Targets>>,
     pub(super) ancestors: RefCell<HashMap<DefinitionId, TypeAncestors>>,
+    /// Files to which the imports of a file lead.
+    pub(super) reached_files: RefCell<HashMap<FileIndex, Arc<Vec<FileIndex>>>>,
     progress: RefCell<ResolutionProgress>,
 }
 

@@ -36,7 +36,7 @@ impl ResolutionRule {
             | Self::ModuleMember
             | Self::Own
             | Self::Receiver => Certainty::Certain,
-            Self::Field | Self::Result | Self::Inferred => Certainty::Likely,
+            Self::Field | Self::Result | Self::Argument | Self::Inferred => Certainty::Likely,
         }
     }
 }

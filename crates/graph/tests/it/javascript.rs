@@ -61,3 +61,18 @@ fn this_of_an_object_is_the_object() {
     let text = "const tools = { run() { this.go(); this.missing() }, go() {} }\n";
     check_file("a.js", text, &[("this.go", "a.js:1 go (Own)"), ("this.missing", "Unknown")]);
 }
+
+#[test]
+fn what_a_module_is_assigned_is_what_it_exports() {
+    check_resolved(
+        &[
+            ("lib/a.js", "function make() {}\nmake.deep = 1\nmodule.exports = make\n"),
+            ("lib/b.js", "exports.run = () => 1\n"),
+            (
+                "main.js",
+                "const make = require('./lib/a')\nconst { run, other: go } = require('./lib/b')\nmake()\nrun()\n",
+            ),
+        ],
+        &[("main.js", "\nmake", "lib/a.js:1 make (Import)"), ("main.js", "\nrun", "Local")],
+    );
+}

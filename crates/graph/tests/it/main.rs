@@ -1,8 +1,11 @@
 //! Each rule of resolution, with its trap, on files written here.
 #![cfg(test)]
 
+mod expected;
 mod hostile;
 mod javascript;
+mod manifests;
+mod possible;
 mod python;
 mod python_values;
 mod scip;

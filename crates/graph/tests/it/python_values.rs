@@ -152,3 +152,48 @@ fn an_annotation_in_a_string_names_a_type() {
         ],
     );
 }
+
+#[test]
+fn conditions_tell_the_types_of_names() {
+    let text = "class A:\n    def run(self): pass\nclass B:\n    def run(self): pass\ndef go(one, two, three, four):\n    if isinstance(one, A) and one.run():\n        one.run(1)\n    one.run(2)\n    assert isinstance(two, (A, B))\n    two.run()\n    if not isinstance(three, B):\n        return\n    three.run()\ndef other(two):\n    two.run(3)\n";
+    check_file(
+        "a.py",
+        text,
+        &[
+            ("and one.run", "a.py:2 run (Receiver)"),
+            ("one.run(1", "no reference"),
+            ("    one.run(2", "no reference"),
+            ("two.run", "a.py:2 run, a.py:4 run (Receiver)"),
+            ("three.run", "a.py:4 run (Receiver)"),
+        ],
+    );
+    check_file(
+        "a.py",
+        &text.replace(" and one.run()", ""),
+        &[("one.run", "a.py:2 run (Receiver)")],
+    );
+    check_file("a.py", &text.replace("isinstance(two, (A, B))", "two"), &[("two.run", "Unknown")]);
+}
+
+#[test]
+fn what_type_checkers_do_not_read_is_not_seen_elsewhere() {
+    let text =
+        "if TYPE_CHECKING:\n    class A: pass\nelse:\n    class A: pass\n    inner(A)\nend(A)\n";
+    check_file("a.py", text, &[("end(A", "a.py:2 A (Scope)"), ("inner(A", "a.py:4 A (Scope)")]);
+}
+
+#[test]
+fn keywords_quoted_types_and_unpacked_attributes_are_read() {
+    let text = "class Row(NamedTuple):\n    size: int\nclass Own:\n    def __init__(self, size):\n        self.size, self.link = size, Row()\n    def go(self) -> 'list[Row] | Own': return self.link.size\n    def __iter__(self) -> Iterator[Row]: pass\nRow(size=1)\nOwn(size =1)\ndef each():\n    for row in Own(): row.size\n";
+    check_file(
+        "a.py",
+        text,
+        &[
+            ("Row(size", "a.py:2 size (Own)"),
+            ("Own(size ", "no reference"),
+            ("self.link.size", "a.py:2 size (Field)"),
+            ("| Own", "a.py:3 Own (Scope)"),
+            ("row.size", "a.py:2 size (Result)"),
+        ],
+    );
+}

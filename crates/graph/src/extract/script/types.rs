@@ -138,7 +138,7 @@ pub(super) fn visit_field_definition(builder: &mut FactBuilder<'_>, node: Node<'
     builder.add_type(defined, annotation, builder.read_field(node, "value"));
     match value {
         Some(value) if value.kind() == "object" => {
-            visit_object(builder, value, defined, expected.as_ref());
+            builder.descend(|builder| visit_object(builder, value, defined, expected.as_ref()));
         }
         Some(value) => builder.visit_expected(value, expected),
         None => {}

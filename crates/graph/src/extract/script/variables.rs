@@ -93,7 +93,8 @@ pub(super) fn define_value(
         let asserted_type = value.named_child(1).filter(|_| object != value);
         let asserted = asserted_type.map(|asserted| expect_instance(builder.read(asserted)));
         builder.add_type(defined, annotation, None);
-        visit_object(builder, object, defined, asserted.as_ref().or(expected));
+        let expected = asserted.as_ref().or(expected);
+        builder.descend(|builder| visit_object(builder, object, defined, expected));
         if let Some(asserted_type) = asserted_type {
             builder.visit(asserted_type);
         }

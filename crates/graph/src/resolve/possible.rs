@@ -1,0 +1,85 @@
+//! Tells which members a reference with an unknown receiver may mean.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use super::{
+    DefinitionId, SymbolGraph,
+    value::{NameTarget, ScopeId},
+};
+use crate::{
+    facts::{ReferenceFact, ShortExpression, to_index},
+    modules::{FileIndex, ImportedModule},
+};
+
+/// Maximum files that are followed from one through imports, nearest first.
+const MAX_REACHED_FILES: usize = 256;
+
+impl SymbolGraph {
+    /// Returns true if a member whose receiver is unknown may be a given definition.
+    ///
+    /// The definition is a member of the same name, in a file to which the imports of the reference's
+    /// file lead; at most 256 files are followed, nearest first. A receiver that is a literal, global,
+    /// known value or from outside of the graph is not unknown.
+    pub fn may_refer_to_member(
+        &self,
+        file: FileIndex,
+        reference: &ReferenceFact,
+        definition: DefinitionId,
+    ) -> bool {
+        let ShortExpression::Member(receiver, name) = &reference.target else { return false };
+        let is_named = self.definition(definition).is_some_and(|fact| fact.name == *name);
+        if !is_named || self.enclosing_type(definition).is_none() {
+            return false;
+        }
+        self.memory.begin_reference();
+        let scope = ScopeId { file, index: reference.scope };
+        self.evaluate(scope, receiver).is_empty() && self.reaches_file(file, definition.file)
+    }
+
+    fn reaches_file(&self, from: FileIndex, to: FileIndex) -> bool {
+        let known = self.memory.reached_files.borrow().get(&from).cloned();
+        let reached = known.unwrap_or_else(|| {
+            let reached = Arc::new(self.follow_imports(from));
+            self.memory.reached_files.borrow_mut().insert(from, Arc::clone(&reached));
+            reached
+        });
+        reached.contains(&to)
+    }
+
+    fn follow_imports(&self, from: FileIndex) -> Vec<FileIndex> {
+        let mut reached = vec![from];
+        let mut next = VecDeque::from([from]);
+        while let Some(file) = next.pop_front() {
+            for imported in self.list_imported_files(file) {
+                if reached.len() < MAX_REACHED_FILES && !reached.contains(&imported) {
+                    reached.push(imported);
+                    next.push_back(imported);
+                }
+            }
+        }
+        reached
+    }
+
+    /// Returns the modules that a file imports, and the files of what it imports from them.
+    fn list_imported_files(&self, file: FileIndex) -> Vec<FileIndex> {
+        let Some(facts) = self.file_facts(file) else { return Vec::new() };
+        let modules = facts.imports.iter().map(|import| &import.module).chain(&facts.star_imports);
+        let mut files = Vec::new();
+        for module in modules {
+            if let ImportedModule::File(module) = self.find_module(file, module) {
+                files.push(module);
+            }
+        }
+        for index in 0..to_index(facts.imports.len()) {
+            self.memory.begin_reference();
+            for (target, _) in self.find_imported(file, index) {
+                match target {
+                    NameTarget::Definition(id, _) => files.push(id.file),
+                    NameTarget::Module(module) => files.push(module),
+                    NameTarget::Folder(_) | NameTarget::Binding(..) | NameTarget::External => {}
+                }
+            }
+        }
+        files
+    }
+}
