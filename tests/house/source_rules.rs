@@ -75,7 +75,9 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ),
     ("crates/chunk/src/outline.rs", &[";"], "a token of the syntax tree"),
     ("crates/graph/src/extract/python.rs", &["function"], "a field of syntax trees"),
+    ("crates/graph/src/extract/python/conditions.rs", &["function"], "a field of syntax trees"),
     ("crates/graph/src/extract/python/expressions.rs", &["function"], "a field of syntax trees"),
+    ("crates/graph/src/manifests.rs", &["json", "module"], "the end and a member of manifests"),
     (
         "crates/graph/src/extract/script.rs",
         &["class", "function", "module"],

@@ -42,9 +42,9 @@ struct PathMapping {
 /// Returns true for the path of a file that [`crate::resolve::SymbolGraph::with_manifests`] reads.
 pub fn is_manifest(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_config = ["tsconfig", "jsconfig"].iter().any(|stem| name.starts_with(stem));
-    let is_json = name.ends_with(".json");
-    (name == "package.json" || (is_config && is_json)) && !path.contains("node_modules/")
+    let stem = name.strip_suffix(".json").unwrap_or_default();
+    let is_config = ["tsconfig", "jsconfig"].iter().any(|config| stem.starts_with(config));
+    (is_config || stem == "package") && !path.contains("node_modules/")
 }
 
 impl ImportNames {
@@ -171,10 +171,14 @@ fn collect_files(value: &Value, depth: usize, files: &mut Vec<String>) {
     match value {
         Value::String(file) if files.len() < MAX_TARGETS => files.push(file.clone()),
         Value::Array(values) if depth > 0 => {
-            values.iter().for_each(|value| collect_files(value, depth - 1, files));
+            for value in values {
+                collect_files(value, depth - 1, files);
+            }
         }
         Value::Object(members) if depth > 0 => {
-            members.values().for_each(|value| collect_files(value, depth - 1, files));
+            for value in members.values() {
+                collect_files(value, depth - 1, files);
+            }
         }
         _ => {}
     }

@@ -142,6 +142,12 @@ impl ExpressionReader<'_, '_> {
         ShortExpression::Item(Box::new(self.read_part(container)), items)
     }
 
+    /// Reads the first child of a node as the argument of a type with a name.
+    pub(super) fn read_container(&self, name: &str, node: Node<'_>) -> ShortExpression {
+        let container = Box::new(ShortExpression::Name(name.to_owned()));
+        ShortExpression::Item(container, vec![self.read_part(node.named_child(0))])
+    }
+
     fn read_parts(&self, parts: Vec<Node<'_>>, max_parts: usize) -> Vec<ShortExpression> {
         parts.into_iter().take(max_parts).map(|part| self.read_part(Some(part))).collect()
     }

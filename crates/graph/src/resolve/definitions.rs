@@ -136,12 +136,12 @@ impl SymbolGraph {
     /// Returns the result of a function that was found through a type.
     pub(super) fn call_function(&self, id: DefinitionId, receiver: Option<DefinitionId>) -> Values {
         let Some(fact) = self.definition(id) else { return Values::new() };
-        self.remember_values(ValueKey::Definition(id, receiver), || match &fact.result {
-            Some(result) => self.annotated_result(id, fact, result, receiver),
-            None => {
-                let results = self.overload_results(id, fact, receiver);
-                if results.is_empty() { self.returned_values(id, fact, receiver) } else { results }
+        self.remember_values(ValueKey::Definition(id, receiver), || {
+            if let Some(result) = &fact.result {
+                return self.annotated_result(id, fact, result, receiver);
             }
+            let results = self.overload_results(id, fact, receiver);
+            if results.is_empty() { self.returned_values(id, fact, receiver) } else { results }
         })
     }
 

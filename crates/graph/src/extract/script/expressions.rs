@@ -34,29 +34,19 @@ pub(super) fn read_node(
             let arguments = list.map(list_named_children).unwrap_or_default();
             reader.read_item(node.child_by_field_name("name"), arguments)
         }
-        "array_type" => ShortExpression::Item(
-            Box::new(ShortExpression::Name("Array".to_owned())),
-            vec![reader.read_part(node.named_child(0))],
-        ),
+        "array_type" => reader.read_container("Array", node),
         "union_type" | "intersection_type" => {
             reader.read_either(node.named_child(0), node.named_child(1))
         }
-        "conditional_type" => reader.read_either(
-            node.child_by_field_name("consequence"),
-            node.child_by_field_name("alternative"),
-        ),
         "object_type" | "object" => builder.read_members(node),
         "lookup_type" => read_lookup(&reader, node),
-        "type_query" => ShortExpression::Item(
-            Box::new(ShortExpression::Name("type".to_owned())),
-            vec![reader.read_part(node.named_child(0))],
-        ),
+        "type_query" => reader.read_container("type", node),
         "function_type" => read_signature(&reader, node),
         "binary_expression" => match builder.field_text(node, "operator") {
             "||" | "??" => reader.read_either(node.named_child(0), node.named_child(1)),
             _ => ShortExpression::Unknown,
         },
-        "ternary_expression" => reader.read_either(
+        "ternary_expression" | "conditional_type" => reader.read_either(
             node.child_by_field_name("consequence"),
             node.child_by_field_name("alternative"),
         ),
