@@ -4,13 +4,16 @@
 //! a line for each reference: path, line, column, kind, rule or other result, and definitions, with
 //! tabs between them. `benches/graph.py` reads this.
 #![expect(
-    clippy::print_stdout,
     clippy::print_stderr,
     clippy::unwrap_used,
     reason = "a program for measurements, which ends at the first error"
 )]
 
-use std::{env, fs, time::Instant};
+use std::{
+    env, fs,
+    io::{self, BufWriter, Write},
+    time::Instant,
+};
 
 use codeinfo_graph::{
     extract_facts,
@@ -38,6 +41,7 @@ fn main() {
     let extracted = begun.elapsed();
     let file_count = u32::try_from(files.len()).unwrap();
     let graph = SymbolGraph::from_facts(files).with_manifests(&manifests);
+    let mut output = BufWriter::new(io::stdout().lock());
     let mut count = 0;
     for file in 0..file_count {
         let (path, facts) = (graph.file_path(file), graph.file_facts(file).unwrap());
@@ -45,7 +49,7 @@ fn main() {
             let resolution = graph.resolve(file, reference);
             let (line, column) = reference.at;
             let result = render_resolution(&graph, &resolution);
-            println!("{path}\t{line}\t{column}\t{:?}\t{result}", reference.kind);
+            writeln!(output, "{path}\t{line}\t{column}\t{:?}\t{result}", reference.kind).unwrap();
             count += 1;
         }
     }

@@ -51,19 +51,22 @@ pub struct DefinitionId {
 /// its receiver, and how these were found decides the rule. A reference has the weakest rule of all
 /// its steps.
 ///
-/// | Reference | Where its definition is searched | Rule |
-/// |---|---|---|
-/// | any, in a file that a compiler's index describes | that index | `Compiler` |
-/// | name that a scope binds | scopes around it, innermost first; in Python, bodies of types only from directly inside | `Scope` |
-/// | name that an import binds | exports of its module, through re-exports | `Import` |
-/// | name that no scope binds | star imports of the file, in order; else it is external | `Import` |
-/// | member of a module | its names, then its star imports, then its submodules | `ModuleMember` |
-/// | member of a type, of `self`, `this`, `super` or `A()` | body of the type, then its bases, nearest first | `Own` |
-/// | member of a variable or parameter | type of its annotation, or of the value assigned to it | `Receiver` |
-/// | member of a field's value | the same | `Field` |
-/// | member of a call's value | annotated result; for `with`, what `__enter__` returns or the generator yields | `Result` |
-/// | member of an argument of a call, or of a parameter of a function that is one | parameter of the called function, by its annotation | `Argument` |
-/// | member of a call's value without annotation | values that the function returns | `Inferred` |
+/// | Reference | Where its definition is searched | Rule | Right, percent |
+/// |---|---|---|---|
+/// | any, in a file that a compiler's index describes | that index | `Compiler` | |
+/// | name that a scope binds | scopes around it, innermost first; in Python, bodies of types only from directly inside | `Scope` | 99.7 |
+/// | name that an import binds | exports of its module, through re-exports | `Import` | 100.0 |
+/// | name that no scope binds | star imports of the file, in order; else it is external | `Import` | 100.0 |
+/// | member of a module | its names, then its star imports, then its submodules | `ModuleMember` | 100.0 |
+/// | member of a type, of `self`, `this`, `super` or `A()` | body of the type, then its bases, nearest first | `Own` | 98.0 |
+/// | member of a variable or parameter | type of its annotation, or of the value assigned to it | `Receiver` | 98.6 |
+/// | member of a field's value | the same | `Field` | 99.0 |
+/// | member of a call's value | annotated result; for `with`, what `__enter__` returns or the generator yields | `Result` | 98.4 |
+/// | member of an argument of a call, or of a parameter of a function that is one | parameter of the called function, by its annotation | `Argument` | 95.4 |
+/// | member of a call's value without annotation | values that the function returns | `Inferred` | 100.0 |
+///
+/// The last column is what a compiler confirms in five repositories that no rule was made for, which
+/// `benches/measurements.md` names. [`Self::certainty`] says it in three steps.
 ///
 /// Definitions win over other bindings of a name in the same scope, the function with a body over
 /// its overloads, and the first accessor of a property over the others.
@@ -161,8 +164,9 @@ impl SymbolGraph {
     /// Joins files whose facts are known, given by path from the repository's root.
     pub fn from_facts(files: Vec<(String, SourceFacts)>) -> Self {
         let paths = files.iter().map(|(path, _)| path.clone()).collect();
-        let known: HashMap<String, SourceFacts> = files.into_iter().collect();
-        Self::new(paths, Box::new(move |path| known.get(path).cloned()))
+        // Facts are taken once, so that they are not in memory twice.
+        let known: Mutex<HashMap<String, SourceFacts>> = Mutex::new(files.into_iter().collect());
+        Self::new(paths, Box::new(move |path| known.lock().ok()?.remove(path)))
     }
 
     /// Returns the index of a file.

@@ -140,21 +140,17 @@ fn visit_nested_type(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 }
 
 fn visit_call(builder: &mut FactBuilder<'_>, node: Node<'_>, field: &str) {
-    if let Some(function) = node.child_by_field_name(field) {
-        builder.visit_used(function, ReferenceKind::Call);
-    }
+    let Some(function) = node.child_by_field_name(field) else { return };
+    builder.visit_used(function, ReferenceKind::Call);
     builder.visit_field(node, "type_arguments");
-    match (node.child_by_field_name("arguments"), node.child_by_field_name(field)) {
-        (Some(arguments), Some(function)) if arguments.kind() == "arguments" => {
-            let function = builder.read(function);
-            for (place, argument) in list_named_children(arguments).into_iter().enumerate() {
-                let is_typed = place < MAX_PARAMETERS && has_context(argument);
-                let expected = is_typed.then(|| expect_argument(&function, place)).flatten();
-                builder.visit_expected(argument, expected);
-            }
-        }
-        (Some(arguments), _) => builder.visit(arguments),
-        _ => {}
+    let Some(arguments) = node.child_by_field_name("arguments") else { return };
+    if arguments.kind() != "arguments" {
+        return builder.visit(arguments);
+    }
+    for (place, argument) in list_named_children(arguments).into_iter().enumerate() {
+        let is_typed = place < MAX_PARAMETERS && has_context(argument);
+        let expected = is_typed.then(|| expect_argument(&builder.read(function), place));
+        builder.visit_expected(argument, expected.flatten());
     }
 }
 

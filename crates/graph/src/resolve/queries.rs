@@ -20,23 +20,26 @@ const DEFAULT_EXPORT: &str = "default";
 pub enum Certainty {
     /// At least 97 of 100 are right.
     Certain,
-    /// Mostly right.
+    /// At least 9 of 10 are right.
     Likely,
     /// One of several that fit.
     Possible,
 }
 
 impl ResolutionRule {
-    /// Returns how certain the results of a rule are.
+    /// Returns how certain the results of a rule are, by the measured shares of [`ResolutionRule`].
     pub fn certainty(self) -> Certainty {
         match self {
+            Self::Argument => Certainty::Likely,
             Self::Compiler
             | Self::Scope
             | Self::Import
             | Self::ModuleMember
             | Self::Own
-            | Self::Receiver => Certainty::Certain,
-            Self::Field | Self::Result | Self::Argument | Self::Inferred => Certainty::Likely,
+            | Self::Receiver
+            | Self::Field
+            | Self::Result
+            | Self::Inferred => Certainty::Certain,
         }
     }
 }

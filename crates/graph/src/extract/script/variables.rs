@@ -9,7 +9,7 @@ use super::{
     },
     expected::expect_instance,
     functions::visit_function_body,
-    is_function,
+    has_context, is_function,
     modules::{assign_export, bind_required_names, find_required_module},
     patterns::{bind_pattern, expect_member},
     unquote,
@@ -25,8 +25,8 @@ pub(super) fn visit_assignment(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         define_assigned_member(builder, node, left);
     }
     if let Some(right) = node.child_by_field_name("right") {
-        let expected = builder.read(left);
-        builder.visit_expected(right, Some(expected));
+        let expected = has_context(right).then(|| builder.read(left));
+        builder.visit_expected(right, expected);
     }
 }
 
