@@ -99,9 +99,9 @@ fn visit_return(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 
 /// Visits `name=value`, which names a field if a type is called that has no constructor.
 fn visit_keyword(builder: &mut FactBuilder<'_>, node: Node<'_>) {
-    let call = node.parent().and_then(|arguments| arguments.parent());
-    let function = call.filter(|call| call.kind() == "call");
-    let function = function.and_then(|call| call.child_by_field_name("function"));
+    let owner = node.parent().and_then(|arguments| arguments.parent());
+    let call = owner.filter(|owner| owner.kind() == "call");
+    let function = call.and_then(|call| call.child_by_field_name("function"));
     if let (Some(function), Some(name)) = (function, node.child_by_field_name("name")) {
         let fields = ShortExpression::Keywords(Box::new(builder.read(function)));
         let target = make_member(fields, builder.text(name));

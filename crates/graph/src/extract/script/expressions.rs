@@ -100,10 +100,10 @@ fn read_lookup(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpres
 
 fn read_signature(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
     let parameters = node.child_by_field_name("parameters").map(list_named_children);
-    let parameters = parameters.unwrap_or_default().into_iter().take(MAX_PARAMETERS);
-    let types = parameters.map(|parameter| reader.read_part(parameter.child_by_field_name("type")));
+    let types = parameters.unwrap_or_default().into_iter().take(MAX_PARAMETERS);
+    let read_types = types.map(|parameter| reader.read_part(parameter.child_by_field_name("type")));
     let result = reader.read_part(node.child_by_field_name("return_type"));
-    ShortExpression::Signature(types.collect(), Box::new(result))
+    ShortExpression::Signature(read_types.collect(), Box::new(result))
 }
 
 /// Reads `value as Type` as an instance of the type, and `value as const` as the value.

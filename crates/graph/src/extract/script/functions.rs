@@ -56,8 +56,8 @@ pub(super) fn visit_function_body(
     expected: Option<&ShortExpression>,
 ) {
     let body = node.child_by_field_name("body");
-    let parameters = node.child_by_field_name("parameters").map(list_named_children);
-    let parameters = parameters.unwrap_or_default();
+    let parameter_list = node.child_by_field_name("parameters").map(list_named_children);
+    let parameters = parameter_list.unwrap_or_default();
     if let Some(definition) = builder.definition_mut(defined) {
         definition.traits.is_declaration = body.is_none();
     }
@@ -68,7 +68,7 @@ pub(super) fn visit_function_body(
             let value = argument.map_or(BoundValue::Unknown, BoundValue::Assigned);
             builder.bind(builder.text(parameter), value);
         }
-        let annotations: Vec<Option<Node<'_>>> =
+        let annotation_nodes: Vec<Option<Node<'_>>> =
             parameters.iter().map(|parameter| parameter.child_by_field_name("type")).collect();
         for (place, parameter) in parameters.into_iter().enumerate() {
             let argument = expected.and_then(|function| expect_argument(function, place));
@@ -77,10 +77,10 @@ pub(super) fn visit_function_body(
         builder.visit_field(node, "return_type");
         // Types without a name are read once they were visited.
         let result = builder.read_field(node, "return_type");
-        let annotations = annotations.iter().take(MAX_PARAMETERS).map(|annotation| {
-            annotation.map_or(ShortExpression::Unknown, |annotation| builder.read(annotation))
-        });
-        let annotations = annotations.collect();
+        let read_type = |node: &Option<Node<'_>>| {
+            node.map_or(ShortExpression::Unknown, |node| builder.read(node))
+        };
+        let annotations = annotation_nodes.iter().take(MAX_PARAMETERS).map(read_type).collect();
         let expected_result = expect_result(result.as_ref(), expected);
         if let Some(definition) = builder.definition_mut(defined) {
             definition.parameters = annotations;

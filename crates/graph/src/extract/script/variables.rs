@@ -93,8 +93,8 @@ pub(super) fn define_value(
         let asserted_type = value.named_child(1).filter(|_| object != value);
         let asserted = asserted_type.map(|asserted| expect_instance(builder.read(asserted)));
         builder.add_type(defined, annotation, None);
-        let expected = asserted.as_ref().or(expected);
-        builder.descend(|builder| visit_object(builder, object, defined, expected));
+        let known_type = asserted.as_ref().or(expected);
+        builder.descend(|builder| visit_object(builder, object, defined, known_type));
         if let Some(asserted_type) = asserted_type {
             builder.visit(asserted_type);
         }
