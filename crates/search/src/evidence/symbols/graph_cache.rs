@@ -17,6 +17,7 @@ use codeinfo_core::{FileRecord, Root, RootId};
 use codeinfo_graph::{
     extract_facts,
     facts::SourceFacts,
+    is_manifest,
     resolve::{SharedScipIndex, SymbolGraph},
     scip::ScipIndex,
 };
@@ -34,6 +35,8 @@ const MAX_TREES: usize = 4;
 const MAX_KEPT_BYTES: usize = 16 << 20;
 /// Maximum bytes of text that are read for one request.
 const MAX_READ_BYTES: usize = 16 << 20;
+/// Maximum manifests that are read of a tree.
+const MAX_MANIFESTS: usize = 256;
 /// Maximum files that are read from the store at a time.
 const MAX_BATCH: usize = 64;
 
@@ -132,8 +135,9 @@ impl TreeGraph {
         let (store, state) = (store.clone(), Mutex::new(state));
         let reader = Arc::new(FactReader { store, files, compiler: compiler.clone(), state });
         let loading = Arc::clone(&reader);
-        let graph = SymbolGraph::new(paths, Box::new(move |path| loading.take_facts(path)));
-        let graph = graph.with_compiler(compiler);
+        let graph = SymbolGraph::new(paths, Box::new(move |path| loading.take_facts(path)))
+            .with_manifests(&reader.read_manifests())
+            .with_compiler(compiler);
         Self { root, stamp: None, graph, reader }
     }
 }
@@ -199,6 +203,19 @@ impl FactReader {
             drop(state);
             self.read(records);
         }
+    }
+
+    /// Reads the manifests that say how packages of the tree are imported, outermost first.
+    fn read_manifests(&self) -> Vec<(String, String)> {
+        let manifests = self.files.values().filter(|file| is_manifest(&file.path));
+        let mut records: Vec<FileRecord> = manifests.cloned().collect();
+        records.sort_by(|one, other| {
+            one.path.len().cmp(&other.path.len()).then(one.path.cmp(&other.path))
+        });
+        records.truncate(MAX_MANIFESTS);
+        let loaded = Handle::current().block_on(load_snapshots(&self.store, records));
+        let snapshots = loaded.unwrap_or_default().into_iter();
+        snapshots.map(|file| (file.record.path.clone(), file.text().to_string())).collect()
     }
 
     fn read(&self, records: Vec<FileRecord>) {

@@ -9,7 +9,7 @@ use std::{
 
 use codeinfo_core::{FileRecord, Root};
 use codeinfo_graph::{
-    facts::{DefinitionKind, ReferenceFact, ReferenceKind, ShortExpression},
+    facts::{DefinitionKind, ReferenceFact, ReferenceKind},
     reads_language,
     resolve::{Certainty, DefinitionId, FileIndex, ResolutionResult, SymbolGraph},
 };
@@ -394,7 +394,7 @@ impl<'a> ReferenceSearch<'a> {
                 self.find_target(&found, reference.kind, certainty)?
             }
             ResolutionResult::Unknown => {
-                (self.find_possible_target(reference)?, Certainty::Possible)
+                (self.find_possible_target(file, reference)?, Certainty::Possible)
             }
             ResolutionResult::Local | ResolutionResult::External => return None,
         };
@@ -421,17 +421,15 @@ impl<'a> ReferenceSearch<'a> {
     }
 
     /// Returns the target that a member of an unknown value may be.
-    fn find_possible_target(&self, reference: &ReferenceFact) -> Option<DefinitionId> {
-        if !matches!(reference.target, ShortExpression::Member(..)) {
-            return None;
-        }
+    fn find_possible_target(
+        &self,
+        file: FileIndex,
+        reference: &ReferenceFact,
+    ) -> Option<DefinitionId> {
         let graph = self.session.graph();
-        let is_member = |target: &&DefinitionId| {
-            let is_named =
-                graph.definition(**target).map(|fact| fact.name.as_str()) == reference.name();
-            is_named && graph.enclosing_type(**target).is_some()
-        };
-        self.targets.iter().find(is_member).copied()
+        let may_be_meant =
+            |target: &&DefinitionId| graph.may_refer_to_member(file, reference, **target);
+        self.targets.iter().find(may_be_meant).copied()
     }
 }
 
