@@ -100,6 +100,7 @@ class CompilerIndex:
                 self.defined_at.setdefault(place, symbol)
             else:
                 self.used_at[place].append(symbol)
+        self.defined = set(self.defined_at.values())
         self.inside = {describe_symbol(symbol) for symbol in self.defined_at.values()}
 
     def name_definition(self, place):
@@ -160,7 +161,13 @@ def read_resolved(path):
 
 
 def judge_reference(index, truth, targets):
-    """Returns how a resolved reference compares with the compiler's; `None` if there is nothing to find."""
+    """Returns how a resolved reference compares with the compiler's; `None` if there is nothing to find.
+
+    A local of another file, such as a member of a parameter's type, cannot be told from those of this file.
+    """
+    truth = [symbol for symbol in truth if not symbol.startswith("local ") or symbol in index.defined]
+    if not truth:
+        return None
     found = {index.name_definition(place) for place in targets}
     if not any(index.is_inside(symbol) for symbol in truth):
         is_local = found <= {describe_symbol(symbol) for symbol in truth}
