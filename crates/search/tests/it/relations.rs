@@ -29,7 +29,7 @@ def read(path):
 ";
 const APP: &str = "\
 from store import Store, read as read_file
-
+import door as doors
 def run(door):
     store = Store('a')
     store.open()
