@@ -177,7 +177,8 @@ struct TextOutline {
 /// its language requires. Returns `None` for plain text.
 fn outline_text(language: &Language, text: &str, lines: &LineIndex<'_>) -> Option<TextOutline> {
     let mut parser_gave_up = false;
-    let any = || layout::read_structure(&layouts::ANY, &CommentSyntax::ANY, lines);
+    let comments = language.comments.or_any();
+    let any = || layout::read_structure(&layouts::ANY, comments, lines);
     let (structure, separator) = match language.reader {
         StructureReader::Grammar(grammar) => {
             let parsed = outline::parse_structure(grammar, lines, text);

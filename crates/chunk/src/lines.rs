@@ -17,6 +17,9 @@ pub(super) const CONTAINER: SizeLimit = SizeLimit { lines: 40, bytes: 1200 };
 /// Minimum lines of a value that is a definition; shorter ones are glue.
 pub(super) const NAMED_VALUE_LINES: usize = 3;
 
+/// Maximum bytes of a string in single quotes. In some languages a single quote may occur alone.
+pub(super) const MAX_QUOTED: usize = 200;
+
 /// Lines of a text, counted from 0. Only `\n` ends a line, as in the parser.
 pub(super) struct LineIndex<'a> {
     text: &'a str,

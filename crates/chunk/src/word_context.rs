@@ -15,7 +15,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{
     Definition,
-    lines::{LineIndex, quoted_length},
+    lines::{LineIndex, MAX_QUOTED, quoted_length},
     list_definitions,
     outline::blank_unparsable_text,
     parser,
@@ -34,8 +34,6 @@ pub enum SyntaxContext {
 const MAX_STEPS: usize = 8;
 /// Maximum lines of a definition that are searched for its name.
 const MAX_HEAD_LINES: usize = 3;
-/// Maximum bytes of a string in single quotes. In some languages a single quote may occur alone.
-const MAX_QUOTED: usize = 200;
 
 /// Classifies the words at `words`, which are ascending byte ranges. Takes as long as chunking the
 /// text.

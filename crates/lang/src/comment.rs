@@ -22,6 +22,11 @@ impl CommentSyntax {
         self.line.is_empty() && self.block.is_empty()
     }
 
+    /// Returns this syntax, or [`Self::ANY`] if it is unknown.
+    pub fn or_any(&self) -> &Self {
+        if self.is_empty() { &Self::ANY } else { self }
+    }
+
     /// Returns whether a line, without its indentation, starts or ends a comment.
     pub fn starts_with_delimiter(&self, line: &str) -> bool {
         self.line.iter().any(|mark| line.starts_with(mark))
@@ -98,6 +103,13 @@ pub fn is_description(line: &str) -> bool {
 /// Returns whether a run of characters starts or ends comments and is not an operator.
 pub fn is_comment_mark(run: &[u8]) -> bool {
     MARKS.contains(&run)
+}
+
+/// Returns false if a single quote after `before` belongs to a name or number: `clk'event`, `8'hFF`.
+/// `r` is the prefix of a raw string.
+pub fn may_open_string(before: &str) -> bool {
+    let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+    word.is_none_or(|word| word.is_empty() || word == "r")
 }
 
 fn starts_with_any(line: &str, marks: &[&str]) -> bool {

@@ -1,11 +1,11 @@
 //! Computes the depth of each line and the lines that belong to it.
 
 use codeinfo_lang::{
-    comment::CommentSyntax,
+    comment::{CommentSyntax, may_open_string},
     layout::{DefinitionStyle, LayoutRules},
 };
 
-use crate::lines::LineIndex;
+use crate::lines::{LineIndex, MAX_QUOTED, quoted_length};
 
 /// Maximum bytes of a line that are searched for the start of a comment or string.
 const MAX_BYTES: usize = 2000;
@@ -75,7 +75,8 @@ fn build_rows(
 ) -> Vec<LineShape> {
     let mut rows = Vec::with_capacity(lines.count());
     let known = comments.block.iter().chain(layout.spans).copied().collect();
-    let mut spans = SpanTracker { known, lines, unclosed: 0, last: None };
+    let line_comments = comments.line;
+    let mut spans = SpanTracker { known, line_comments, lines, unclosed: 0, last: None };
     // Last byte, without blanks, of the last content line above.
     let mut before = b'\n';
     for line in 0..lines.count() {
@@ -190,6 +191,7 @@ fn close_block(rows: &mut [LineShape], first: usize, last: usize) {
 struct SpanTracker<'a> {
     /// Pairs of opening and closing marks.
     known: Vec<(&'static str, &'static str)>,
+    line_comments: &'static [&'static str],
     lines: &'a LineIndex<'a>,
     /// One bit per pair whose closing mark is missing, so that it is searched once only.
     unclosed: u32,
@@ -197,63 +199,63 @@ struct SpanTracker<'a> {
 }
 
 impl SpanTracker<'_> {
-    /// Finds a comment or string that starts on a line and does not end there.
+    /// Finds a comment or string that starts on a line and does not end there. Marks inside strings
+    /// and line comments start nothing.
     fn start_span(&mut self, line: usize, text: &str) {
         let head = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
-        let mut from = 0;
-        while let Some((place, opening, closing)) = self.find_first_opening(head, from) {
-            let after = place + opening.len();
-            let rest = head.get(after..).unwrap_or_default();
-            if is_quoted(head.get(from..place).unwrap_or_default()) {
-                from = after;
-                continue;
-            }
-            if let Some(end) = rest.find(closing) {
-                from = after + end + closing.len();
-                continue;
-            }
-            let found = (line + 1..self.lines.count())
-                .find(|line| self.lines.text(*line..line + 1).contains(closing));
-            match found {
-                Some(last) => self.last = Some(last),
-                None => self.give_up(opening),
-            }
+        if !self.known.iter().any(|(opening, _)| head.contains(opening)) {
             return;
+        }
+        let mut at = 0;
+        while let Some(rest) = head.get(at..).filter(|rest| !rest.is_empty()) {
+            if let Some((bit, opening, closing)) = self.find_opening(rest) {
+                let inner = at + opening.len();
+                if let Some(length) = text.get(inner..).and_then(|inner| inner.find(closing)) {
+                    at = inner + length + closing.len();
+                    continue;
+                }
+                self.last = (line + 1..self.lines.count())
+                    .find(|line| self.lines.text(*line..line + 1).contains(closing));
+                if self.last.is_some() {
+                    return;
+                }
+                self.unclosed |= 1 << bit;
+            }
+            if self.line_comments.iter().any(|mark| rest.starts_with(mark)) {
+                return;
+            }
+            let Some(length) = token_length(head, at) else { return };
+            at += length;
         }
     }
 
-    fn find_first_opening(
-        &self,
-        text: &str,
-        from: usize,
-    ) -> Option<(usize, &'static str, &'static str)> {
-        let rest = text.get(from..)?;
+    /// Returns the pair whose opening mark starts a text, with its bit.
+    fn find_opening(&self, text: &str) -> Option<(usize, &'static str, &'static str)> {
+        // An operator of F#, as a function.
+        if text.starts_with("(*)") {
+            return None;
+        }
         let known = self.known.iter().enumerate();
         known
-            .filter(|(bit, _)| self.unclosed & (1 << bit) == 0)
-            .filter_map(|(_, (opening, closing))| {
-                rest.find(opening).map(|at| (from + at, *opening, *closing))
+            .filter(|(bit, (opening, _))| {
+                self.unclosed & (1 << bit) == 0 && text.starts_with(opening)
             })
-            .min_by_key(|(at, _, _)| *at)
-    }
-
-    fn give_up(&mut self, opening: &str) {
-        let bit = self.known.iter().position(|(known, _)| *known == opening);
-        self.unclosed |= bit.map_or(0, |bit| 1 << bit);
+            .map(|(bit, (opening, closing))| (bit, *opening, *closing))
+            .max_by_key(|(_, opening, _)| opening.len())
     }
 }
 
-/// Returns true if the text after `before` is inside a string or a line comment.
-fn is_quoted(before: &str) -> bool {
-    let mut quoted = false;
-    let mut bytes = before.bytes().peekable();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'\\' => drop(bytes.next()),
-            b'"' => quoted = !quoted,
-            b'/' if !quoted && bytes.peek() == Some(&b'/') => return true,
-            _ => {}
+/// Returns the length in bytes of the string, escape or character at `at`; `None` for a string in
+/// double quotes that does not end on the line.
+fn token_length(line: &str, at: usize) -> Option<usize> {
+    let (before, rest) = line.split_at_checked(at)?;
+    let bytes = rest.as_bytes();
+    match bytes.first()? {
+        b'\\' => Some(1 + rest.chars().nth(1).map_or(0, char::len_utf8)),
+        b'"' => quoted_length(bytes),
+        b'\'' if may_open_string(before) => {
+            Some(quoted_length(bytes.get(..MAX_QUOTED).unwrap_or(bytes)).unwrap_or(1))
         }
+        _ => rest.chars().next().map(char::len_utf8),
     }
-    quoted
 }

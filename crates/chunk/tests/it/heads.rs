@@ -449,3 +449,59 @@ fn defined_names_are_bounded_and_only_in_the_first_piece_of_a_line() {
             .all(|chunk| bytes(chunk) <= 2400)
     );
 }
+
+#[test]
+fn marks_in_strings_and_line_comments_start_no_block_comment() {
+    for (file, line) in [
+        ("a.kt", r#"include("**/*.java", "**/*.kt")"#),
+        ("a.kt", r#"val separator = listOf('"', "/*")"#),
+        ("a.kt", "run() // all of src/*, and test/*"),
+        ("a.kt", r#"val text = """a""" + "/*" + "/*""#),
+        ("a.kts", r#"exclude("\"/*", "**/*.kts") // don't /*"#),
+        ("build.gradle", "exclude 'a', '**/*.java'"),
+        ("build.gradle", "sh '''rm \"a\" build/*'''"),
+        ("a.swift", r#"let globs = ["**/*.m", "**/*.swift"]"#),
+        ("a.scala", r#"val globs = Seq('"', "**/*.scala")"#),
+        ("a.dart", "final glob = RegExp(r'a/*');"),
+        ("a.tf", "# see modules/*"),
+        ("a.tf", r#"source = join("/*", ["a", "/*"])"#),
+        ("a.nix", r#"paths = [ "a/*" "b/*" ]; # c/*"#),
+        ("a.jl", r##"glob("#=", "#=") # b #= c"##),
+        ("a.fs", "let product = List.reduce (*) numbers"),
+        ("a.lua", r#"print("[[", "[[", '--[[')"#),
+        ("a.lisp", r##"(list #\" "#|" "b") ; "#|"##),
+        ("a.hs", r#"glob = ["{-", "{-"] -- don't {- open"#),
+        ("a.fish", "rm build/*"),
+    ] {
+        let (definition, name) = match file.rsplit('.').next().unwrap() {
+            "kt" | "kts" => ("fun after() {\n}\n", "after"),
+            "gradle" => ("def after() {\n}\n", "after"),
+            "swift" => ("func after() {\n}\n", "after"),
+            "scala" => ("def after() = {\n}\n", "after"),
+            "tf" => ("variable \"after\" {\n}\n", "after"),
+            "dart" | "nix" | "fs" | "hs" => ("class After {\n}\n", "After"),
+            "lisp" => ("(defun after ()\n  t)\n", "after"),
+            _ => ("function after()\nend\n", "after"),
+        };
+        let end = "/* a */ #= a =# (* a *) [[ a ]] #| a |# {- a -} */ ]] |# -} =# *)\n";
+        let text = format!("{line}\n\n{definition}\n{end}");
+        assert!(facts(file, &text).contains(name), "{file}: {line}: {}", facts(file, &text));
+    }
+}
+
+#[test]
+fn block_comments_after_strings_hide_their_lines() {
+    for (file, line) in [
+        ("a.kt", r#"val a = "x"; /* said "b""#),
+        ("a.kt", r#"val a = "//" /* b"#),
+        ("a.kt", r#"val a = '"' /* b"#),
+        ("a.scala", "val a = b' /* c's"),
+        ("build.gradle", "a 'b' /* c"),
+        ("a.nix", "a = 1; /* # b"),
+    ] {
+        let text = format!("{line}\nclass Hidden {{\n}}\n*/\nclass Shown {{\n}}\n");
+        let found = facts(file, &text);
+        assert!(!found.contains("Hidden"), "{file}: {line}: {found}");
+        assert!(found.contains("Shown"), "{file}: {line}: {found}");
+    }
+}

@@ -22,7 +22,7 @@ pub static GROOVY: Language = Language {
     comments: CommentSyntax::SLASHES,
     reader: StructureReader::Layout(&LayoutRules {
         attributes: &["@"],
-        spans: LONG_STRINGS,
+        spans: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
         continues: BRACE_WORDS,
         modifiers: &[
             "public", "private", "protected", "abstract", "final", "static", "synchronized",

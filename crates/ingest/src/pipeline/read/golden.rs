@@ -10,7 +10,7 @@ use super::*;
 
 /// Revision, and the hash of the chunks, terms and vectors of the fixtures.
 const GOLDEN: (&str, &str) =
-    ("16-", "04226d1b62c69c75fdf6b279a92e9dc128106fe701d409cb531563c6474048bd");
+    ("17-", "04226d1b62c69c75fdf6b279a92e9dc128106fe701d409cb531563c6474048bd");
 /// File with values that are replaced.
 const SECRETS: (&str, &str) = (
     "settings.yaml",
