@@ -134,7 +134,7 @@ fn is_chained(layout: &LayoutRules, after: &str) -> bool {
     is_named && layout.words.iter().any(|known| known.text == word)
 }
 
-/// Drops a bracketed group at the start of a text: `(set)`, `<T: Ord>`, `[this]`.
+/// Drops a bracketed group at the start of a text: `(set)`, `<T: Ord>`, `<F : (A) -> B>`, `[this]`.
 fn skip_group(text: &str) -> &str {
     let closing = match text.bytes().next() {
         Some(b'(') => ')',
@@ -144,15 +144,18 @@ fn skip_group(text: &str) -> &str {
     };
     let opening = text.chars().next().unwrap_or(closing);
     let mut depth = 0_usize;
+    let mut before = opening;
     for (at, character) in text.char_indices() {
+        let is_arrow = character == '>' && matches!(before, '-' | '=');
         if character == opening {
             depth += 1;
-        } else if character == closing {
+        } else if character == closing && !is_arrow {
             depth -= 1;
             if depth == 0 {
                 return text.get(at + closing.len_utf8()..).unwrap_or_default();
             }
         }
+        before = character;
     }
     ""
 }
@@ -163,7 +166,7 @@ fn is_part(character: char) -> bool {
 
 /// Parses the name after a keyword: an identifier with dots, strings, or an operator.
 fn parse_next_name(layout: &LayoutRules, text: &str) -> Option<String> {
-    let text = skip_group(text.trim_start()).trim_start();
+    let text = skip_receiver(text.trim_start());
     if text.starts_with(['"', '\'']) {
         return join_quoted_names(text);
     }
@@ -209,6 +212,17 @@ fn parse_next_name(layout: &LayoutRules, text: &str) -> Option<String> {
         name.push_str(text.get(..end).unwrap_or_default().trim_end_matches([':', ';']));
     }
     (!name.is_empty()).then_some(name)
+}
+
+/// Drops type parameters and a function type before a name: `<T> ((A) -> T)?.apply` is `apply`.
+/// Leaves operators of Swift such as `< (a: A, b: A)`.
+fn skip_receiver(text: &str) -> &str {
+    if ["< ", "<(", "<=", "<<"].iter().any(|operator| text.starts_with(operator)) {
+        return text;
+    }
+    let text = skip_group(text).trim_start();
+    let method = skip_group(text).trim_start_matches('?').strip_prefix('.');
+    method.filter(|method| method.starts_with(is_part)).unwrap_or(text)
 }
 
 /// Joins `"a" "b"` to `a.b`.

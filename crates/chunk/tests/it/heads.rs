@@ -505,3 +505,28 @@ fn block_comments_after_strings_hide_their_lines() {
         assert!(found.contains("Shown"), "{file}: {line}: {found}");
     }
 }
+
+#[test]
+fn arrows_in_type_parameters_and_receivers_end_no_group() {
+    for (file, line, name) in [
+        ("a.kt", "fun <F : (A) -> B> apply() {", "apply"),
+        ("a.kt", "fun <K, F : Map<K, (A) -> List<B>>> apply(f: F) {", "apply"),
+        ("a.kt", "fun <T> Map<K, (T) -> B>.apply() {", "Map.apply"),
+        ("a.kt", "fun List<(A) -> B>?.apply() {", "List.apply"),
+        ("a.kt", "fun ((A) -> B).apply() {", "apply"),
+        ("a.kt", "fun <A, B> ((A) -> B)?.apply() {", "apply"),
+        ("a.kt", "inline fun <reified T : Any> (() -> T).apply() {", "apply"),
+        ("a.swift", "func apply<F: (A) -> B>(_ f: F) -> C {", "apply"),
+        ("a.swift", "static func < (a: A, b: A) -> Bool {", "<"),
+        ("a.swift", "static func <= <T: A>(a: T, b: T) -> Bool {", "<="),
+        ("a.scala", "def apply[F[_], G <: A => B](f: F[A => B]): C = {", "apply"),
+        ("a.scala", "private[this] def apply[A](f: A => B) = {", "apply"),
+    ] {
+        let text = format!("{line}\n    first()\n    second()\n}}\n");
+        assert!(
+            facts(file, &text).ends_with(&format!(": {name}")),
+            "{line}: {}",
+            facts(file, &text)
+        );
+    }
+}
