@@ -2,6 +2,7 @@
 //! server's owner and are not listed.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -14,7 +15,7 @@ use codeinfo_core::{
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use super::{ArchiveError, ConversationArchive, FOLDER};
+use super::{ArchiveError, ConversationArchive, ConversationSummary, FOLDER};
 
 const FILE: &str = "owners.json";
 /// Maximum number of conversations of tokens; the oldest ones become the owner's.
@@ -41,8 +42,8 @@ struct OwnedConversation {
 }
 
 impl ConversationOwners {
-    /// Reads the owners in `data_dir`, and adds those of `archive`, because an archive may be older
-    /// than the file.
+    /// Reads the owners in `data_dir`, and puts those that only `archive` has before them, because an
+    /// archive may be older than the file. Keeps the latest [`MAX_CONVERSATIONS`].
     pub async fn open(
         data_dir: &Path,
         archive: &ConversationArchive,
@@ -60,14 +61,17 @@ impl ConversationOwners {
             let owned = bytes.map(|bytes| serde_json::from_slice(&bytes).map_err(damaged));
             Ok(owned.transpose()?.unwrap_or_default())
         });
-        let mut owned: Vec<OwnedConversation> =
+        let written: Vec<OwnedConversation> =
             reading.await.unwrap_or(Err(ArchiveError::Stopping))?;
-        for summary in archive.list_summaries(Some(&Principal::owner())) {
-            let is_known = owned.iter().any(|one| one.id == summary.id);
-            let principal = summary.principal.filter(|_| !is_known);
-            owned
-                .extend(principal.map(|principal| OwnedConversation { id: summary.id, principal }));
-        }
+        let known: HashSet<ConversationId> = written.iter().map(|one| one.id).collect();
+        let archived = archive.list_summaries(Some(&Principal::owner())).into_iter().rev();
+        let unwritten = archived.filter(|summary| !known.contains(&summary.id)).filter_map(
+            |ConversationSummary { id, principal, .. }| {
+                Some(OwnedConversation { id, principal: principal? })
+            },
+        );
+        let mut owned: Vec<OwnedConversation> = unwritten.chain(written).collect();
+        drop_oldest(&mut owned);
         let owned = Mutex::new(owned);
         Ok(Self(Arc::new(Inner { folder: Some(folder), owned, tasks })))
     }
@@ -93,8 +97,7 @@ impl ConversationOwners {
                 return;
             }
             owned.push(OwnedConversation { id, principal: name });
-            let too_many = owned.len().saturating_sub(MAX_CONVERSATIONS);
-            owned.drain(..too_many);
+            drop_oldest(&mut owned);
             if let Err(error) = inner.write_owners(&owned) {
                 warn!(%error, "who began a conversation is not written");
             }
@@ -115,11 +118,22 @@ impl Inner {
     }
 }
 
+fn drop_oldest(owned: &mut Vec<OwnedConversation>) {
+    owned.drain(..owned.len().saturating_sub(MAX_CONVERSATIONS));
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ConversationOwners, MAX_CONVERSATIONS};
-    use crate::archive::ConversationArchive;
-    use codeinfo_core::{ConversationId, Principal, task::Tasks};
+    use super::{ConversationOwners, FILE, FOLDER, MAX_CONVERSATIONS};
+    use crate::archive::{
+        ArchivedConversation, ConversationArchive, ConversationSummary, file::write_conversation,
+    };
+    use codeinfo_core::{
+        ConversationId, Principal,
+        atomic::{self, FileAccess},
+        task::Tasks,
+    };
+    use serde_json::json;
 
     fn conversation(number: usize) -> ConversationId {
         format!("00000000-0000-4000-8000-{number:012}").parse().unwrap()
@@ -163,5 +177,40 @@ mod tests {
         assert!(!owners.may_continue(conversation(0), Some(&ann)));
         assert!(owners.may_continue(conversation(0), None));
         assert!(owners.may_continue(conversation(1), Some(&ann)));
+    }
+
+    #[tokio::test]
+    async fn owners_of_an_archive_are_older_than_those_of_the_file() {
+        let (data_dir, tasks) = (tempfile::tempdir().unwrap(), Tasks::default());
+        let (folder, ann) = (data_dir.path().join(FOLDER), "ann".parse::<Principal>().unwrap());
+        for (number, updated_at) in [(1, 1_000), (2, 3_000), (3, 2_000)] {
+            let mut summary = ConversationSummary::new(conversation(number), Some(&ann), None, "");
+            summary.updated_at = serde_json::from_value(json!(updated_at)).unwrap();
+            let path = folder.join(format!("{}.jsonl", summary.id));
+            let mut archived = ArchivedConversation { summary, turns: Vec::new() };
+            write_conversation(&folder, &path, &mut archived).unwrap();
+        }
+        let archive = ConversationArchive::open(data_dir.path(), 10, tasks.clone()).await.unwrap();
+        let owned_after_opening = async |written: usize, added: usize| -> Vec<usize> {
+            let numbers = 10..10 + written;
+            let written: Vec<_> = numbers
+                .map(|number| json!({"id": conversation(number), "principal": "ann"}))
+                .collect();
+            let bytes = serde_json::to_vec(&written).unwrap();
+            atomic::write_atomically(&folder.join(FILE), &bytes, FileAccess::Owner).unwrap();
+            let opened = ConversationOwners::open(data_dir.path(), &archive, tasks.clone());
+            let owners = opened.await.unwrap();
+            for number in 0..added {
+                owners.record_owner(conversation(9_000 + number), Some(&ann)).await;
+            }
+            let mut owned = vec![1, 2, 3, 10, 11, 12];
+            owned.retain(|number| owners.may_continue(conversation(*number), Some(&ann)));
+            owned
+        };
+        assert_eq!(owned_after_opening(3, 0).await, [1, 2, 3, 10, 11, 12]);
+        assert_eq!(owned_after_opening(MAX_CONVERSATIONS - 2, 0).await, [2, 3, 10, 11, 12]);
+        assert_eq!(owned_after_opening(MAX_CONVERSATIONS - 1, 0).await, [2, 10, 11, 12]);
+        assert_eq!(owned_after_opening(MAX_CONVERSATIONS - 2, 3).await, [11, 12]);
+        assert_eq!(owned_after_opening(MAX_CONVERSATIONS + 1, 0).await, [11, 12]);
     }
 }
