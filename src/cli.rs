@@ -20,6 +20,8 @@ mod toolkits;
 use codeinfo_citations::DocumentError;
 use codeinfo_ingest::RunState;
 
+use crate::install::ConsoleError;
+
 pub use access::open_page;
 pub use args::{
     CheckCommand, CliArguments, CliCommand, HookCommand, SearchCommand, StdioCommand,
@@ -71,8 +73,8 @@ pub enum CliError {
     Reply(#[from] serde_json::Error),
     #[error(transparent)]
     Document(#[from] DocumentError),
-    #[error("cannot write to the terminal: {0}")]
-    Terminal(#[from] std::io::Error),
+    #[error(transparent)]
+    Console(#[from] ConsoleError),
 }
 
 /// Runs one command against the server at `client`.

@@ -21,7 +21,10 @@ use std::{
 
 pub use args::{InstallCommand, UninstallCommand};
 pub use clients::SupportedClient;
-pub use messages::{InstallError, ask_person, replace_control_characters};
+pub use messages::{
+    ConsoleError, InstallError, ask_person, replace_control_characters, write_to_stderr,
+    write_to_stdout,
+};
 pub use places::{HostPlatform, UserFolders, find_program};
 
 use self::{

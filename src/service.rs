@@ -3,7 +3,6 @@
 mod managers;
 
 use std::{
-    io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -18,7 +17,9 @@ use tokio::{
 
 use crate::{
     config::{Config, HANDOVER},
-    install::{HostPlatform, InstallError, UserFolders, find_program},
+    install::{
+        ConsoleError, HostPlatform, InstallError, UserFolders, find_program, write_to_stdout,
+    },
 };
 
 /// Settings that a service takes from the current environment. Keys are excluded, because backups
@@ -92,8 +93,8 @@ pub enum ServiceCommandError {
     NotUp { reason: String, log: &'static str },
     #[error("the service is not {0}")]
     Not(&'static str),
-    #[error("cannot write to the terminal: {0}")]
-    Terminal(#[from] io::Error),
+    #[error(transparent)]
+    Console(#[from] ConsoleError),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -346,7 +347,7 @@ fn find_holder(data_dir: &Path) -> Option<LockHolder> {
 }
 
 fn print_line(line: &str) -> Result<(), ServiceCommandError> {
-    Ok(writeln!(io::stdout().lock(), "{line}")?)
+    Ok(write_to_stdout(line)?)
 }
 
 fn split_words(line: &str) -> Vec<String> {

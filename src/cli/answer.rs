@@ -11,6 +11,7 @@ use super::{
     ApiClient, CliError,
     print::{print_json, print_line, print_note, scope_parameter, shorten_text, single_line},
 };
+use crate::install::ConsoleError;
 
 /// Maximum bytes of a reply: far more than the texts of the longest turn and all its tool results.
 const MAX_REPLY_BYTES: usize = 256 * 1024 * 1024;
@@ -46,7 +47,7 @@ pub(super) async fn ask_question(
     let ended = tokio::select! {
         ended = watch_turn(client, &turn, as_json) => ended,
         interrupted = tokio::signal::ctrl_c() => {
-            interrupted?;
+            interrupted.map_err(|source| ConsoleError::new("wait for Ctrl-C", source))?;
             Err(CliError::Interrupted)
         }
     };

@@ -1,10 +1,6 @@
 //! Prints lines, names, times and JSON, for people and programs.
 
-use std::{
-    fmt::Write as _,
-    io::{IsTerminal, Write},
-    path::Path,
-};
+use std::{fmt::Write as _, io::IsTerminal, path::Path};
 
 use codeinfo_core::plain_name;
 use jiff::Timestamp;
@@ -13,10 +9,11 @@ use serde_json::Value;
 use super::CliError;
 use crate::documents::{PAGES, find_document, find_title};
 pub use crate::install::replace_control_characters;
+use crate::install::{write_to_stderr, write_to_stdout};
 pub(super) use codeinfo_core::count_things;
 
 pub fn print_line(text: &str) -> Result<(), CliError> {
-    Ok(writeln!(std::io::stdout().lock(), "{}", replace_control_characters(text))?)
+    Ok(write_to_stdout(&replace_control_characters(text))?)
 }
 
 /// Writes the title of a result to standard output. On a terminal, its name is bold and the rest is
@@ -24,25 +21,22 @@ pub fn print_line(text: &str) -> Result<(), CliError> {
 pub(super) fn print_title(name: &str, rest: &str) -> Result<(), CliError> {
     let safe_name = replace_control_characters(name);
     let safe_rest = replace_control_characters(rest);
-    let mut out = std::io::stdout().lock();
-    if out.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        writeln!(out, "\u{1b}[1m{safe_name}\u{1b}[0m\u{1b}[2m{safe_rest}\u{1b}[0m")?;
+    let is_styled = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    Ok(write_to_stdout(&if is_styled {
+        format!("\u{1b}[1m{safe_name}\u{1b}[0m\u{1b}[2m{safe_rest}\u{1b}[0m")
     } else {
-        writeln!(out, "{safe_name}{safe_rest}")?;
-    }
-    Ok(())
+        format!("{safe_name}{safe_rest}")
+    })?)
 }
 
 /// Writes a line to standard error, dimmed on a terminal.
 pub fn print_note(text: &str) -> Result<(), CliError> {
     let safe_text = replace_control_characters(text);
-    let mut err = std::io::stderr().lock();
-    if err.is_terminal() {
-        writeln!(err, "\u{1b}[2m{safe_text}\u{1b}[0m")?;
+    Ok(write_to_stderr(&if std::io::stderr().is_terminal() {
+        format!("\u{1b}[2m{safe_text}\u{1b}[0m")
     } else {
-        writeln!(err, "{safe_text}")?;
-    }
-    Ok(())
+        safe_text
+    })?)
 }
 
 /// Prints a suggestion for the next step, only on a terminal.
@@ -80,7 +74,7 @@ pub(super) fn print_json(value: &Value) -> Result<(), CliError> {
             text.push(c);
         }
     }
-    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+    Ok(write_to_stdout(&text)?)
 }
 
 /// Aligns rows of cells as lines with columns.

@@ -39,8 +39,23 @@ pub enum InstallError {
     Some,
     #[error("this folder is in no repository: no `.git` from here upwards")]
     NoRepository,
-    #[error("cannot write to the terminal: {0}")]
-    Terminal(#[from] io::Error),
+    #[error(transparent)]
+    Console(#[from] ConsoleError),
+}
+
+/// Failure of a standard stream or of the keyboard.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action}: {source}")]
+pub struct ConsoleError {
+    action: &'static str,
+    #[source]
+    source: io::Error,
+}
+
+impl ConsoleError {
+    pub const fn new(action: &'static str, source: io::Error) -> Self {
+        Self { action, source }
+    }
 }
 
 impl InstallError {
@@ -65,7 +80,23 @@ const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 const MAX_ANSWER: u64 = 256;
 
 pub(super) fn print_line(line: &str) -> Result<(), InstallError> {
-    Ok(writeln!(io::stdout().lock(), "{}", replace_control_characters(line))?)
+    Ok(write_to_stdout(&replace_control_characters(line))?)
+}
+
+pub fn write_to_stdout(line: &str) -> Result<(), ConsoleError> {
+    write_line(io::stdout().lock(), line, "write to standard output")
+}
+
+pub fn write_to_stderr(line: &str) -> Result<(), ConsoleError> {
+    write_line(io::stderr().lock(), line, "write to standard error")
+}
+
+fn write_line(
+    mut stream: impl Write,
+    line: &str,
+    action: &'static str,
+) -> Result<(), ConsoleError> {
+    writeln!(stream, "{line}").map_err(|source| ConsoleError::new(action, source))
 }
 
 /// Asks a question on the terminal. An empty answer means `default`, and any other answer than yes
@@ -74,22 +105,22 @@ pub(super) fn print_line(line: &str) -> Result<(), InstallError> {
 /// # Errors
 ///
 /// The terminal cannot be read or written.
-pub fn ask_person(question: &str, default: bool) -> io::Result<Option<bool>> {
+pub fn ask_person(question: &str, default: bool) -> Result<Option<bool>, ConsoleError> {
     let input = io::stdin();
     if !input.is_terminal() {
         return Ok(None);
     }
+    let asked = replace_control_characters(question);
+    let choice = if default { "[Y/n]" } else { "[y/N]" };
     let mut out = io::stderr().lock();
-    write!(
-        out,
-        "{} {} ",
-        replace_control_characters(question),
-        if default { "[Y/n]" } else { "[y/N]" }
-    )?;
-    out.flush()?;
+    write!(out, "{asked} {choice} ")
+        .and_then(|()| out.flush())
+        .map_err(|source| ConsoleError::new("write to standard error", source))?;
     let mut answer = String::new();
-    if io::Read::take(input.lock(), MAX_ANSWER).read_line(&mut answer)? == 0 {
-        writeln!(out)?;
+    let read = io::Read::take(input.lock(), MAX_ANSWER).read_line(&mut answer);
+    if read.map_err(|source| ConsoleError::new("read from standard input", source))? == 0 {
+        drop(out);
+        write_to_stderr("")?;
         return Ok(None);
     }
     let lower_case = answer.trim().to_lowercase();
@@ -136,4 +167,16 @@ fn print_diff_lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallErr
 pub fn replace_control_characters(text: &str) -> String {
     let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.replace(is_control, "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_what_failed() {
+        let error = write_line(&mut [][..], "a", "write to standard output").unwrap_err();
+        let message = "cannot write to standard output: failed to write whole buffer";
+        assert_eq!(InstallError::from(error).to_string(), message);
+    }
 }
