@@ -271,6 +271,5 @@ fn widen_range(range: LineRange) -> LineRange {
 }
 
 fn count_lines(lines: &[LineRange]) -> u32 {
-    let length = |range: &LineRange| range.last.saturating_sub(range.first).saturating_add(1);
-    lines.iter().map(length).fold(0, u32::saturating_add)
+    lines.iter().map(|range| range.line_count()).fold(0, u32::saturating_add)
 }

@@ -207,8 +207,7 @@ impl CitedFileText {
     pub(super) fn hash_lines(&self, ranges: &[LineRange]) -> Option<String> {
         let whole = [LineRange { first: 1, last: self.line_count() }];
         let ranges = if ranges.is_empty() { &whole } else { ranges };
-        let lengths =
-            ranges.iter().map(|range| u64::from(range.last.saturating_sub(range.first)) + 1);
+        let lengths = ranges.iter().map(|range| u64::from(range.line_count()));
         let has_all = self.line_count() == 0 || ranges.iter().all(|range| self.has_lines(*range));
         if !has_all || lengths.sum::<u64>() > u64::from(self.line_count().max(1)) {
             return None;
@@ -401,8 +400,7 @@ fn last_line(lines: &[&str], first: u32) -> u32 {
 
 /// Returns the indexed text of lines; `None` if none of them was indexed.
 fn indexed_text_of_lines(indexed: &[ChunkRecord], range: LineRange) -> Option<Vec<&str>> {
-    let count = usize::try_from(range.last.checked_sub(range.first)?).ok()? + 1;
-    let mut lines = vec![""; count];
+    let mut lines = vec![""; usize::try_from(range.line_count()).ok()?];
     let mut is_known = false;
     for chunk in indexed {
         for (line, text) in (chunk.start_line..).zip(chunk.text.split('\n')) {

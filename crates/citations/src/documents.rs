@@ -338,10 +338,10 @@ impl DocumentChecker {
         lines: &[LineRange],
         entries: &[&str],
     ) -> Option<(String, Vec<LineRange>)> {
-        let mut found = lines.iter().zip(entries).map(|(range, entry)| {
-            let more = range.last.checked_sub(range.first)?;
-            self.tree.find_by_fingerprint(path, entry, more.saturating_add(1))
-        });
+        let mut found = lines
+            .iter()
+            .zip(entries)
+            .map(|(range, entry)| self.tree.find_by_fingerprint(path, entry, range.line_count()));
         let (to, first) = found.next()??;
         let mut ranges = vec![first];
         for place in found {

@@ -143,7 +143,7 @@ impl CitationScanner<'_> {
     fn parse_citation(&self, run: Range<usize>) -> Option<Citation> {
         let in_link = self.piece.kind == MarkdownPieceKind::Prose
             && self.text_before(run.start).ends_with("](");
-        let path = self.trim_marks(&run, in_link);
+        let path = self.trim_path_marks(&run, in_link);
         let end = path.end;
         if path.len() > MAX_PATH_BYTES || self.is_rest_of_pattern(&run) {
             return None;
@@ -181,7 +181,7 @@ impl CitationScanner<'_> {
     ///
     /// Drops trailing full stops and, in prose, the Markdown marks around the path, such as those
     /// of strikethrough. `~/` at its start is the home folder.
-    fn trim_marks(&self, run: &Range<usize>, in_link: bool) -> Range<usize> {
+    fn trim_path_marks(&self, run: &Range<usize>, in_link: bool) -> Range<usize> {
         let written = self.text.get(run.clone()).unwrap_or_default();
         let trimmed = written.trim_end_matches(['.', '-', '+', '~', '\\']);
         if self.piece.kind != MarkdownPieceKind::Prose || in_link {

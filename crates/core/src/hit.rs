@@ -128,6 +128,13 @@ pub struct LineRange {
     pub last: u32,
 }
 
+impl LineRange {
+    /// Returns the number of lines; 1 for a reversed range.
+    pub fn line_count(self) -> u32 {
+        self.last.saturating_sub(self.first).saturating_add(1)
+    }
+}
+
 impl fmt::Display for LineRange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}-{}", self.first, self.last)

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use codeinfo_lang::detect::{MachineFile, detect_machine_file};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -63,6 +64,15 @@ impl OmissionRule {
     /// letters are not hex digits.
     const CONTENT_RULES: [(Self, char); 4] =
         [(Self::Minified, 'm'), (Self::Generated, 'g'), (Self::Drawing, 'v'), (Self::Binary, 'n')];
+
+    /// Returns the rule that leaves a file out by its name alone, if any.
+    pub fn for_file_name(name: &str) -> Option<Self> {
+        detect_machine_file(name).map(|file| match file {
+            MachineFile::Binary => Self::Binary,
+            MachineFile::LockFile => Self::LockFile,
+            MachineFile::Generated => Self::Generated,
+        })
+    }
 
     /// Returns the reason in a few words.
     pub fn as_str(self) -> &'static str {

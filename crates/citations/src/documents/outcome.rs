@@ -121,10 +121,7 @@ fn compare_with_lock(
     if now.as_deref() == Some(entry) {
         return RangeComparison::Same;
     }
-    match content
-        .find_by_fingerprint(entry, range.last.saturating_sub(range.first).saturating_add(1))
-        .as_slice()
-    {
+    match content.find_by_fingerprint(entry, range.line_count()).as_slice() {
         [only] => RangeComparison::Moved(*only),
         [] => RangeComparison::Changed("these lines have changed since they were cited"),
         _ => RangeComparison::Changed(

@@ -319,11 +319,12 @@ impl Case<'_> {
                     similar.len() == 3 || similar.contains(&own.path))
             }),
             11 => (
-                // One of them may be meant, by what else the answer cites; the name is not in it.
+                // One of them may be meant, by what else the answer cites; the name is not in it, and it
+                // may be shorter.
                 format!("`{name}` fails (error.rs:{first}-{last})."),
                 |one, _| match one.fault {
                     Some(CitationFault::Ambiguous { count, .. }) => count > 2,
-                    Some(CitationFault::Absent { .. }) => true,
+                    Some(CitationFault::Absent { .. } | CitationFault::NoSuchLines { .. }) => true,
                     _ => one.state == CitationState::Unconfirmed,
                 },
             ),

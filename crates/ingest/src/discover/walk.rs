@@ -4,10 +4,7 @@
 use std::{collections::HashMap, path::Path};
 
 use codeinfo_core::OmissionRule;
-use codeinfo_lang::{
-    detect::{MachineFile, detect_machine_file},
-    vendored::{self, FolderContents},
-};
+use codeinfo_lang::vendored::{self, FolderContents};
 use codeinfo_secrets::SecretNameCertainty;
 use codeinfo_worktree::{
     beneath::{self, FolderEntry, FolderEntryKind, FolderHandle, RootDir},
@@ -465,7 +462,8 @@ impl RootWalk<'_> {
             is_requested || (*rule == OmissionRule::Generated && is_generated == Some(false))
         };
         let is_marked = is_generated == Some(true);
-        let rule = find_name_rule(&name).or(is_marked.then_some(OmissionRule::Generated));
+        let rule =
+            OmissionRule::for_file_name(&name).or(is_marked.then_some(OmissionRule::Generated));
         if let Some(rule) = rule.filter(|rule| !is_kept(rule)) {
             self.omit_file(rule, &child.path);
             return;
@@ -510,14 +508,6 @@ fn rule_for_contents(kind: FolderContents) -> OmissionRule {
         FolderContents::Packages => OmissionRule::Vendored,
         FolderContents::Outputs => OmissionRule::Built,
     }
-}
-
-fn find_name_rule(name: &str) -> Option<OmissionRule> {
-    detect_machine_file(name).map(|found| match found {
-        MachineFile::Binary => OmissionRule::Binary,
-        MachineFile::LockFile => OmissionRule::LockFile,
-        MachineFile::Generated => OmissionRule::Generated,
-    })
 }
 
 #[cfg(test)]

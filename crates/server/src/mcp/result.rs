@@ -221,7 +221,7 @@ fn merge_file(place: &mut usize, file: &mut FileSummary, other_place: usize, oth
             Some(_) | None => ranges.push(range),
         }
     }
-    file.lines = ranges.iter().map(|range| range.last.saturating_sub(range.first) + 1).sum();
+    file.lines = ranges.iter().map(|range| range.line_count()).sum();
     file.ranges = ranges;
 }
 
