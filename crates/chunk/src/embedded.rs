@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use codeinfo_lang::{
     Language, detect,
-    languages::{data::JSON, javascript, python::PYTHON, styles::CSS},
+    languages::{data::JSON, javascript, pages::CSS, scripts::PYTHON},
 };
 
 use super::lines::LineIndex;

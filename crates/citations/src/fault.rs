@@ -1,8 +1,50 @@
-//! Faults of citations, in words for the model that made them.
+//! States of checked citations, and their faults in words for the model that made them.
 
 use std::fmt;
 
 use codeinfo_core::LineRange;
+use serde::{Deserialize, Serialize};
+
+/// Result of checking a citation of an answer. Stored conversations may have the former names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CitationState {
+    /// The place exists, and the sentence fits these lines.
+    Confirmed,
+    /// The place exists, but nothing ties the sentence to these lines, or they could not be
+    /// compared.
+    #[serde(alias = "verified", alias = "moved", alias = "changed")]
+    Unconfirmed,
+    /// The file or the line is missing, or what the sentence names is missing or certainly
+    /// elsewhere.
+    #[serde(alias = "missing")]
+    Wrong,
+}
+
+impl CitationState {
+    /// Returns the name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+/// Result of checking a citation of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DocumentCitationState {
+    /// The lines exist and match the document.
+    Verified,
+    /// The cited content is at other, known lines.
+    Moved,
+    /// The lines have changed since they were cited.
+    Changed,
+    /// The file, the line or what the sentence names is missing.
+    Missing,
+}
 
 /// A fault of a citation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,7 +26,6 @@ mod names;
 mod parse;
 mod read;
 mod resolve;
-mod state;
 mod tree;
 
 use std::{
@@ -61,12 +60,11 @@ pub use documents::{
     ChangedLinesPolicy, CheckedDocument, DocumentChecker, DocumentFinding, is_markdown,
 };
 pub use error::{CiteError, DocumentError};
-pub use fault::{CitationFault, join_lines};
+pub use fault::{CitationFault, CitationState, DocumentCitationState, join_lines};
 pub use html::{render_cited_html, render_code_listing, render_html};
 pub use lock::LOCK_FILE;
 pub use parse::{Citation, CitationCertainty, MAX_CITATIONS, find_citations};
 pub use resolve::LookupScope;
-pub use state::{CitationState, DocumentCitationState};
 pub use tree::{DocumentTree, IgnoreCheck};
 
 /// Maximum answers checked at a time. Each takes a thread, which stays blocked if a folder hangs.

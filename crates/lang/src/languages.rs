@@ -1,63 +1,31 @@
 //! All languages, by family.
 
-pub mod beam;
 pub mod builds;
 pub mod c;
-pub mod dart;
 pub mod data;
 pub mod dotnet;
 pub mod functional;
-pub mod go;
-pub mod hardware;
-pub mod infrastructure;
 pub mod javascript;
 pub mod jvm;
-pub mod lisp;
 pub mod native;
 pub mod pages;
-pub mod php;
 pub mod prose;
-pub mod python;
-pub mod ruby;
-pub mod rust;
-pub mod schemas;
 pub mod scripts;
-pub mod shaders;
-pub mod shells;
-pub mod sql;
-pub mod styles;
-pub mod swift;
 
 use crate::Language;
 
 const FAMILIES: &[&[&Language]] = &[
-    beam::ALL,
     builds::ALL,
     c::ALL,
-    dart::ALL,
     data::ALL,
     dotnet::ALL,
     functional::ALL,
-    go::ALL,
-    hardware::ALL,
-    infrastructure::ALL,
     javascript::ALL,
     jvm::ALL,
-    lisp::ALL,
     native::ALL,
     pages::ALL,
-    php::ALL,
     prose::ALL,
-    python::ALL,
-    ruby::ALL,
-    rust::ALL,
-    schemas::ALL,
     scripts::ALL,
-    shaders::ALL,
-    shells::ALL,
-    sql::ALL,
-    styles::ALL,
-    swift::ALL,
 ];
 
 /// Iterates over all languages.

@@ -1,13 +1,16 @@
-//! Languages of build files.
+//! Languages of build files and of infrastructure.
 
 use crate::{
     Language, LanguageKind, StructureReader,
     comment::CommentSyntax,
     language::HeadingStyle,
-    layout::{DefinitionStyle, LayoutRules, definition_keyword},
+    layout::{
+        DefinitionStyle, LayoutRules, container_keyword, definition_keyword, self_named_container,
+    },
 };
 
-pub(super) const ALL: &[&Language] = &[&CMAKE, &DOCKERFILE, &JUST, &MAKEFILE, &MESON, &NIX];
+pub(super) const ALL: &[&Language] =
+    &[&CMAKE, &DOCKERFILE, &JUST, &MAKEFILE, &MESON, &NIX, &PUPPET, &TERRAFORM];
 
 static TARGETS: LayoutRules = LayoutRules {
     attributes: &[".PHONY"],
@@ -65,5 +68,37 @@ pub static NIX: Language = Language {
     name: "nix",
     extensions: &["nix"],
     comments: CommentSyntax { line: &["#"], block: &[("/*", "*/")] },
+    ..Language::PLAIN
+};
+
+pub static PUPPET: Language = Language {
+    name: "puppet",
+    extensions: &["epp"],
+    comments: CommentSyntax::HASH,
+    ..Language::PLAIN
+};
+
+pub static TERRAFORM: Language = Language {
+    name: "terraform",
+    extensions: &["tf", "hcl"],
+    kind: LanguageKind::Settings,
+    comments: CommentSyntax { line: &["#", "//"], block: &[("/*", "*/")] },
+    reader: StructureReader::Layout(&LayoutRules {
+        words: &[
+            container_keyword("resource"),
+            container_keyword("data"),
+            container_keyword("module"),
+            container_keyword("variable"),
+            container_keyword("output"),
+            container_keyword("provider"),
+            self_named_container("locals"),
+            self_named_container("terraform"),
+            container_keyword("job"),
+            container_keyword("group"),
+            container_keyword("source"),
+            container_keyword("target"),
+        ],
+        ..LayoutRules::PLAIN
+    }),
     ..Language::PLAIN
 };

@@ -1,22 +1,25 @@
-//! Markup, and pages that contain scripts and styles.
+//! Markup, pages that contain scripts and styles, and style sheets.
 
 use crate::{
-    Language, LanguageKind, StructureReader, comment::CommentSyntax, language::HeadingStyle,
-    layout::LayoutRules,
+    Language, LanguageKind, StructureReader,
+    comment::CommentSyntax,
+    language::HeadingStyle,
+    layout::{DefinitionStyle, LayoutRules},
 };
 
-pub(super) const ALL: &[&Language] = &[&ASTRO, &HANDLEBARS, &HTML, &SVELTE, &VUE];
+pub(super) const ALL: &[&Language] =
+    &[&ASTRO, &CSS, &HANDLEBARS, &HTML, &LESS, &SASS, &SVELTE, &VUE];
 
 pub(super) static MARKUP: LayoutRules = LayoutRules::PLAIN;
 
-const COMMENTS: CommentSyntax = CommentSyntax { line: &[], block: &[("<!--", "-->")] };
+const MARKUP_COMMENTS: CommentSyntax = CommentSyntax { line: &[], block: &[("<!--", "-->")] };
 
 const PAGE: StructureReader = StructureReader::Page { headings: None, layout: &MARKUP };
 
 pub static ASTRO: Language = Language {
     name: "astro",
     extensions: &["astro"],
-    comments: COMMENTS,
+    comments: MARKUP_COMMENTS,
     reader: PAGE,
     ..Language::PLAIN
 };
@@ -24,7 +27,7 @@ pub static ASTRO: Language = Language {
 pub static HANDLEBARS: Language = Language {
     name: "handlebars",
     extensions: &["hbs", "handlebars", "mustache"],
-    comments: COMMENTS,
+    comments: MARKUP_COMMENTS,
     reader: StructureReader::Layout(&MARKUP),
     ..Language::PLAIN
 };
@@ -34,7 +37,7 @@ pub static HTML: Language = Language {
     extensions: &["html", "htm", "xhtml", "jinja", "jinja2", "j2", "njk", "erb", "ejs"],
     asked_extensions: &["html"],
     kind: LanguageKind::Page,
-    comments: COMMENTS,
+    comments: MARKUP_COMMENTS,
     reader: StructureReader::Page { headings: Some(HeadingStyle::Markup), layout: &MARKUP },
     ..Language::PLAIN
 };
@@ -42,7 +45,7 @@ pub static HTML: Language = Language {
 pub static SVELTE: Language = Language {
     name: "svelte",
     extensions: &["svelte"],
-    comments: COMMENTS,
+    comments: MARKUP_COMMENTS,
     reader: PAGE,
     ..Language::PLAIN
 };
@@ -50,7 +53,36 @@ pub static SVELTE: Language = Language {
 pub static VUE: Language = Language {
     name: "vue",
     extensions: &["vue"],
-    comments: COMMENTS,
+    comments: MARKUP_COMMENTS,
     reader: PAGE,
+    ..Language::PLAIN
+};
+
+static SELECTORS: LayoutRules =
+    LayoutRules { separator: " / ", shows: DefinitionStyle::Selectors, ..LayoutRules::PLAIN };
+
+pub static CSS: Language = Language {
+    name: "css",
+    extensions: &["css"],
+    asked_extensions: &["css"],
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&SELECTORS),
+    generated: &[".bundle.css", ".chunk.css", ".min.css"],
+    ..Language::PLAIN
+};
+
+pub static LESS: Language = Language {
+    name: "less",
+    extensions: &["less"],
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&SELECTORS),
+    ..Language::PLAIN
+};
+
+pub static SASS: Language = Language {
+    name: "sass",
+    extensions: &["sass", "scss"],
+    comments: CommentSyntax::SLASHES,
+    reader: StructureReader::Layout(&SELECTORS),
     ..Language::PLAIN
 };
