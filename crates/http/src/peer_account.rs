@@ -4,7 +4,9 @@
 //! end takes as long with many sockets as with few. On other systems nothing is looked up, and
 //! `AUTH` defaults to `required`.
 
-use std::{io, net::SocketAddr};
+use std::io;
+#[cfg(target_os = "linux")]
+use std::net::SocketAddr;
 
 use tokio::net::TcpStream;
 
