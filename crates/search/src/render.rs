@@ -97,7 +97,7 @@ pub fn summarize_file(file: &IndexedFile, ranges: Vec<LineRange>, best: f64) -> 
         repo: file.repo.clone(),
         best,
         chunks: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
-        lines: ranges.iter().map(|range| range.last - range.first + 1).sum(),
+        lines: ranges.iter().map(|range| range.line_count()).sum(),
         ranges,
     }
 }

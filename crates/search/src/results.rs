@@ -192,7 +192,7 @@ pub(super) fn summarize_files(hits: &[Hit]) -> Vec<FileSummary> {
     }
     for file in &mut files {
         file.ranges = merge_ranges(std::mem::take(&mut file.ranges));
-        file.lines = file.ranges.iter().map(|range| range.last - range.first + 1).sum();
+        file.lines = file.ranges.iter().map(|range| range.line_count()).sum();
     }
     files
 }

@@ -11,7 +11,6 @@ use codeinfo_core::{
     list_encodings, list_omissions, normalize_nfc,
     paths::{ends_with, is_below, normalize_path},
 };
-use codeinfo_lang::detect::{MachineFile, detect_machine_file};
 use codeinfo_worktree::roots::{follow_link, read_file_url};
 use regex_automata::meta::Regex;
 use serde::Serialize;
@@ -316,11 +315,7 @@ fn rule_of_name(path: &str) -> Option<OmissionRule> {
         return Some(OmissionRule::Hidden);
     }
     let name = path.rsplit('/').next().unwrap_or(path);
-    detect_machine_file(name).map(|found| match found {
-        MachineFile::Binary => OmissionRule::Binary,
-        MachineFile::LockFile => OmissionRule::LockFile,
-        MachineFile::Generated => OmissionRule::Generated,
-    })
+    OmissionRule::for_file_name(name)
 }
 
 #[cfg(test)]
