@@ -7,9 +7,10 @@ use codeinfo_codex::Codex;
 use codeinfo_core::{task::Tasks, telemetry::ServerMetrics};
 use codeinfo_credentials::CredentialStore;
 use codeinfo_embed::{BuiltinEmbedder, Embedder, EmbeddingService, StaticModel};
+use codeinfo_evidence::Evidence;
 use codeinfo_ingest::Ingest;
 use codeinfo_mcp::SchemaError;
-use codeinfo_search::{Search, evidence::Evidence};
+use codeinfo_search::Search;
 use codeinfo_server::{
     api::{ApiServices, TurnRegistry},
     mcp_http::RelayServices,

@@ -157,3 +157,18 @@ impl TryFrom<String> for LineRange {
         parsed.ok_or_else(|| format!("`{text}` is not a line range"))
     }
 }
+
+/// Sorts ranges and joins those that overlap or touch.
+pub fn merge_ranges(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
+    ranges.sort_unstable();
+    let mut merged: Vec<LineRange> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(before) if range.first <= before.last.saturating_add(1) => {
+                before.last = before.last.max(range.last);
+            }
+            _ => merged.push(range),
+        }
+    }
+    merged
+}

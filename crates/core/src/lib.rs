@@ -20,7 +20,7 @@ mod text;
 mod timestamp;
 
 pub use chunk::{ChunkRecord, FileRecord, TermVector, chunk_id, inverse_document_frequency};
-pub use hit::{FileSummary, Hit, LineRange, ScoreParts};
+pub use hit::{FileSummary, Hit, LineRange, ScoreParts, merge_ranges};
 pub use id::{ConversationId, Host, InvalidId, InvalidPrincipal, Principal, RootId, RunId, TurnId};
 pub use network::{install_crypto_provider, is_internal_address, is_tls_error};
 pub use omission::{

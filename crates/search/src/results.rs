@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use codeinfo_core::{FileSummary, Hit, LineRange, Root, RootId};
+use codeinfo_core::{FileSummary, Hit, LineRange, Root, RootId, merge_ranges};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -195,21 +195,6 @@ pub(super) fn summarize_files(hits: &[Hit]) -> Vec<FileSummary> {
         file.lines = file.ranges.iter().map(|range| range.line_count()).sum();
     }
     files
-}
-
-/// Sorts ranges and joins those that overlap or touch.
-pub(super) fn merge_ranges(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
-    ranges.sort_unstable();
-    let mut merged: Vec<LineRange> = Vec::new();
-    for range in ranges {
-        match merged.last_mut() {
-            Some(before) if range.first <= before.last.saturating_add(1) => {
-                before.last = before.last.max(range.last);
-            }
-            _ => merged.push(range),
-        }
-    }
-    merged
 }
 
 #[cfg(test)]

@@ -34,10 +34,11 @@ use codeinfo_core::{
 };
 use codeinfo_credentials::CredentialStore;
 use codeinfo_embed::Embedder;
+use codeinfo_evidence::Evidence;
 use codeinfo_http::{HttpSettings, Request, RequestHandler, Response};
 use codeinfo_ingest::Ingest;
 use codeinfo_mcp::{McpContext, Schema, SchemaError};
-use codeinfo_search::{DEFAULT_LIMIT, Search, evidence::Evidence};
+use codeinfo_search::{DEFAULT_LIMIT, Search};
 use codeinfo_store::Store;
 use codeinfo_toolkits::{ToolkitGateway, spec::SpecReader};
 

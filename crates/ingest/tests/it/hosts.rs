@@ -4,12 +4,9 @@ use std::{collections::BTreeSet, fs, sync::Arc};
 
 use codeinfo_core::{LastRun, PathMap, Root, RootFilter, RootId, task::Tasks};
 use codeinfo_embed::BuiltinEmbedder;
+use codeinfo_evidence::{Evidence, IndexedFileState as LinesState, RequestedLines};
 use codeinfo_ingest::RunState;
-use codeinfo_search::{
-    ResultFreshness, Search, SearchQuery,
-    evidence::{Evidence, IndexedFileState as LinesState, RequestedLines},
-    render_excerpt,
-};
+use codeinfo_search::{ResultFreshness, Search, SearchQuery, render_excerpt};
 use codeinfo_store::{OnMismatch, StoreError};
 use codeinfo_test_support::{
     git::{commit_all, git},

@@ -7,12 +7,9 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 use codeinfo_citations::{CitationChecker, LookupScope, describe_faults};
 use codeinfo_core::{PathMap, Root, RootFilter, RootId, task::Tasks};
 use codeinfo_embed::BuiltinEmbedder;
+use codeinfo_evidence::{Evidence, IndexedFileState as FileState, RequestedLines};
 use codeinfo_ingest::{IngestError, IngestRequest, RunState, RunStatus, WatchStatus};
-use codeinfo_search::{
-    Search, SearchQuery,
-    evidence::{Evidence, IndexedFileState as FileState, RequestedLines},
-    render_excerpt,
-};
+use codeinfo_search::{Search, SearchQuery, render_excerpt};
 use codeinfo_test_support::{
     git::{commit_all, git, worktree},
     ingest::{Bench, Repo, held, request},

@@ -8,12 +8,9 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use codeinfo_core::{Hit, LastRun, PathMap, Root, RootFilter, RootId, hash, task::Tasks};
 use codeinfo_embed::{BuiltinEmbedder, Embedder};
+use codeinfo_evidence::{Evidence, RequestedLines};
 use codeinfo_ingest::{RunState, RunStatus};
-use codeinfo_search::{
-    ResultFreshness, Search, SearchQuery,
-    evidence::{Evidence, RequestedLines},
-    render_excerpt,
-};
+use codeinfo_search::{ResultFreshness, Search, SearchQuery, render_excerpt};
 use codeinfo_store::{ChunkQuery, MAX_PAGE, Store, StoreMode};
 use codeinfo_test_support::{
     embedded,

@@ -5,16 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_core::{ChunkRecord, LineRange, RootId};
+use codeinfo_core::{ChunkRecord, LineRange, RootId, merge_ranges};
+use codeinfo_evidence::snapshot::{FileSnapshot, join_chunks, load_snapshots};
 use tokio::task::spawn_blocking;
 
 use super::{
     super::{
         Search, SearchError,
         candidate::SearchCandidate,
-        evidence::snapshot::{FileSnapshot, join_chunks, load_snapshots},
         file_diff::{FileComparison, FileDiff, FileVersion, MatchedLines, UnmatchedFiles},
-        results::merge_ranges,
     },
     TreeDifference,
 };

@@ -10,9 +10,10 @@ use codeinfo_core::{
     telemetry::{FailureLog, TURN_FAILED},
 };
 use codeinfo_credentials::CredentialError;
+use codeinfo_evidence::EvidenceError;
 use codeinfo_http::{HttpError, Response, error_response};
 use codeinfo_ingest::IngestError;
-use codeinfo_search::{SearchError, evidence::EvidenceError};
+use codeinfo_search::SearchError;
 use codeinfo_toolkits::RequestError;
 use hyper::StatusCode;
 use tracing::{error, warn};

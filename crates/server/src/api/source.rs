@@ -1,8 +1,8 @@
 //! `GET /source`: highlighted lines of an indexed file.
 
 use codeinfo_core::RootFilter;
+use codeinfo_evidence::{HighlightedSource, IndexedFileState, RequestedLines};
 use codeinfo_http::{Response, reply};
-use codeinfo_search::evidence::{HighlightedSource, IndexedFileState, RequestedLines};
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use codeinfo_core::RootFilter;
-use codeinfo_http::{Response, reply};
-use codeinfo_search::{
-    evidence::{DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, RelationKind, TraceDirection, TraceRequest},
-    render,
+use codeinfo_evidence::{
+    DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, RelationKind, TraceDirection, TraceRequest, render,
 };
+use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::json;

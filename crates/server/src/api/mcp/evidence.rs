@@ -1,14 +1,11 @@
 //! Tools that show evidence: `FindUses`, `Trace`, `ReadLines` and `Outline`.
 
 use codeinfo_core::{FILES_META, OmissionRule};
-use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolCallError, ToolIdempotence};
-use codeinfo_search::{
-    evidence::{
-        DEFAULT_TRACE_DEPTH, EvidenceError, MAX_TRACE_DEPTH, NamePattern, RelationKind,
-        RequestedLines, TraceDirection, TraceRequest, split_lines,
-    },
-    render,
+use codeinfo_evidence::{
+    DEFAULT_TRACE_DEPTH, EvidenceError, MAX_TRACE_DEPTH, NamePattern, RelationKind, RequestedLines,
+    TraceDirection, TraceRequest, render, split_lines,
 };
+use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolCallError, ToolIdempotence};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::info;

@@ -11,13 +11,10 @@ use codeinfo_core::{
     FILES_META, Hit, LineRange, MAX_TOOL_TEXT_BYTES, Root, RootFilter, UnknownRoot, count_things,
     plain_name,
 };
+use codeinfo_evidence::{FoundPiece, Outline, RequestedLines, render, split_lines};
 use codeinfo_lang::detect;
 use codeinfo_mcp::{McpToolResult, ToolCallError};
-use codeinfo_search::{
-    SearchError, SearchResults,
-    evidence::{FoundPiece, Outline, RequestedLines, split_lines},
-    render,
-};
+use codeinfo_search::{SearchError, SearchResults};
 use codeinfo_worktree::roots::find_root;
 use lru::LruCache;
 use serde_json::json;

@@ -20,27 +20,21 @@ const MAX_FILES: usize = 200;
 
 /// Uses of definitions, by the symbol graph.
 #[derive(Debug, Default)]
-pub(in crate::evidence) struct UseExplanation {
-    pub(in crate::evidence) definitions: Vec<DefinitionUses>,
+pub(crate) struct UseExplanation {
+    pub(crate) definitions: Vec<DefinitionUses>,
     /// Names of the definitions around lines, by repository, path and line; blank at the top level.
     lines: HashMap<(String, String, u32), String>,
 }
 
 impl UseExplanation {
     /// Returns the name of the definition around a line.
-    pub(in crate::evidence) fn enclosing(&self, file: &IndexedFile, line: u32) -> Option<String> {
+    pub(crate) fn enclosing(&self, file: &IndexedFile, line: u32) -> Option<String> {
         let name = self.lines.get(&(file.repo.clone(), file.rel_path.clone(), line));
         name.filter(|name| !name.is_empty()).cloned()
     }
 
     /// Returns true if a line of a file is one of a definition or of its uses.
-    pub(in crate::evidence) fn has_line(
-        &self,
-        roots: &[Root],
-        root: usize,
-        path: &str,
-        line: u32,
-    ) -> bool {
+    pub(crate) fn has_line(&self, roots: &[Root], root: usize, path: &str, line: u32) -> bool {
         let Some(root) = roots.get(root) else { return false };
         let is_definition = |uses: &DefinitionUses| {
             let file = &uses.place.file;
@@ -54,7 +48,7 @@ impl UseExplanation {
 impl Evidence {
     /// Explains the uses of definitions that are named with their type or file. Returns the last
     /// part of the name with it; `None` for other names and if the graph knows none.
-    pub(in crate::evidence) async fn explain_qualified_uses(
+    pub(crate) async fn explain_qualified_uses(
         &self,
         asked: &str,
         within: RootFilter,
@@ -83,7 +77,7 @@ impl Evidence {
     }
 
     /// Explains the uses of all definitions with a name, and the shown lines.
-    pub(in crate::evidence) async fn explain_uses(
+    pub(crate) async fn explain_uses(
         &self,
         word: &WordMatcher,
         roots: &[Root],

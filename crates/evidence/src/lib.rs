@@ -7,14 +7,16 @@
 #![warn(missing_docs)]
 
 mod classify;
+mod error;
 mod lines;
 mod links;
 mod matches;
 mod outline;
 mod pattern;
+pub mod render;
 mod resolve;
 mod scan;
-pub(crate) mod snapshot;
+pub mod snapshot;
 mod source;
 mod symbols;
 mod uses;
@@ -29,6 +31,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 pub use self::{
     classify::{MAX_SHOWN, OccurrenceKind},
+    error::EvidenceError,
     lines::{FileLines, IndexedFileState, RequestedLines},
     links::{FileLink, FileLinkKind},
     matches::{MatchedName, MatchedPlace, PatternMatches},
@@ -43,7 +46,6 @@ pub use self::{
     },
     uses::{DefinitionUses, NameUses, OccurrenceGroup, SearchedRepository, UsedFile, UsedLine},
 };
-pub use crate::error::EvidenceError;
 
 /// Maximum concurrent requests. Each takes a thread, for ever if a folder hangs.
 const MAX_WORKING: usize = 16;

@@ -2,14 +2,15 @@
 
 use std::{fmt::Write, time::Duration};
 
-use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
+use codeinfo_core::{
+    FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, merge_ranges, plain_line, plain_name,
+};
 
 use super::{relations::describe_place, summarize_file};
-use crate::evidence::{
+use crate::{
     DefinitionUses, IndexedFile, MAX_SHOWN, MatchedName, NameUses, OccurrenceGroup, OccurrenceKind,
     PatternMatches, SearchedRepository,
 };
-use crate::results::merge_ranges;
 
 const MAX_NAME_CHARS: usize = 100;
 const MAX_PATH_CHARS: usize = 500;

@@ -13,7 +13,7 @@ use std::fmt::Write;
 use codeinfo_core::{FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 use codeinfo_worktree::decode::TextEncoding;
 
-use crate::evidence::{FileLines, IndexedFile, IndexedFileState};
+use crate::{FileLines, IndexedFile, IndexedFileState};
 
 const MAX_PATH_CHARS: usize = 500;
 const MAX_HOST: usize = 100;

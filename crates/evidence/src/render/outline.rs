@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::evidence::{FolderMember, FolderOutline, Outline, OutlineEntry};
+use crate::{FolderMember, FolderOutline, Outline, OutlineEntry};
 use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 
 const MAX_NAME_CHARS: usize = 60;
@@ -22,6 +22,7 @@ const OTHERS_BYTES: usize = 400;
 /// Maximum characters of the line that describes what the index leaves out.
 const LEFT_OUT_CHARS: usize = 400;
 
+/// Renders definitions of a file with their lines, or the files of a folder with what they define.
 pub fn render_outline(outline: &Outline) -> String {
     match outline {
         Outline::File { file: named, language, lines, definitions } => {

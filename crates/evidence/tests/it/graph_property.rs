@@ -3,7 +3,7 @@
 use std::fs;
 
 use codeinfo_core::{PathMap, Root, RootFilter};
-use codeinfo_search::evidence::{Evidence, RelationKind, TraceDirection, TraceRequest};
+use codeinfo_evidence::{Evidence, RelationKind, TraceDirection, TraceRequest};
 use codeinfo_store::Store;
 use codeinfo_test_support::{
     git::{commit_all, worktree},

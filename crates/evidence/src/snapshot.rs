@@ -9,32 +9,35 @@ use uuid::Uuid;
 
 use super::{Evidence, EvidenceError};
 
+/// A file as it was indexed.
 #[derive(Debug)]
-pub(crate) struct FileSnapshot {
-    pub(crate) record: FileRecord,
+pub struct FileSnapshot {
+    /// Record of the file.
+    pub record: FileRecord,
     /// Chunks in the order of their lines.
-    pub(crate) chunks: Vec<ChunkRecord>,
+    pub chunks: Vec<ChunkRecord>,
 }
 
 impl FileSnapshot {
     /// Returns the text.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         join_chunks(&self.chunks)
     }
 
-    pub(super) fn roles(&self) -> &[FileRole] {
+    /// Returns the roles of the file other than plain source.
+    pub fn roles(&self) -> &[FileRole] {
         self.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default()
     }
 
     /// Returns the language with which the file was indexed.
-    pub(super) fn language(&self) -> Option<&'static Language> {
+    pub fn language(&self) -> Option<&'static Language> {
         detect::find_language(self.chunks.first()?.language.as_deref()?)
     }
 }
 
 impl Evidence {
     /// Reads files, as [`load_snapshots`] does.
-    pub(super) async fn load_snapshots(
+    pub async fn load_snapshots(
         &self,
         records: Vec<FileRecord>,
     ) -> Result<Vec<FileSnapshot>, EvidenceError> {
@@ -51,7 +54,7 @@ impl Evidence {
 }
 
 /// Reads files. Leaves out those that are being replaced, because some of their chunks are missing.
-pub(crate) async fn load_snapshots(
+pub async fn load_snapshots(
     store: &Store,
     records: Vec<FileRecord>,
 ) -> Result<Vec<FileSnapshot>, StoreError> {
@@ -88,7 +91,7 @@ pub(crate) async fn load_snapshots(
 
 /// Returns the text of chunks that are in the order of their lines. The chunks of a file contain
 /// every line that is not blank, and one line may be cut into several.
-pub(crate) fn join_chunks(chunks: &[ChunkRecord]) -> String {
+pub fn join_chunks(chunks: &[ChunkRecord]) -> String {
     let mut text = String::new();
     let mut line = 1;
     for chunk in chunks {

@@ -1,10 +1,7 @@
 //! Relations of definitions, by the graph of an indexed repository.
 
 use codeinfo_core::{LineRange, PathMap, RootFilter};
-use codeinfo_search::{
-    evidence::{Evidence, FoundPiece, RelationKind, TraceDirection, TraceRequest},
-    render,
-};
+use codeinfo_evidence::{Evidence, FoundPiece, RelationKind, TraceDirection, TraceRequest, render};
 use codeinfo_test_support::ingest::{Bench, Repo};
 
 const STORE: &str = "\
@@ -82,7 +79,7 @@ async fn index_shop(bench: &Bench) -> (Repo, Evidence) {
 async fn relate(evidence: &Evidence, name: &str, kind: RelationKind) -> Vec<String> {
     let found = evidence.find_relations(name, kind, RootFilter::Everything).await.unwrap();
     assert!(!found.is_incomplete);
-    let describe = |symbol: &codeinfo_search::evidence::RelatedSymbol| {
+    let describe = |symbol: &codeinfo_evidence::RelatedSymbol| {
         let lines: Vec<String> = symbol.lines.iter().map(|line| line.number.to_string()).collect();
         let place = &symbol.place;
         format!(

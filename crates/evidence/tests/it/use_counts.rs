@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use codeinfo_core::{PathMap, Root, RootFilter};
-use codeinfo_search::evidence::{
+use codeinfo_evidence::{
     Evidence, EvidenceError, MAX_SHOWN, NamePattern, NameUses, OccurrenceKind, Outline,
     RequestedLines,
 };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 
 use super::uses::{describe_searched, quote_name, summarize_lines};
-use crate::evidence::{
+use crate::{
     CallTrace, Certainty, IndexedFile, RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace,
     SymbolRelations, TraceDirection, TraceRequest, TraceStep,
 };

@@ -45,7 +45,7 @@ const SCIP_FILE: &str = "index.scip";
 
 /// Graphs of the trees that were asked about last, the last one at the end.
 #[derive(Clone, Default)]
-pub(in crate::evidence) struct GraphCache(Arc<Mutex<Vec<TreeGraph>>>);
+pub(crate) struct GraphCache(Arc<Mutex<Vec<TreeGraph>>>);
 
 impl GraphCache {
     /// Takes the graph of a tree with these files out of the cache, or makes one.
