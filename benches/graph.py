@@ -77,6 +77,8 @@ def read_occurrences(path):
 
 def describe_symbol(symbol):
     """Returns a symbol without what differs between uses of a definition, a constructor as its class."""
+    if symbol.startswith("rust-analyzer "):
+        return symbol
     short = symbol.split("`", 1)[-1] if "`" in symbol and "scip-typescript" not in symbol else symbol
     short = short.replace("`<constructor>`().", "").replace("src.", "")
     # scip-python defines an annotated variable `NAME` as `NAME.NAME`.
@@ -89,6 +91,11 @@ def is_definition(symbol):
         return False
     is_parameter = symbol.endswith(")") and not symbol.endswith("().")
     return not is_parameter and not symbol.endswith(("/__init__:", "/", "]"))
+
+
+def is_unplaced(symbol):
+    """Returns true for what rust-analyzer names without a definition: `Self` and fields with numbers."""
+    return symbol.endswith("]") or symbol.rstrip(".").rsplit("#")[-1].isdigit()
 
 
 class CompilerIndex:
@@ -169,12 +176,17 @@ def judge_reference(index, truth, targets):
     if not truth:
         return None
     found = {index.name_definition(place) for place in targets}
+    if all(symbol.startswith("rust-analyzer ") and is_unplaced(symbol) for symbol in truth):
+        return None
     if not any(index.is_inside(symbol) for symbol in truth):
         is_local = found <= {describe_symbol(symbol) for symbol in truth}
         return None if not found or is_local else "outside"
     if not found:
         return "unresolved"
-    return "right" if found <= {describe_symbol(symbol) for symbol in truth} else "wrong"
+    named = {describe_symbol(symbol) for symbol in truth}
+    if found <= named:
+        return "right"
+    return "among" if found & named else "wrong"
 
 
 def judge_places(resolved, index, folder):
@@ -195,8 +207,8 @@ def judge_places(resolved, index, folder):
 
 
 def print_rates(name, counts, unread=0):
-    right, wrong = counts["right"], counts["wrong"] + counts["outside"]
-    total = right + counts["wrong"] + counts["unresolved"] + unread
+    right, wrong = counts["right"], counts["wrong"] + counts["among"] + counts["outside"]
+    total = right + counts["wrong"] + counts["among"] + counts["unresolved"] + unread
     precision, recall = right / max(1, right + wrong), right / max(1, total)
     print(f"{name}: precision {precision:.3f}, recall {recall:.3f} of {total}")
 
@@ -207,7 +219,7 @@ def main():
     parser.add_argument("resolved")
     parser.add_argument("index")
     parser.add_argument("folder", nargs="?")
-    parser.add_argument("--show", choices=["right", "wrong", "unresolved", "outside", "misnamed", "unread"])
+    parser.add_argument("--show", choices=["right", "wrong", "unresolved", "among", "outside", "misnamed", "unread"])
     options = parser.parse_args()
     index = CompilerIndex(options.index)
     folder = SourceFolder(options.folder) if options.folder else None

@@ -95,8 +95,30 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "crates/graph/src/modules.rs",
-        &["cjs", "cts", "js", "jsx", "mjs", "mts", "py", "pyi", "ts", "tsx"],
-        "endings in the order in which importers try them",
+        &[
+            "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "def", "go", "go.mod", "h", "hh", "hpp",
+            "hxx", "inl", "ipp", "java", "js", "jsx", "mjs", "mts", "py", "pyi", "rs", "ts", "tsx",
+        ],
+        "endings in the order in which importers try them, and those of files that a compiler joins",
+    ),
+    ("crates/graph/src/extract/c.rs", &["function", "struct"], "fields and kinds of syntax trees"),
+    (
+        "crates/graph/src/extract/cpp.rs",
+        &["function", "struct"],
+        "fields and kinds of syntax trees",
+    ),
+    ("crates/graph/src/extract/csharp.rs", &["function"], "a field of syntax trees"),
+    (
+        "crates/graph/src/extract/go.rs",
+        &["function", "struct", "v"],
+        "fields of syntax trees; the beginning of a version",
+    ),
+    ("crates/graph/src/extract/java.rs", &["class"], "the name of a type without one"),
+    ("crates/graph/src/extract/rust.rs", &["function", "trait"], "fields of syntax trees"),
+    (
+        "crates/graph/src/extract/rust/tokens.rs",
+        &[";", "macro"],
+        "tokens, and a field of syntax trees",
     ),
     (
         "crates/chunk/src/embedded.rs",

@@ -1,9 +1,17 @@
 //! Reads the facts of a file from its syntax tree.
 
 mod builder;
+mod c;
+mod cpp;
+mod csharp;
+mod go;
+mod java;
+mod manifest;
 mod python;
+mod rust;
 mod script;
 mod syntax;
+mod typed;
 
 use codeinfo_lang::{Language, StructureReader, grammar::ParserId};
 
@@ -23,7 +31,9 @@ const MAX_PIECES: usize = 5_000;
 /// cannot read are skipped. At most 200,000 facts of a kind, 200 bytes of a name and 300 levels of
 /// nesting are read.
 pub fn extract_facts(language: &Language, text: &str) -> Option<SourceFacts> {
-    let StructureReader::Grammar(grammar) = language.reader else { return None };
+    let StructureReader::Grammar(grammar) = language.reader else {
+        return manifest::extract_package_name(text);
+    };
     let syntax = find_syntax(grammar.parser)?;
     let tree = codeinfo_chunk::parse_tree(grammar, text)?;
     let mut builder = FactBuilder::new(syntax, text);
@@ -51,6 +61,12 @@ fn find_syntax(parser: ParserId) -> Option<&'static SyntaxRules> {
     match parser {
         ParserId::Python => Some(&python::SYNTAX),
         ParserId::Javascript | ParserId::Typescript | ParserId::Tsx => Some(&script::SYNTAX),
+        ParserId::C => Some(&c::SYNTAX),
+        ParserId::Cpp => Some(&cpp::SYNTAX),
+        ParserId::Csharp => Some(&csharp::SYNTAX),
+        ParserId::Go => Some(&go::SYNTAX),
+        ParserId::Java => Some(&java::SYNTAX),
+        ParserId::Rust => Some(&rust::SYNTAX),
         _ => None,
     }
 }

@@ -23,10 +23,29 @@ pub struct SourceFacts {
     pub imports: Vec<ImportFact>,
     /// References in the order in which they were read.
     pub references: Vec<ReferenceFact>,
-    /// Modules of which all names are imported or re-exported: `from a import *`.
+    /// Modules of which all names are imported or re-exported: `from a import *`. In C#, namespaces
+    /// that all files below the folder import.
     pub star_imports: Vec<String>,
     /// True for a script with exports. The names of other declaration files are global.
     pub has_exports: bool,
+    /// Modules, packages and types of which all names are imported, `use a::*`, each with the scope
+    /// around it.
+    pub glob_imports: Vec<(ScopeIndex, ShortExpression)>,
+    /// Package or namespace that the file declares; blank if it declares none.
+    pub namespace: String,
+    /// Members that are added to types which may be defined in other files.
+    pub extensions: Vec<TypeExtension>,
+}
+
+/// Members added to a type outside of its definition: `impl A for B`, a method with a receiver.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeExtension {
+    /// The type.
+    pub target: ShortExpression,
+    /// Types that it extends or implements besides those of its definition.
+    pub bases: Vec<ShortExpression>,
+    /// Scope with the members; it may be the body of a definition of the same type.
+    pub body: ScopeIndex,
 }
 
 /// Rules of imports and scopes in a language.
@@ -37,6 +56,25 @@ pub enum ModuleSystem {
     Python,
     /// JavaScript and TypeScript: modules by relative paths.
     Script,
+    /// Go: a folder is a package.
+    Go,
+    /// Java: packages with dotted names; methods see members of their types.
+    Java,
+    /// Rust: a tree of modules for each crate.
+    Rust,
+    /// C#: namespaces; methods see members of their types.
+    Csharp,
+    /// C: names of the file and of the files that it includes.
+    C,
+    /// C++: as C; methods see members of their types.
+    Cpp,
+}
+
+impl ModuleSystem {
+    /// Returns true for languages whose files include others.
+    pub(crate) fn has_includes(self) -> bool {
+        matches!(self, Self::C | Self::Cpp)
+    }
 }
 
 /// A region in which names have one meaning.
@@ -70,7 +108,8 @@ pub enum ScopeKind {
 /// A name and what it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameBinding {
-    /// Name, at most 200 bytes.
+    /// Name, at most 200 bytes. `run()` is a method where fields may have its name, and `.run` a
+    /// field where functions of the type may.
     pub name: String,
     /// Definition, import or value that the name has.
     pub value: BoundValue,
@@ -87,6 +126,8 @@ pub enum BoundValue {
     Typed(ShortExpression),
     /// The value of an expression.
     Assigned(ShortExpression),
+    /// What an expression names: an import of a name by its path.
+    Alias(ShortExpression),
     /// An element of a collection: the variable of a loop.
     Element(ShortExpression),
     /// A value that the facts do not tell, such as a parameter without a type.
@@ -128,6 +169,10 @@ pub struct DefinitionTraits {
     pub is_property: bool,
     /// An overload or declaration without a body; another definition may have one.
     pub is_declaration: bool,
+    /// Other files do not see it.
+    pub is_private: bool,
+    /// Parameters of a function, if all calls have as many arguments.
+    pub parameter_count: Option<u8>,
 }
 
 /// Kind of a definition.
@@ -165,6 +210,8 @@ pub struct ReferenceFact {
     pub scope: ScopeIndex,
     /// Line of the name, counted from 1, and its column in bytes, counted from 0.
     pub at: (u32, u32),
+    /// Arguments of a call, if the reader of the language counts them.
+    pub argument_count: Option<u8>,
 }
 
 /// Kind of a use.
@@ -189,6 +236,8 @@ pub enum ReferenceKind {
 pub enum ShortExpression {
     /// A name.
     Name(String),
+    /// A module, package or type by the path that imports write: the first part of a path in Rust.
+    Root(String),
     /// A member of a receiver.
     Member(Box<ShortExpression>, String),
     /// A call with its first two arguments, or the construction of an object.
@@ -215,6 +264,12 @@ pub enum ShortExpression {
     ThisType,
     /// The next type after the enclosing one.
     Super,
+    /// Several values or types in order.
+    Tuple(Vec<ShortExpression>),
+    /// One of several values, by its place. The first place is also that of a value alone.
+    Part(Box<ShortExpression>, u8),
+    /// An expression of the scope around the one that has it.
+    Outer(Box<ShortExpression>),
     /// Either of two.
     Either(Box<ShortExpression>, Box<ShortExpression>),
     /// A literal, whose members are those of the language.

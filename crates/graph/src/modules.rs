@@ -25,6 +25,25 @@ const SCRIPT_SUFFIXES: [&str; 13] = [
     "/index.tsx", "/index.js",
 ];
 
+/// Unit of all files of C, which a linker joins.
+pub(crate) const C_UNIT: &str = "C";
+
+/// Unit of all files of C#.
+pub(crate) const CSHARP_UNIT: &str = "C#";
+
+/// Names of the root files of crates of Rust.
+const CRATE_ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
+
+/// Folders in which each file of Rust is the root of a crate.
+const CRATE_FOLDERS: [&str; 4] = ["bin", "tests", "examples", "benches"];
+
+/// Ends of files that are found by the end of their path.
+const END_SUFFIXES: [&str; 12] =
+    [".java", ".h", ".c", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".def", ".cc", ".cpp", ".ipp"];
+
+/// Maximum files with the same end of their path that are compared.
+const MAX_PATH_ENDS: usize = 256;
+
 /// Ends of compiled scripts, whose names lead to their sources.
 const COMPILED_SUFFIXES: [&str; 7] = [".d.ts", ".d.mts", ".d.cts", ".js", ".mjs", ".cjs", ".jsx"];
 
@@ -36,6 +55,14 @@ pub(crate) struct ModuleIndex {
     /// Dotted names of Python's packages without a file of their own.
     packages: HashSet<String>,
     import_names: ImportNames,
+    /// Files that their compiler joins without imports, by the name of the unit.
+    units: HashMap<String, Vec<FileIndex>>,
+    /// Paths and files by the last part of the path, for languages that import by ends of paths.
+    by_file_name: HashMap<String, Vec<(String, FileIndex)>>,
+    /// Manifests and root files of the crates of Rust.
+    crates: Vec<(FileIndex, FileIndex)>,
+    /// Folders and manifests of the modules of Go, innermost first.
+    go_modules: Vec<(String, FileIndex)>,
 }
 
 impl ModuleIndex {
@@ -51,14 +78,168 @@ impl ModuleIndex {
             by_dotted_name: HashMap::new(),
             packages: HashSet::new(),
             import_names: ImportNames::default(),
+            units: HashMap::new(),
+            by_file_name: HashMap::new(),
+            crates: Vec::new(),
+            go_modules: Vec::new(),
         };
         for (file, path) in paths {
+            if let Some(unit) = index.find_unit(path) {
+                index.units.entry(unit).or_default().push(file);
+            }
+            let name = path.rsplit('/').next().unwrap_or(path);
+            if END_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
+                let same_name = index.by_file_name.entry(name.to_owned()).or_default();
+                same_name.push((path.to_owned(), file));
+            }
+            if let Some(folder) = path.strip_suffix("Cargo.toml") {
+                let roots = ["src/lib.rs", "lib.rs"].map(|name| format!("{folder}{name}"));
+                let root = roots.iter().find_map(|root| index.find_path(root));
+                index.crates.extend(root.map(|root| (file, root)));
+            }
+            if let Some(folder) = strip_file_name(path, "go.mod") {
+                index.go_modules.push((folder.to_owned(), file));
+            }
             if let Some(stem) = path.strip_suffix(".py").or_else(|| path.strip_suffix(".pyi")) {
                 let module = stem.strip_suffix("/__init__").unwrap_or(stem);
                 index.add_python_module(file, module, &package_folders);
             }
         }
+        index.go_modules.sort_by_key(|(folder, _)| std::cmp::Reverse(folder.len()));
         index
+    }
+
+    /// Returns the files whose path is or ends with another path, first those of which the folder is
+    /// most like that of the importer.
+    pub(crate) fn list_path_ends(&self, importer: &str, end: &str) -> Vec<FileIndex> {
+        let name = end.rsplit('/').next().unwrap_or(end);
+        let same_name = self.by_file_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        let is_end = |path: &str| {
+            path.strip_suffix(end).is_some_and(|start| start.is_empty() || start.ends_with('/'))
+        };
+        let mut files: Vec<&(String, FileIndex)> =
+            same_name.iter().filter(|(path, _)| is_end(path)).take(MAX_PATH_ENDS).collect();
+        let count_same = |path: &str| {
+            path.bytes().zip(importer.bytes()).take_while(|(one, other)| one == other).count()
+        };
+        files.sort_by_key(|(path, _)| std::cmp::Reverse(count_same(path)));
+        files.into_iter().map(|(_, file)| *file).collect()
+    }
+
+    /// Returns the name of the unit that a file is part of.
+    pub(crate) fn find_unit(&self, path: &str) -> Option<String> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        match name.rsplit_once('.')?.1 {
+            "go" => Some(folder.to_owned()),
+            "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "inl" | "ipp" => {
+                Some(C_UNIT.to_owned())
+            }
+            "cs" => Some(CSHARP_UNIT.to_owned()),
+            "rs" => Some(format!("crate {}", self.find_crate_folder(path).unwrap_or(path))),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn has_unit(&self, unit: &str) -> bool {
+        self.units.contains_key(unit)
+    }
+
+    pub(crate) fn list_unit_files(&self, unit: &str) -> &[FileIndex] {
+        self.units.get(unit).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns manifest and root file of the crates of Rust.
+    pub(crate) fn list_crates(&self) -> &[(FileIndex, FileIndex)] {
+        &self.crates
+    }
+
+    /// Returns the folder of the root file of the crate of a file; `None` if the file is the root.
+    fn find_crate_folder<'path>(&self, path: &'path str) -> Option<&'path str> {
+        let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let last = folder.rsplit('/').next().unwrap_or_default();
+        if CRATE_FOLDERS.contains(&last) {
+            let root = format!("{folder}/{last}.rs");
+            return (path != root && self.by_path.contains_key(&root)).then_some(folder);
+        }
+        loop {
+            let separator = if folder.is_empty() { "" } else { "/" };
+            let mut roots = CRATE_ROOTS.iter().map(|name| format!("{folder}{separator}{name}"));
+            if roots.any(|root| self.by_path.contains_key(&root)) {
+                return Some(folder);
+            }
+            folder = folder
+                .rsplit_once('/')
+                .map(|(outer, _)| outer)
+                .or_else(|| (!folder.is_empty()).then_some(""))?;
+        }
+    }
+
+    /// Finds the root file of the crate of a file.
+    pub(crate) fn find_rust_crate(&self, path: &str) -> Option<FileIndex> {
+        let is_root = CRATE_ROOTS.contains(&path.rsplit('/').next().unwrap_or_default());
+        match self.find_crate_folder(path).filter(|_| !is_root) {
+            Some(folder) => {
+                let last = folder.rsplit('/').next().unwrap_or_default();
+                let own_root = format!("{last}.rs");
+                self.find_in_folder(folder, &[CRATE_ROOTS[0], CRATE_ROOTS[1], &own_root])
+            }
+            None => self.find_path(path),
+        }
+    }
+
+    fn find_in_folder(&self, folder: &str, names: &[&str]) -> Option<FileIndex> {
+        let separator = if folder.is_empty() { "" } else { "/" };
+        names.iter().find_map(|name| self.find_path(&format!("{folder}{separator}{name}")))
+    }
+
+    /// Finds the file that a file of C includes, beside it or by the end of its path. Names between
+    /// angle brackets that no folder is given with are of the system, except in folders for them.
+    pub(crate) fn find_include(&self, importer: &str, path: &str) -> ImportedModule {
+        let (name, is_system) = match path.strip_prefix('<') {
+            Some(name) => (name.trim_end_matches('>'), true),
+            None => (path, false),
+        };
+        let relative = join_path(importer, &format!("./{name}"));
+        let beside = relative.filter(|_| !is_system).and_then(|path| self.find_path(&path));
+        let mut end = name;
+        while let Some(inner) = end.strip_prefix("../").or_else(|| end.strip_prefix("./")) {
+            end = inner;
+        }
+        let found = beside.or_else(|| {
+            let in_folder = format!("include/{end}");
+            let end = if is_system && !end.contains('/') { &in_folder } else { end };
+            self.list_path_ends(importer, end).first().copied()
+        });
+        found.map_or(ImportedModule::Outside, ImportedModule::File)
+    }
+
+    /// Finds the file of `mod name;` in a file.
+    pub(crate) fn find_rust_child(&self, path: &str, name: &str) -> ImportedModule {
+        let paths = [format!("{name}.rs"), format!("{name}/mod.rs")];
+        let names = paths.each_ref().map(String::as_str);
+        let (folder, file_name) = path.rsplit_once('/').unwrap_or(("", path));
+        let own = path.strip_suffix(".rs").unwrap_or(path);
+        let is_folder = file_name == "mod.rs" || CRATE_ROOTS.contains(&file_name);
+        let own = if is_folder { folder } else { own };
+        // The file of a test or example is a root, whose modules lie beside it.
+        let found =
+            self.find_in_folder(own, &names).or_else(|| self.find_in_folder(folder, &names));
+        found.map_or(ImportedModule::Outside, ImportedModule::File)
+    }
+
+    /// Finds the file of the module around that of a file.
+    pub(crate) fn find_rust_parent(&self, path: &str) -> Option<FileIndex> {
+        let (mut folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if name == "mod.rs" {
+            folder = folder.rsplit_once('/').map_or("", |(outer, _)| outer);
+        }
+        let inside = self.find_in_folder(folder, &["mod.rs", "lib.rs", "main.rs"]);
+        inside.or_else(|| self.find_path(&format!("{folder}.rs")))
+    }
+
+    /// Returns folders and manifests of the modules of Go, innermost first.
+    pub(crate) fn list_go_modules(&self) -> &[(String, FileIndex)] {
+        &self.go_modules
     }
 
     /// Adds a module, given by its path without ending, under the names that it may be imported by.
@@ -162,6 +343,12 @@ impl ModuleIndex {
             .flat_map(|stem| SCRIPT_SUFFIXES.iter().map(move |suffix| format!("{stem}{suffix}")));
         files.find_map(|file| self.find_path(file.trim_start_matches('/')))
     }
+}
+
+/// Returns the folder of a file with a name, without the last slash.
+fn strip_file_name<'path>(path: &'path str, name: &str) -> Option<&'path str> {
+    let folder = path.strip_suffix(name)?;
+    if folder.is_empty() { Some(folder) } else { folder.strip_suffix('/') }
 }
 
 /// Joins the folder of a file with a path relative to it; `None` if it leaves the repository.

@@ -5,6 +5,7 @@
 //! weakest step.
 
 mod calls;
+mod collections;
 mod containers;
 mod definitions;
 mod expressions;
@@ -14,6 +15,8 @@ mod memory;
 mod names;
 mod possible;
 mod queries;
+mod roots;
+mod units;
 mod value;
 
 use std::{
@@ -25,8 +28,8 @@ use std::{
 pub use crate::modules::FileIndex;
 use crate::{
     facts::{
-        DefinitionFact, DefinitionIndex, DefinitionKind, NameScope, ReferenceFact, ScopeKind,
-        SourceFacts, to_index,
+        DefinitionFact, DefinitionIndex, DefinitionKind, ModuleSystem, NameScope, ReferenceFact,
+        ScopeKind, SourceFacts, to_index,
     },
     manifests::ImportNames,
     modules::ModuleIndex,
@@ -221,7 +224,24 @@ impl SymbolGraph {
         }
         self.memory.begin_reference();
         let scope = ScopeId { file, index: reference.scope };
-        self.summarize_targets(self.find_targets(scope, &reference.target))
+        let mut targets = self.find_targets(scope, &reference.target);
+        self.choose_overloads(&mut targets, reference.argument_count);
+        self.link_declaration(&mut targets);
+        self.summarize_targets(targets)
+    }
+
+    /// Leaves the functions with as many parameters as a call has arguments, if there are any.
+    fn choose_overloads(&self, targets: &mut Targets, argument_count: Option<u8>) {
+        let accepts = |(target, _): &(NameTarget, ResolutionRule)| match target {
+            NameTarget::Definition(id, _) => {
+                let fact = self.definition(*id);
+                fact.is_some_and(|fact| fact.traits.parameter_count == argument_count)
+            }
+            _ => false,
+        };
+        if argument_count.is_some() && targets.iter().any(accepts) {
+            targets.retain(accepts);
+        }
     }
 
     /// Returns the definition that a compiler recorded for the name at a place.
@@ -278,6 +298,10 @@ impl SymbolGraph {
                     matches!(scope.kind, ScopeKind::Function | ScopeKind::Block)
                 })
         })
+    }
+
+    fn module_system(&self, file: FileIndex) -> ModuleSystem {
+        self.file_facts(file).map(|facts| facts.module_system).unwrap_or_default()
     }
 
     fn scope(&self, id: ScopeId) -> Option<&NameScope> {

@@ -10,7 +10,7 @@ use tree_sitter::Node;
 use crate::facts::{
     BoundValue, DefinitionFact, DefinitionIndex, DefinitionKind, DefinitionTraits, ImportFact,
     ModuleSystem, NameBinding, NameScope, ReferenceFact, ReferenceKind, ScopeIndex, ScopeKind,
-    ShortExpression, SourceFacts, to_index,
+    ShortExpression, SourceFacts, TypeExtension, to_index,
 };
 
 /// Maximum depth of nodes that are visited; deeper ones are skipped.
@@ -23,12 +23,18 @@ const MAX_STAR_IMPORTS: usize = 1_000;
 pub(super) const MAX_NAME_BYTES: usize = 200;
 /// Maximum names that have the type of a condition at a time.
 const MAX_NARROWED: usize = 16;
+/// Maximum texts inside one another that are parsed on their own.
+const MAX_PIECE_DEPTH: u32 = 3;
+/// Scope of the file.
+pub(super) const FILE_SCOPE: ScopeIndex = 0;
 /// Maximum values of a function, field or variable.
 const MAX_VALUES: usize = 8;
 
 /// Functions that read a language, and its names for nodes that all languages have.
 pub(super) struct SyntaxRules {
     pub(super) module_system: ModuleSystem,
+    /// Returns the role of nodes of a kind, for the reader of languages with declared types.
+    pub(super) classify: fn(&str) -> NodeRole,
     /// Adds the facts of a node and of all nodes in it.
     pub(super) visit_node: fn(&mut FactBuilder<'_>, Node<'_>),
     /// Reads a node as an expression, given the number of nodes around it that are being read.
@@ -39,12 +45,89 @@ pub(super) struct SyntaxRules {
     pub(super) member_field: &'static str,
 }
 
+/// Reads a node as an expression.
+type ReadFunction = fn(&ExpressionReader<'_, '_>, Node<'_>) -> ShortExpression;
+
+/// Role of the nodes of a kind.
+///
+/// Strings are names of fields; a blank one is the first named child.
+#[derive(Clone, Copy)]
+pub(super) enum NodeRole {
+    /// Only its children are read.
+    Children,
+    /// Neither the node nor its children are read.
+    Skipped,
+    /// A value of a type from outside of the repository.
+    Literal,
+    /// A name and how it is used.
+    Name(ReferenceKind),
+    This,
+    Super,
+    /// A member of a receiver: `object.name`.
+    Member(&'static str, &'static str, ReferenceKind),
+    /// A member of a receiver that is no function: object and name.
+    Field(&'static str, &'static str),
+    /// A call of the value of a field.
+    Call(&'static str),
+    /// A call of a method of a receiver, or of the enclosing type without one: receiver and name.
+    Invocation(&'static str, &'static str),
+    /// The construction of an object of a type.
+    Construct(&'static str),
+    /// A type with arguments: the type.
+    Generic(&'static str),
+    /// A type that holds others: a name for it, and fields of the others.
+    Container(&'static str, &'static [&'static str]),
+    /// A value with another type: the type.
+    Conversion(&'static str),
+    /// The same value as a part.
+    Same(&'static str),
+    /// The value that a part holds.
+    Held(&'static str),
+    /// An item of a container.
+    Index(&'static str),
+    Either(&'static str, &'static str),
+    /// The target and the value of an assignment.
+    Assignment(&'static str, &'static str),
+    /// A function with a name: field of its result.
+    Function(&'static str),
+    /// A method of which the name may also be that of a field: field of its result.
+    Method(&'static str),
+    /// A function without a name.
+    Closure,
+    /// A type: kinds of the nodes with its bases.
+    Type(&'static [&'static str]),
+    /// Another name of a type: field of the type.
+    Alias(&'static str),
+    /// Parameters, fields or variables of one type: fields of names, type and value.
+    Variables(&'static str, &'static str, &'static str),
+    /// A value of the enclosing type: a member of an enumeration.
+    Constant,
+    TypeParameter,
+    /// A region with names of its own.
+    Block,
+    Return,
+    /// Visited by a function of the language.
+    Custom(fn(&mut FactBuilder<'_>, Node<'_>)),
+    /// Visited as its children, and read by a function of the language.
+    Value(ReadFunction),
+    /// Visited and read by functions of the language.
+    Special(fn(&mut FactBuilder<'_>, Node<'_>), ReadFunction),
+}
+
+/// Reads a node as an expression, to a bounded depth.
+pub(super) struct ExpressionReader<'a, 'text> {
+    pub(super) builder: &'a FactBuilder<'text>,
+    pub(super) depth: usize,
+}
+
 /// Facts of the nodes visited so far, and where the visitor is.
 pub(super) struct FactBuilder<'text> {
     syntax: &'static SyntaxRules,
     text: &'text str,
     /// Row of the text's first line in the file.
     first_row: usize,
+    /// Number of texts around the current one that are being read.
+    piece_depth: u32,
     facts: SourceFacts,
     /// First definition of each name in each scope.
     first_definitions: HashMap<(ScopeIndex, String), DefinitionIndex>,
@@ -94,6 +177,7 @@ impl<'text> FactBuilder<'text> {
             syntax,
             text,
             first_row: 0,
+            piece_depth: 0,
             facts,
             first_definitions: HashMap::new(),
             global_names: HashSet::new(),
@@ -110,6 +194,24 @@ impl<'text> FactBuilder<'text> {
         self.text = piece;
         self.first_row = first_row;
         self.member_scopes.clear();
+    }
+
+    /// Calls `visit` for a piece of the current text that begins in a row of it, unless there are too
+    /// many pieces around it.
+    pub(super) fn visit_piece(
+        &mut self,
+        piece: &'text str,
+        row: usize,
+        visit: impl FnOnce(&mut Self, &'text str),
+    ) {
+        if self.piece_depth < MAX_PIECE_DEPTH {
+            let outer = (self.text, self.first_row);
+            self.begin_piece(piece, self.first_row + row);
+            self.piece_depth += 1;
+            visit(self, piece);
+            self.piece_depth -= 1;
+            (self.text, self.first_row) = outer;
+        }
     }
 
     /// Returns the facts without spare memory, which would be a third of them.
@@ -232,6 +334,16 @@ impl<'text> FactBuilder<'text> {
         scope.map_or(ShortExpression::Unknown, |scope| ShortExpression::Members(*scope))
     }
 
+    /// Adds the members of a type to all types of its name in its namespace: those that it is a part
+    /// of.
+    pub(super) fn extend_with_itself(&mut self, definition: Option<DefinitionIndex>) {
+        let Some(fact) = self.definition_mut(definition) else { return };
+        let (target, bases) = (ShortExpression::Name(fact.name.clone()), fact.bases.clone());
+        if let Some(body) = fact.body {
+            self.facts.extensions.push(TypeExtension { target, bases, body });
+        }
+    }
+
     /// Returns the index of the current scope.
     pub(super) fn scope_index(&self) -> ScopeIndex {
         self.scope
@@ -329,6 +441,33 @@ impl<'text> FactBuilder<'text> {
         name: &str,
         nodes: DefinitionNodes<'_>,
     ) -> Option<DefinitionIndex> {
+        let index = self.add_definition(scope, kind, name, nodes)?;
+        self.first_definitions.entry((scope, name.to_owned())).or_insert(index);
+        self.bind_in(scope, name, BoundValue::Definition(index));
+        Some(index)
+    }
+
+    /// Adds a definition in a scope, which expressions know by another name.
+    pub(super) fn define_as(
+        &mut self,
+        scope: ScopeIndex,
+        bound_name: &str,
+        kind: DefinitionKind,
+        name: &str,
+        nodes: DefinitionNodes<'_>,
+    ) -> Option<DefinitionIndex> {
+        let index = self.add_definition(scope, kind, name, nodes)?;
+        self.bind_in(scope, bound_name, BoundValue::Definition(index));
+        Some(index)
+    }
+
+    fn add_definition(
+        &mut self,
+        scope: ScopeIndex,
+        kind: DefinitionKind,
+        name: &str,
+        nodes: DefinitionNodes<'_>,
+    ) -> Option<DefinitionIndex> {
         let is_nameable = !name.is_empty() && name.len() <= MAX_NAME_BYTES;
         if !is_nameable || self.facts.definitions.len() >= MAX_FACTS {
             return None;
@@ -349,9 +488,15 @@ impl<'text> FactBuilder<'text> {
             values: Vec::new(),
             traits: DefinitionTraits::default(),
         });
-        self.first_definitions.entry((scope, name.to_owned())).or_insert(index);
-        self.bind_in(scope, name, BoundValue::Definition(index));
         Some(index)
+    }
+
+    pub(super) fn find_first_definition(
+        &self,
+        scope: ScopeIndex,
+        name: &str,
+    ) -> Option<DefinitionIndex> {
+        self.first_definitions.get(&(scope, name.to_owned())).copied()
     }
 
     /// Returns the first definition of a name in a scope, else defines a field or variable.
@@ -361,8 +506,8 @@ impl<'text> FactBuilder<'text> {
         name: &str,
         nodes: DefinitionNodes<'_>,
     ) -> Option<DefinitionIndex> {
-        if let Some(known) = self.first_definitions.get(&(scope, name.to_owned())) {
-            return Some(*known);
+        if let Some(known) = self.find_first_definition(scope, name) {
+            return Some(known);
         }
         let is_field = self.scope_kind(scope)? == ScopeKind::Type;
         let kind = if is_field { DefinitionKind::Field } else { DefinitionKind::Variable };
@@ -394,16 +539,55 @@ impl<'text> FactBuilder<'text> {
         node: Node<'_>,
         offset: usize,
     ) {
-        let is_named = matches!(target, ShortExpression::Name(_) | ShortExpression::Member(..));
+        let is_named = matches!(
+            target,
+            ShortExpression::Name(_) | ShortExpression::Root(_) | ShortExpression::Member(..)
+        );
         if is_named && self.facts.references.len() < MAX_FACTS {
             let (scope, (line, column)) = (self.scope, self.position(node));
             let at = (line, column.saturating_add(to_index(offset)));
-            self.facts.references.push(ReferenceFact { kind, target, scope, at });
+            let argument_count = None;
+            self.facts.references.push(ReferenceFact { kind, target, scope, at, argument_count });
+        }
+    }
+
+    /// Sets the number of arguments of the call whose reference was added last.
+    pub(super) fn set_argument_count(&mut self, count: usize) {
+        if let Some(reference) = self.facts.references.last_mut() {
+            reference.argument_count = u8::try_from(count).ok();
+        }
+    }
+
+    /// Sets the package or namespace of the file, unless it has one.
+    pub(super) fn set_namespace(&mut self, namespace: &str) {
+        if self.facts.namespace.is_empty() && namespace.len() <= MAX_NAME_BYTES {
+            namespace.clone_into(&mut self.facts.namespace);
+        }
+    }
+
+    /// Adds a module, package or type of which all names are imported.
+    pub(super) fn add_glob_import(&mut self, source: ShortExpression) {
+        if self.facts.glob_imports.len() < MAX_STAR_IMPORTS {
+            self.facts.glob_imports.push((self.scope, source));
+        }
+    }
+
+    /// Calls `visit` with a scope whose names are members of a type that is defined elsewhere.
+    pub(super) fn visit_extension(
+        &mut self,
+        target: ShortExpression,
+        bases: Vec<ShortExpression>,
+        visit: impl FnOnce(&mut Self),
+    ) {
+        if self.facts.scopes.len() < MAX_FACTS {
+            let body = to_index(self.facts.scopes.len());
+            self.facts.extensions.push(TypeExtension { target, bases, body });
+            self.visit_in_scope(ScopeKind::Type, None, visit);
         }
     }
 
     /// Returns the line of a node, counted from 1, and its column in bytes, counted from 0.
-    fn position(&self, node: Node<'_>) -> (u32, u32) {
+    pub(super) fn position(&self, node: Node<'_>) -> (u32, u32) {
         let start = node.start_position();
         (to_index(self.first_row + start.row + 1), to_index(start.column))
     }

@@ -9,7 +9,7 @@ mod imports;
 use tree_sitter::Node;
 
 use super::{
-    builder::{FactBuilder, SyntaxRules},
+    builder::{FactBuilder, NodeRole, SyntaxRules},
     syntax::{list_named_children, make_member},
 };
 use crate::facts::{ModuleSystem, ReferenceKind, ShortExpression};
@@ -23,6 +23,7 @@ use imports::{visit_from_import, visit_import};
 
 pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
     module_system: ModuleSystem::Python,
+    classify: |_| NodeRole::Children,
     visit_node,
     read_node: expressions::read_node,
     member_kind: "attribute",

@@ -11,7 +11,7 @@ mod variables;
 use tree_sitter::Node;
 
 use super::{
-    builder::{FactBuilder, SyntaxRules},
+    builder::{FactBuilder, NodeRole, SyntaxRules},
     syntax::{list_named_children, make_member},
 };
 use crate::facts::{BoundValue, ModuleSystem, ReferenceKind, ScopeKind, ShortExpression};
@@ -24,6 +24,7 @@ use variables::{visit_assignment, visit_declarator, visit_object, visit_passed_o
 
 pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
     module_system: ModuleSystem::Script,
+    classify: |_| NodeRole::Children,
     visit_node,
     read_node: expressions::read_node,
     member_kind: "member_expression",

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+pub(super) use super::builder::ExpressionReader;
 use super::builder::{FactBuilder, MAX_NAME_BYTES, ValueContext};
 use crate::facts::{ReferenceKind, ScopeKind, ShortExpression};
 
@@ -99,12 +100,6 @@ impl FactBuilder<'_> {
     pub(super) fn read_field(&self, node: Node<'_>, field: &str) -> Option<ShortExpression> {
         node.child_by_field_name(field).map(|child| self.read(child))
     }
-}
-
-/// Reads a node as an expression, to a bounded depth.
-pub(super) struct ExpressionReader<'a, 'text> {
-    pub(super) builder: &'a FactBuilder<'text>,
-    pub(super) depth: usize,
 }
 
 impl ExpressionReader<'_, '_> {

@@ -2,10 +2,14 @@
 
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
+    collections::{call_collection, gives_receiver},
     containers::{call_container, list_callback_values},
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::{DefinitionFact, ShortExpression};
+use crate::facts::{DefinitionFact, ModuleSystem, ShortExpression};
+
+/// Methods of types of Rust that macros derive, and that return the type.
+const DERIVED_CONSTRUCTORS: [&str; 2] = ["default", "parse"];
 
 /// Methods whose result is the value that a context manager gives.
 const ENTER_METHODS: [&str; 2] = ["__enter__", "__aenter__"];
@@ -32,7 +36,22 @@ impl SymbolGraph {
             }
         }
         let mut values = Values::new();
-        for (value, rule) in self.evaluate(scope, function) {
+        let functions = self.evaluate(scope, function);
+        if let ShortExpression::Member(receiver, method) = function
+            && gives_receiver(self.module_system(scope.file), method)
+            && !functions.iter().any(|(value, _)| matches!(value, ExpressionValue::Function(..)))
+        {
+            return self.evaluate(scope, receiver);
+        }
+        // `A::default()` may be derived.
+        if let ShortExpression::Member(receiver, method) = function
+            && self.module_system(scope.file) == ModuleSystem::Rust
+            && DERIVED_CONSTRUCTORS.contains(&method.as_str())
+            && !functions.iter().any(|(value, _)| matches!(value, ExpressionValue::Function(..)))
+        {
+            return self.evaluate_annotation(scope, receiver, ResolutionRule::Result);
+        }
+        for (value, rule) in functions {
             add_values(&mut values, self.call_value(&value), rule);
         }
         values
@@ -41,8 +60,13 @@ impl SymbolGraph {
     /// Calls a method of the containers that a receiver may be.
     fn call_containers(&self, scope: ScopeId, receiver: &ShortExpression, method: &str) -> Values {
         let mut values = Values::new();
+        let system = self.module_system(scope.file);
         for (container, rule) in self.evaluate(scope, receiver) {
-            for value in call_container(container, method) {
+            let results = match system {
+                ModuleSystem::Python | ModuleSystem::Script => call_container(container, method),
+                system => call_collection(system, &container, method),
+            };
+            for value in results {
                 add_value(&mut values, value, rule);
             }
         }
@@ -55,10 +79,18 @@ impl SymbolGraph {
                 vec![(ExpressionValue::Instance(*id), ResolutionRule::Scope)]
             }
             ExpressionValue::Function(id, receiver) => self.call_function(*id, *receiver),
-            ExpressionValue::Instance(id) => self.call_method(*id, "__call__"),
             ExpressionValue::Signature(_, result) => {
                 result.iter().map(|value| (value.clone(), ResolutionRule::Result)).collect()
             }
+            ExpressionValue::Instance(id)
+                if self.module_system(id.file) == ModuleSystem::Python =>
+            {
+                self.call_method(*id, "__call__")
+            }
+            // The construction of a container, a conversion, or a record's field read by a call.
+            ExpressionValue::Instance(_)
+            | ExpressionValue::Holder(_)
+            | ExpressionValue::Mapping(_) => vec![(value.clone(), ResolutionRule::Scope)],
             ExpressionValue::External => vec![(ExpressionValue::External, ResolutionRule::Scope)],
             _ => Values::new(),
         }

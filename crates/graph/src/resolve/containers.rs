@@ -2,9 +2,10 @@
 
 use super::{
     ResolutionRule, SymbolGraph,
+    collections::is_pointer,
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::{DefinitionKind, ShortExpression};
+use crate::facts::{DefinitionKind, ModuleSystem, ShortExpression};
 
 /// Types that are their first argument, or that only add to it; `Union` is any of its arguments.
 const WRAPPERS: [&str; 14] = [
@@ -13,9 +14,11 @@ const WRAPPERS: [&str; 14] = [
 ];
 
 /// Types whose second argument is the type of the values.
-const MAPPINGS: [&str; 11] = [
+const MAPPINGS: [&str; 26] = [
     "dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict",
-    "Map", "WeakMap", "Record", "ReadonlyMap",
+    "Map", "WeakMap", "Record", "ReadonlyMap", "map", "HashMap", "BTreeMap", "IndexMap",
+    "LinkedHashMap", "TreeMap", "ConcurrentMap", "ConcurrentHashMap", "SortedMap", "EnumMap",
+    "Dictionary", "IDictionary", "ConcurrentDictionary", "IReadOnlyDictionary", "unordered_map",
 ];
 
 /// Types with several arguments that hold values of the first one.
@@ -59,7 +62,10 @@ impl SymbolGraph {
                 ExpressionValue::Holder(held) | ExpressionValue::Mapping(held) => {
                     add_held(&mut values, held, rule);
                 }
-                ExpressionValue::External if WRAPPERS.contains(&name) && !arguments.is_empty() => {
+                ExpressionValue::External
+                    if is_wrapper(self.module_system(scope.file), name)
+                        && !arguments.is_empty() =>
+                {
                     for (value, step) in self.evaluate_wrapped(scope, name, arguments) {
                         add_value(&mut values, value, step);
                     }
@@ -74,6 +80,13 @@ impl SymbolGraph {
                 }
                 ExpressionValue::Instance(id) => {
                     add_values(&mut values, self.call_method(id, "__getitem__"), rule);
+                    for value in self.list_held(ExpressionValue::Instance(id)) {
+                        add_value(&mut values, value, rule);
+                    }
+                    // In C, arrays and pointers have the type of their items.
+                    if self.module_system(scope.file).has_includes() {
+                        add_value(&mut values, ExpressionValue::Instance(id), rule);
+                    }
                 }
                 _ => {}
             }
@@ -88,6 +101,25 @@ impl SymbolGraph {
             }
             _ => false,
         })
+    }
+
+    /// Returns the values that a container holds, or an instance of a type that is one.
+    pub(super) fn list_held(&self, container: ExpressionValue) -> Vec<ExpressionValue> {
+        match container {
+            ExpressionValue::Holder(held) | ExpressionValue::Mapping(held) => held,
+            ExpressionValue::Instance(id) => {
+                let Some(fact) = self.definition(id) else { return Vec::new() };
+                let Some(kind) = &fact.result else { return Vec::new() };
+                let scope = ScopeId { file: id.file, index: fact.scope };
+                let values = self.evaluate_annotation(scope, kind, ResolutionRule::Receiver);
+                let is_container = |value: &ExpressionValue| {
+                    matches!(value, ExpressionValue::Holder(_) | ExpressionValue::Mapping(_))
+                };
+                let containers = values.into_iter().map(|(value, _)| value).filter(is_container);
+                containers.flat_map(|container| self.list_held(container)).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn evaluate_wrapped(
@@ -113,6 +145,10 @@ impl SymbolGraph {
     ) -> Vec<ExpressionValue> {
         match arguments {
             [kind] if TYPES_OF_TYPES.contains(&name) => self.evaluate_held(scope, kind),
+            // The second argument of `Result` is the type of the error.
+            [held, _] if name == "Result" => {
+                vec![ExpressionValue::Holder(self.evaluate_instances(scope, held))]
+            }
             [held, others @ ..] if others.is_empty() || GENERATORS.contains(&name) => {
                 vec![ExpressionValue::Holder(self.evaluate_instances(scope, held))]
             }
@@ -140,6 +176,13 @@ impl SymbolGraph {
 /// Returns true if a value is known to be one of the graph.
 pub(super) fn is_known(values: &Values) -> bool {
     values.iter().any(|(value, _)| *value != ExpressionValue::External)
+}
+
+fn is_wrapper(system: ModuleSystem, name: &str) -> bool {
+    match system {
+        ModuleSystem::Python | ModuleSystem::Script => WRAPPERS.contains(&name),
+        system => is_pointer(system, name),
+    }
 }
 
 /// Returns true for the annotation of a type itself: `type[A]`.

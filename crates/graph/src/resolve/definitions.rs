@@ -4,10 +4,12 @@ use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     containers::is_known,
     memory::ValueKey,
-    value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, weaken},
+    value::{
+        ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values, weaken,
+    },
 };
 use crate::{
-    facts::{BoundValue, DefinitionFact, DefinitionKind, ShortExpression},
+    facts::{BoundValue, DefinitionFact, DefinitionKind, ModuleSystem, ShortExpression},
     modules::FileIndex,
 };
 
@@ -66,14 +68,19 @@ impl SymbolGraph {
                         ExpressionValue::External => {
                             add_value(&mut values, ExpressionValue::External, rule);
                         }
+                        container if self.module_system(scope.file) == ModuleSystem::Go => {
+                            let held = self.list_held(container);
+                            add_held(&mut values, held, rule.max(ResolutionRule::Receiver));
+                        }
                         _ => {}
                     }
                 }
                 values
             }
-            BoundValue::Definition(_) | BoundValue::Import(_) | BoundValue::Unknown => {
-                Values::new()
-            }
+            BoundValue::Definition(_)
+            | BoundValue::Import(_)
+            | BoundValue::Alias(_)
+            | BoundValue::Unknown => Values::new(),
         }
     }
 
@@ -106,6 +113,9 @@ impl SymbolGraph {
                 return self.evaluate(scope, result);
             }
             let values = self.evaluate_annotation(scope, result, rule);
+            if values.is_empty() && fact.kind == DefinitionKind::Field && fact.body.is_none() {
+                return self.evaluate_in_extensions(scope, result, rule);
+            }
             if fact.body.is_none() || is_known(&values) {
                 return values;
             }
@@ -125,6 +135,24 @@ impl SymbolGraph {
                 );
                 add_value(&mut values, value, if is_name { step } else { rule.max(step) });
             }
+        }
+        values
+    }
+
+    /// Evaluates the type of a field where the type around it is extended: bounds of its parameters
+    /// may be written there only.
+    fn evaluate_in_extensions(
+        &self,
+        scope: ScopeId,
+        annotation: &ShortExpression,
+        rule: ResolutionRule,
+    ) -> Values {
+        let mut values = Values::new();
+        let owner = self.find_enclosing_type(scope);
+        for extension in owner.map(|id| self.list_extensions(id)).unwrap_or_default() {
+            let Some(fact) = self.extension(extension) else { continue };
+            let body = ScopeId { file: extension.file, index: fact.body };
+            add_values(&mut values, self.evaluate_annotation(body, annotation, rule), rule);
         }
         values
     }

@@ -18,7 +18,7 @@ impl SymbolGraph {
 
     fn evaluate_parts(&self, scope: ScopeId, expression: &ShortExpression) -> Values {
         match expression {
-            ShortExpression::Name(_) | ShortExpression::Member(..) => {
+            ShortExpression::Name(_) | ShortExpression::Root(_) | ShortExpression::Member(..) => {
                 let mut values = Values::new();
                 for (target, rule) in self.find_targets(scope, expression) {
                     add_values(&mut values, self.target_values(scope.file, target), rule);
@@ -76,6 +76,32 @@ impl SymbolGraph {
             ShortExpression::This => self.evaluate_receiver(scope, ExpressionValue::Instance),
             ShortExpression::ThisType => self.evaluate_receiver(scope, ExpressionValue::Type),
             ShortExpression::Super => self.evaluate_receiver(scope, ExpressionValue::Bases),
+            ShortExpression::Tuple(parts) => {
+                let rule = ResolutionRule::Receiver;
+                let evaluated =
+                    parts.iter().map(|part| self.evaluate_annotation(scope, part, rule));
+                let values =
+                    evaluated.map(|part| part.into_iter().map(|(value, _)| value).collect());
+                vec![(ExpressionValue::Tuple(values.collect()), ResolutionRule::Scope)]
+            }
+            ShortExpression::Part(whole, place) => {
+                let mut values = Values::new();
+                for (value, rule) in self.evaluate(scope, whole) {
+                    match value {
+                        ExpressionValue::Tuple(mut parts) if usize::from(*place) < parts.len() => {
+                            add_held(&mut values, parts.swap_remove(usize::from(*place)), rule);
+                        }
+                        ExpressionValue::External => add_value(&mut values, value, rule),
+                        value if *place == 0 => add_value(&mut values, value, rule),
+                        _ => {}
+                    }
+                }
+                values
+            }
+            ShortExpression::Outer(inner) => {
+                let outer = self.scope(scope).and_then(|entry| entry.parent);
+                outer.map(|outer| self.evaluate(scope.with_index(outer), inner)).unwrap_or_default()
+            }
             ShortExpression::Either(one, other) => {
                 let mut values = self.evaluate(scope, one);
                 for (value, rule) in self.evaluate(scope, other) {
@@ -103,22 +129,33 @@ impl SymbolGraph {
 
     /// Finds the type or object around a scope. The values of an object's members are not within it,
     /// unless they are functions.
-    fn find_enclosing_type(&self, scope: ScopeId) -> Option<DefinitionId> {
+    pub(super) fn find_enclosing_type(&self, scope: ScopeId) -> Option<DefinitionId> {
         let mut index = Some(scope.index);
         let mut is_in_function = false;
         while let Some(current) = index {
             let entry = self.scope(scope.with_index(current))?;
             let definition = entry.definition.map(|index| DefinitionId { file: scope.file, index });
             if entry.kind == ScopeKind::Type {
-                let kind = definition.and_then(|id| self.definition(id)).map(|fact| fact.kind);
+                let Some(definition) = definition else {
+                    return self.find_body_owner(scope.with_index(current));
+                };
+                let kind = self.definition(definition).map(|fact| fact.kind);
                 if is_in_function || kind == Some(DefinitionKind::Type) {
-                    return definition;
+                    return Some(definition);
                 }
             }
             is_in_function |= entry.kind == ScopeKind::Function && definition.is_some();
             index = entry.parent;
         }
         None
+    }
+
+    /// Returns the type that the members of a scope belong to.
+    pub(super) fn find_body_owner(&self, body: ScopeId) -> Option<DefinitionId> {
+        match self.scope(body)?.definition {
+            Some(index) => Some(DefinitionId { file: body.file, index }),
+            None => self.find_extended_type(body),
+        }
     }
 
     /// Evaluates an annotation to the values that it allows.

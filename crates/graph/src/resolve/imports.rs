@@ -1,5 +1,7 @@
 //! Finds imported names and what modules export.
 
+use std::{collections::HashSet, sync::Arc};
+
 use super::{
     ResolutionRule, SymbolGraph,
     memory::ExportKey,
@@ -10,6 +12,9 @@ use crate::{
     facts::ModuleSystem,
     modules::{FileIndex, ImportedModule},
 };
+
+/// Maximum files that a file includes, with those that they include.
+const MAX_INCLUDED: usize = 1_000;
 
 impl SymbolGraph {
     /// Finds what an import of a file leads to.
@@ -43,10 +48,12 @@ impl SymbolGraph {
 
     pub(super) fn find_module(&self, file: FileIndex, module: &str) -> ImportedModule {
         let importer = self.file_path(file);
-        match self.file_facts(file).map(|facts| facts.module_system) {
-            Some(ModuleSystem::Python) => self.modules.find_python(importer, module),
-            Some(ModuleSystem::Script) => self.modules.find_script(importer, module),
-            None => ImportedModule::Outside,
+        match self.module_system(file) {
+            ModuleSystem::Python => self.modules.find_python(importer, module),
+            ModuleSystem::Script => self.modules.find_script(importer, module),
+            ModuleSystem::C | ModuleSystem::Cpp => self.modules.find_include(importer, module),
+            ModuleSystem::Rust => self.modules.find_rust_child(importer, module),
+            _ => ImportedModule::Outside,
         }
     }
 
@@ -67,6 +74,14 @@ impl SymbolGraph {
         if !starred.is_empty() {
             return starred;
         }
+        if self.module_system(module) == ModuleSystem::Cpp {
+            let linked = self.find_linked(name).into_iter();
+            return linked.map(|target| (target, ResolutionRule::Import)).collect();
+        }
+        if self.module_system(module) == ModuleSystem::Rust {
+            let macros = self.find_macros(module, name).into_iter();
+            return macros.map(|target| (target, ResolutionRule::Import)).collect();
+        }
         let submodule = self.modules.find_submodule(self.file_path(module), name);
         submodule
             .map(|module| (NameTarget::Module(module), ResolutionRule::Import))
@@ -77,6 +92,9 @@ impl SymbolGraph {
     /// Finds a name in the first module that has it, of those that a file imports all names of.
     pub(super) fn find_starred(&self, file: FileIndex, name: &str) -> Targets {
         let Some(facts) = self.file_facts(file) else { return Vec::new() };
+        if facts.module_system.has_includes() {
+            return self.find_included(file, name);
+        }
         for module in &facts.star_imports {
             if let ImportedModule::File(module) = self.find_module(file, module) {
                 let mut targets = self.find_exported(module, name);
@@ -86,6 +104,58 @@ impl SymbolGraph {
                 }
             }
         }
+        for (index, source) in &facts.glob_imports {
+            for (value, _) in self.evaluate(ScopeId { file, index: *index }, source) {
+                let mut targets = self.find_member(&value, name);
+                targets.retain(|(target, _)| !matches!(target, NameTarget::External));
+                if !targets.is_empty() {
+                    weaken(&mut targets, ResolutionRule::Import);
+                    return targets;
+                }
+            }
+        }
         Vec::new()
+    }
+
+    /// Finds a name in the first file that has it, of those that a file includes.
+    fn find_included(&self, file: FileIndex, name: &str) -> Targets {
+        for included in self.list_included(file).iter() {
+            let mut targets = self.find_bound(ScopeId { file: *included, index: 0 }, name);
+            if !targets.is_empty() {
+                weaken(&mut targets, ResolutionRule::Import);
+                return targets;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Returns the files that a file includes, and those that they include, in the order of a
+    /// compiler.
+    fn list_included(&self, file: FileIndex) -> Arc<Vec<FileIndex>> {
+        if let Some(known) = self.memory.included.borrow().get(&file) {
+            return Arc::clone(known);
+        }
+        let mut included = Vec::new();
+        let mut is_known = HashSet::from([file]);
+        let mut waiting = vec![file];
+        while let Some(current) = waiting.pop() {
+            if current != file {
+                included.push(current);
+            }
+            if included.len() == MAX_INCLUDED {
+                break;
+            }
+            let paths = self.file_facts(current).map(|facts| facts.star_imports.as_slice());
+            for path in paths.unwrap_or_default().iter().rev() {
+                if let ImportedModule::File(next) = self.find_module(current, path)
+                    && is_known.insert(next)
+                {
+                    waiting.push(next);
+                }
+            }
+        }
+        let included = Arc::new(included);
+        self.memory.included.borrow_mut().insert(file, Arc::clone(&included));
+        included
     }
 }

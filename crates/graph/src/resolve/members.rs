@@ -6,6 +6,7 @@ use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     value::{ExpressionValue, NameTarget, ScopeId, Targets, weaken},
 };
+use crate::facts::ModuleSystem;
 
 /// Maximum types that a type inherits from.
 const MAX_ANCESTORS: usize = 64;
@@ -31,21 +32,32 @@ impl SymbolGraph {
                 None => Vec::new(),
             },
             ExpressionValue::Members(scope) => self.find_bound(*scope, name),
+            ExpressionValue::Module(module)
+                if name == "super" && self.module_system(*module) == ModuleSystem::Rust =>
+            {
+                let parent = self.modules.find_rust_parent(self.file_path(*module));
+                let target = parent.map(|file| (NameTarget::Module(file), ResolutionRule::Scope));
+                target.into_iter().collect()
+            }
             ExpressionValue::Module(module) => {
                 let mut targets = self.find_exported(*module, name);
                 weaken(&mut targets, ResolutionRule::ModuleMember);
                 targets
             }
-            ExpressionValue::Folder(folder) => self
-                .modules
-                .find_submodule(folder, name)
-                .map(|module| (NameTarget::Module(module), ResolutionRule::ModuleMember))
-                .into_iter()
-                .collect(),
+            ExpressionValue::Folder(folder) => {
+                let module = self.modules.find_submodule(folder, name).map(NameTarget::Module);
+                let targets: Vec<NameTarget> = match module {
+                    Some(module) => vec![module],
+                    None => self.find_package_member(folder, name),
+                };
+                let with_rule = |target| (target, ResolutionRule::ModuleMember);
+                targets.into_iter().map(with_rule).collect()
+            }
             ExpressionValue::External
             | ExpressionValue::Holder(_)
             | ExpressionValue::Mapping(_)
             | ExpressionValue::Signature(..)
+            | ExpressionValue::Tuple(_)
             | ExpressionValue::Function(..) => {
                 vec![(NameTarget::External, ResolutionRule::Scope)]
             }
@@ -67,9 +79,17 @@ impl SymbolGraph {
         name: &str,
     ) -> Targets {
         for holder in holders.types {
-            let Some(body) = self.body_scope(holder) else { continue };
-            let mut members = self.find_bound(body, name);
-            members.retain(|(target, _)| matches!(target, NameTarget::Definition(..)));
+            let mut members = Vec::new();
+            for (body, is_inherited) in self.list_bodies(holder) {
+                // Members of a type hide those that it has for a base.
+                if !is_inherited || members.is_empty() {
+                    members.extend(self.find_bound(body, name));
+                }
+            }
+            members.retain(|(target, _)| {
+                !matches!(target, NameTarget::Binding(..) | NameTarget::External)
+            });
+            self.join_definitions(&mut members);
             for (target, _) in &mut members {
                 if let NameTarget::Definition(_, through) = target {
                     *through = Some(receiver);
@@ -80,10 +100,29 @@ impl SymbolGraph {
                 return members;
             }
         }
-        if holders.is_open { vec![(NameTarget::External, ResolutionRule::Own)] } else { Vec::new() }
+        // All types of Java have the methods of one outside of the repository.
+        let is_open = holders.is_open || self.module_system(receiver.file) == ModuleSystem::Java;
+        if is_open { vec![(NameTarget::External, ResolutionRule::Own)] } else { Vec::new() }
     }
 
-    fn body_scope(&self, id: DefinitionId) -> Option<ScopeId> {
+    /// Returns the scopes with members of a type, and whether these are those of a base: its body,
+    /// then its extensions.
+    fn list_bodies(&self, id: DefinitionId) -> Vec<(ScopeId, bool)> {
+        let mut bodies: Vec<_> =
+            self.body_scope(id).map(|body| (body, false)).into_iter().collect();
+        for extension in self.list_extensions(id) {
+            let Some(fact) = self.extension(extension) else { continue };
+            let body = ScopeId { file: extension.file, index: fact.body };
+            let is_part = self.scope(body).is_some_and(|scope| scope.definition.is_some());
+            if bodies.iter().all(|(known, _)| *known != body) {
+                bodies.push((body, !fact.bases.is_empty() && !is_part));
+            }
+        }
+        bodies.sort_by_key(|(_, is_inherited)| *is_inherited);
+        bodies
+    }
+
+    pub(super) fn body_scope(&self, id: DefinitionId) -> Option<ScopeId> {
         let body = self.definition(id)?.body?;
         Some(ScopeId { file: id.file, index: body })
     }
@@ -97,7 +136,14 @@ impl SymbolGraph {
         let mut ancestors = TypeAncestors::default();
         let Some(fact) = self.definition(id) else { return ancestors };
         let scope = ScopeId { file: id.file, index: fact.scope };
-        for base in &fact.bases {
+        let mut bases: Vec<_> = fact.bases.iter().map(|base| (scope, base)).collect();
+        for extension in self.list_extensions(id) {
+            let Some(fact) = self.extension(extension) else { continue };
+            let body = ScopeId { file: extension.file, index: fact.body };
+            let scope = self.find_outer_scope(body);
+            bases.extend(fact.bases.iter().map(|base| (scope, base)));
+        }
+        for (scope, base) in bases {
             let values = self.evaluate(scope, base);
             ancestors.is_open |= values.is_empty();
             for (value, _) in values {

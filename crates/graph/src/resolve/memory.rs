@@ -1,11 +1,16 @@
 //! Remembers results, and bounds what one reference may take.
 
-use std::{cell::RefCell, collections::HashMap, hash::Hash, sync::Arc};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::HashMap,
+    hash::Hash,
+    sync::Arc,
+};
 
 use super::{
     DefinitionId,
     members::TypeAncestors,
-    value::{ScopeId, Targets, Values},
+    value::{ExtensionId, ScopeId, Targets, UnitIndex, Values},
 };
 use crate::modules::FileIndex;
 
@@ -24,6 +29,13 @@ pub(super) struct ResolutionMemory {
     pub(super) ancestors: RefCell<HashMap<DefinitionId, TypeAncestors>>,
     /// Files to which the imports of a file lead.
     pub(super) reached_files: RefCell<HashMap<FileIndex, Arc<Vec<FileIndex>>>>,
+    pub(super) extensions: RefCell<HashMap<ExtendedType, Vec<ExtensionId>>>,
+    /// Indexes of units, by the names of the units.
+    pub(super) units: RefCell<HashMap<String, Arc<UnitIndex>>>,
+    /// Files that a file includes, with those that they include.
+    pub(super) included: RefCell<HashMap<FileIndex, Arc<Vec<FileIndex>>>>,
+    /// Crates of Rust by their names in paths.
+    pub(super) crates: OnceCell<HashMap<String, FileIndex>>,
     progress: RefCell<ResolutionProgress>,
 }
 
@@ -60,6 +72,7 @@ pub(super) enum ResultKey {
     Values(ValueKey),
     Export(ExportKey),
     Ancestors(DefinitionId),
+    Extensions(ExtendedType),
 }
 
 /// Owner of a remembered value.
@@ -87,6 +100,16 @@ impl From<ValueKey> for ResultKey {
 impl From<ExportKey> for ResultKey {
     fn from(key: ExportKey) -> Self {
         Self::Export(key)
+    }
+}
+
+/// A type whose extensions are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ExtendedType(pub(super) DefinitionId);
+
+impl From<ExtendedType> for ResultKey {
+    fn from(key: ExtendedType) -> Self {
+        Self::Extensions(key)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Values of expressions and targets of names, with the rules that led to them.
 
+use std::collections::HashMap;
+
 use super::{DefinitionId, ResolutionRule};
 use crate::{facts::ScopeIndex, modules::FileIndex};
 
@@ -39,6 +41,8 @@ pub(super) enum ExpressionValue {
     Mapping(Vec<ExpressionValue>),
     /// A function of a type: its first parameters and its result.
     Signature(Vec<Vec<ExpressionValue>>, Vec<ExpressionValue>),
+    /// Several values in order.
+    Tuple(Vec<Vec<ExpressionValue>>),
     Module(FileIndex),
     /// A package without a file of its own, by its path.
     Folder(String),
@@ -91,4 +95,22 @@ pub(super) fn weaken<T>(entries: &mut [(T, ResolutionRule)], step: ResolutionRul
     for (_, rule) in entries {
         *rule = (*rule).max(step);
     }
+}
+
+/// An extension of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ExtensionId {
+    pub(super) file: FileIndex,
+    pub(super) index: u32,
+}
+
+/// Names and extensions of the files of a unit.
+#[derive(Default)]
+pub(super) struct UnitIndex {
+    /// Definitions of the scopes of files.
+    pub(super) names: HashMap<String, Vec<DefinitionId>>,
+    /// Files whose star imports other files have.
+    pub(super) global_importers: Vec<FileIndex>,
+    /// Extensions by the last name of their types.
+    pub(super) extensions: HashMap<String, Vec<ExtensionId>>,
 }

@@ -95,6 +95,42 @@ fn deep_and_long_texts_are_read_in_part() {
 }
 
 #[test]
+fn deep_and_long_texts_of_typed_languages_are_read_in_part() {
+    let calls = "f(a.b);\n".repeat(80_000);
+    let name = "a".repeat(70_000);
+    let named = format!("struct {name} {{ int {name}; }}; class {name} {{ void {name}() {{}} }}\n");
+    let texts = [
+        ("a.rs", format!("fn f() {{\n{calls}}}\n")),
+        ("A.java", format!("class A {{ void f() {{\n{calls}}} }}\n")),
+        ("a.go", format!("package a\nfunc {name}() {{}}\n")),
+        ("a.rs", format!("fn f() {{ {}1{} }}\n", "a!{\n".repeat(2_000), "}\n".repeat(2_000))),
+        ("a.rs", format!("{}{}\n", "a!{\nfn f() {}\n".repeat(2_000), "}\n".repeat(2_000))),
+        ("a.rs", format!("fn f() {{ {} }}\n", "let x = x.y();\n".repeat(20_000))),
+        ("a.rs", format!("use a::{}b{};\n", "{c::".repeat(2_000), "}".repeat(2_000))),
+        ("a.rs", format!("struct {name};\nfn {name}() {{}}\n")),
+        ("a.c", format!("int {}x{};\n", "(*".repeat(2_000), ")(int)".repeat(2_000))),
+        ("a.c", format!("{}\n", "struct A { ".repeat(2_000))),
+        ("a.c", named.clone()),
+        ("a.cpp", format!("{}x\n", "a::".repeat(20_000))),
+        ("a.cpp", named.clone()),
+        ("A.cs", format!("class A {{ int x = {}1{}; }}\n", "f(".repeat(2_000), ")".repeat(2_000))),
+        ("A.cs", named.clone()),
+        ("A.java", named),
+        ("A.java", format!("import a{};\n", ".b".repeat(20_000))),
+        ("a.go", format!("package a\nvar x = T{}{}\n", "{".repeat(2_000), "}".repeat(2_000))),
+    ];
+    for (path, text) in &texts {
+        let repository = TestRepository::new(&[(path, text)]);
+        let Some(facts) = repository.graph.file_facts(0) else { continue };
+        assert!(facts.references.len() <= 200_000);
+        assert!(facts.definitions.iter().all(|definition| definition.name.len() <= 200));
+        for reference in facts.references.iter().step_by(997) {
+            repository.graph.resolve(0, reference);
+        }
+    }
+}
+
+#[test]
 fn a_file_of_many_names_is_read_in_linear_time() {
     let mut text = String::new();
     for number in 0..100_000 {
@@ -102,6 +138,22 @@ fn a_file_of_many_names_is_read_in_linear_time() {
     }
     text.push_str("end(a99999)\n");
     check_file("a.py", &text, &[("end(a99999", "a.py:100000 a99999 (Scope)")]);
+}
+
+#[test]
+fn files_that_include_and_types_that_extend_one_another_end() {
+    let names: Vec<String> = (0..60).map(|number| format!("m{number}.h")).collect();
+    let mut text = String::new();
+    for number in 0..60 {
+        writeln!(text, "#include \"m{number}.h\"").unwrap();
+    }
+    text.push_str("class A : public A, public B { void run() { missing(); } };\nvoid A::go() { run(); lost(); }\nvoid B::go() { missing(); }\n");
+    let mut files: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    files.push(("a.cc", "#include \"m0.h\"\nint main() { missing(); A a; a.lost(); }\n"));
+    check_resolved(&files, &[("a.cc", "{ missing", "External"), ("a.cc", "a.lost", "External")]);
+    let rust = "struct A;\nimpl<T: B> C for T {}\nimpl B for <A as C>::D { fn b(&self) { self.c() } }\ntrait B: C { type D; }\ntrait C: B { fn c(&self); }\ntype X = Y;\ntype Y = X;\nfn f(x: X) { x.c() }\n";
+    check_file("a.rs", rust, &[("{ x.c", "Unknown")]);
 }
 
 /// Resolves every reference in an order, and returns the results in that of the files.

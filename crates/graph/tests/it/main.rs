@@ -1,13 +1,19 @@
 //! Each rule of resolution, with its trap, on files written here.
 #![cfg(test)]
 
+mod c;
+mod cpp;
+mod csharp;
 mod expected;
+mod go;
 mod hostile;
+mod java;
 mod javascript;
 mod manifests;
 mod possible;
 mod python;
 mod python_values;
+mod rust;
 mod scip;
 mod typescript;
 
@@ -39,7 +45,8 @@ impl TestRepository {
     fn resolve(&self, path: &str, marked: &str) -> String {
         let (_, text) = self.texts.iter().find(|(known, _)| known == path).unwrap();
         let start = text.find(marked).unwrap_or_else(|| panic!("{path} has no `{marked}`"));
-        let start = start + marked.rfind(['.', ' ', '(', '<', '\n']).map_or(0, |place| place + 1);
+        let start = start
+            + marked.rfind(['.', ' ', '(', '<', '\n', '\t', ':', '>']).map_or(0, |place| place + 1);
         let before = text.get(..start).unwrap();
         let line = u32::try_from(before.matches('\n').count() + 1).unwrap();
         let column = u32::try_from(start - before.rfind('\n').map_or(0, |end| end + 1)).unwrap();

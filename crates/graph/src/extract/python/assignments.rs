@@ -130,7 +130,10 @@ fn bind_target(builder: &mut FactBuilder<'_>, name: Node<'_>, value: &BoundValue
             let element = ShortExpression::Item(Box::new(source), Vec::new());
             builder.add_type(definition, None, Some(element));
         }
-        BoundValue::Definition(_) | BoundValue::Import(_) | BoundValue::Unknown => {}
+        BoundValue::Definition(_)
+        | BoundValue::Import(_)
+        | BoundValue::Alias(_)
+        | BoundValue::Unknown => {}
     }
 }
 
