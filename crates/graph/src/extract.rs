@@ -25,7 +25,8 @@ pub(crate) const MODULE_EXPORTS: &str = "module.exports";
 /// Maximum pieces of a text that are parsed one by one; the last one has the rest.
 const MAX_PIECES: usize = 5_000;
 
-/// Reads the facts of a text in Python, JavaScript or TypeScript.
+/// Reads the facts of a text in Python, JavaScript, TypeScript, Go, Java, Rust, C, C++ or C#, or of
+/// the manifest of a package.
 ///
 /// Returns `None` for other languages, and if parsing takes too long. Statements that the parser
 /// cannot read are skipped. At most 200,000 facts of a kind, 200 bytes of a name and 300 levels of
