@@ -58,6 +58,13 @@ impl SymbolGraph {
                         ExpressionValue::Holder(held) => {
                             add_held(&mut values, held, rule.max(ResolutionRule::Receiver));
                         }
+                        container
+                        @ (ExpressionValue::Mapping(_) | ExpressionValue::Instance(_))
+                            if self.module_system(scope.file) == ModuleSystem::Go =>
+                        {
+                            let held = self.list_held(container);
+                            add_held(&mut values, held, rule.max(ResolutionRule::Receiver));
+                        }
                         ExpressionValue::Instance(id) => {
                             for (iterator, step) in self.call_method(id, "__iter__") {
                                 if let ExpressionValue::Holder(held) = iterator {
@@ -67,10 +74,6 @@ impl SymbolGraph {
                         }
                         ExpressionValue::External => {
                             add_value(&mut values, ExpressionValue::External, rule);
-                        }
-                        container if self.module_system(scope.file) == ModuleSystem::Go => {
-                            let held = self.list_held(container);
-                            add_held(&mut values, held, rule.max(ResolutionRule::Receiver));
                         }
                         _ => {}
                     }

@@ -76,6 +76,18 @@ impl SymbolGraph {
             ShortExpression::This => self.evaluate_receiver(scope, ExpressionValue::Instance),
             ShortExpression::ThisType => self.evaluate_receiver(scope, ExpressionValue::Type),
             ShortExpression::Super => self.evaluate_receiver(scope, ExpressionValue::Bases),
+            ShortExpression::Tuple(_)
+            | ShortExpression::Part(..)
+            | ShortExpression::Outer(_)
+            | ShortExpression::Either(..) => self.evaluate_compound(scope, expression),
+            ShortExpression::Outside => vec![(ExpressionValue::External, ResolutionRule::Scope)],
+            ShortExpression::Unknown => Values::new(),
+        }
+    }
+
+    /// Evaluates several values, one or either of several, or an expression of the scope around.
+    fn evaluate_compound(&self, scope: ScopeId, expression: &ShortExpression) -> Values {
+        match expression {
             ShortExpression::Tuple(parts) => {
                 let rule = ResolutionRule::Receiver;
                 let evaluated =
@@ -109,8 +121,7 @@ impl SymbolGraph {
                 }
                 values
             }
-            ShortExpression::Outside => vec![(ExpressionValue::External, ResolutionRule::Scope)],
-            ShortExpression::Unknown => Values::new(),
+            _ => Values::new(),
         }
     }
 
@@ -136,12 +147,12 @@ impl SymbolGraph {
             let entry = self.scope(scope.with_index(current))?;
             let definition = entry.definition.map(|index| DefinitionId { file: scope.file, index });
             if entry.kind == ScopeKind::Type {
-                let Some(definition) = definition else {
-                    return self.find_body_owner(scope.with_index(current));
-                };
-                let kind = self.definition(definition).map(|fact| fact.kind);
-                if is_in_function || kind == Some(DefinitionKind::Type) {
-                    return Some(definition);
+                // The body of an extension has no definition of its own.
+                let owner = self.find_body_owner(scope.with_index(current));
+                let kind = definition.and_then(|id| self.definition(id)).map(|fact| fact.kind);
+                let is_extension = definition.is_none() && owner.is_some();
+                if is_in_function || is_extension || kind == Some(DefinitionKind::Type) {
+                    return owner;
                 }
             }
             is_in_function |= entry.kind == ScopeKind::Function && definition.is_some();
