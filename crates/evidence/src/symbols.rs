@@ -14,7 +14,8 @@ mod trace;
 use std::{collections::HashMap, time::Duration};
 
 use codeinfo_core::{Root, RootFilter};
-use codeinfo_graph::{facts::ReferenceKind, resolve::DefinitionId};
+use codeinfo_facts::ReferenceKind;
+use codeinfo_graph::resolve::DefinitionId;
 use serde::Serialize;
 
 use super::{

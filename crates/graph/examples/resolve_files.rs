@@ -15,9 +15,9 @@ use std::{
     time::Instant,
 };
 
+use codeinfo_facts::SourceFacts;
+use codeinfo_facts::extract_facts;
 use codeinfo_graph::{
-    extract_facts,
-    facts::SourceFacts,
     is_manifest,
     resolve::{ResolutionResult, SymbolGraph},
 };

@@ -3,7 +3,8 @@
 //! [`extract_facts`] reads one file; [`resolve::SymbolGraph`] joins the facts of many files.
 //!
 //! ```
-//! use codeinfo_graph::{extract_facts, resolve::{ResolutionResult, ResolutionRule, SymbolGraph}};
+//! use codeinfo_facts::extract_facts;
+//! use codeinfo_graph::resolve::{ResolutionResult, ResolutionRule, SymbolGraph};
 //!
 //! let read = |path: &str, text| {
 //!     let language = codeinfo_lang::detect::detect_language(path, text)?;
@@ -17,17 +18,9 @@
 //! assert_eq!(graph.file_path(definitions[0].file), "a.py");
 //! ```
 
-mod extract;
-pub mod facts;
 mod manifests;
 mod modules;
 pub mod resolve;
 pub mod scip;
 
-pub use crate::{
-    extract::{extract_facts, reads_language},
-    manifests::is_manifest,
-};
-
-/// Names of the languages that [`extract_facts`] reads, for people.
-pub const LANGUAGES: &str = "Python, JavaScript and TypeScript";
+pub use crate::manifests::is_manifest;

@@ -26,14 +26,10 @@ use std::{
 };
 
 pub use crate::modules::FileIndex;
-use crate::{
-    facts::{
-        DefinitionFact, DefinitionIndex, DefinitionKind, ModuleSystem, NameScope, ReferenceFact,
-        ScopeKind, SourceFacts, to_index,
-    },
-    manifests::ImportNames,
-    modules::ModuleIndex,
-    scip::ScipIndex,
+use crate::{manifests::ImportNames, modules::ModuleIndex, scip::ScipIndex};
+use codeinfo_facts::{
+    DefinitionFact, DefinitionIndex, DefinitionKind, ModuleSystem, NameScope, ReferenceFact,
+    ScopeKind, SourceFacts, to_index,
 };
 use memory::ResolutionMemory;
 pub use queries::Certainty;

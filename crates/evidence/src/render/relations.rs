@@ -259,6 +259,6 @@ fn describe_unknown(asked: &str) -> String {
     format!(
         "the symbol graph knows no definition of {asked}; it reads {}. Find it as a word: FindUses without `kind`, or \
          `codeinfo uses`\n",
-        codeinfo_graph::LANGUAGES,
+        codeinfo_facts::LANGUAGES,
     )
 }

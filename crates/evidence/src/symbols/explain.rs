@@ -1,6 +1,6 @@
 //! Tells the uses of one definition from those of others with the same name.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use codeinfo_core::{Root, RootFilter};
 use codeinfo_graph::resolve::DefinitionId;
@@ -10,11 +10,13 @@ use super::{
         Evidence, EvidenceError, IndexedFile, OccurrenceGroup, OccurrenceKind,
         uses::DefinitionUses, word::WordMatcher,
     },
-    MAX_TREES, TIME,
+    MAX_TREES,
     name::SymbolName,
     session::GraphSession,
 };
 
+/// Maximum time for telling the uses of definitions from others.
+const EXPLAIN_TIME: Duration = Duration::from_secs(1);
 /// Maximum files with a name whose uses are resolved unless the name is qualified.
 const MAX_FILES: usize = 200;
 
@@ -127,7 +129,7 @@ impl Evidence {
             });
             (uses, named.collect::<Vec<_>>())
         };
-        let ((uses, lines), _) = self.run_with_graph(root, TIME, work).await?;
+        let ((uses, lines), _) = self.run_with_graph(root, EXPLAIN_TIME, work).await?;
         explanation.definitions.extend(uses);
         let keyed =
             lines.into_iter().map(|(path, line, name)| ((repository.clone(), path, line), name));

@@ -14,9 +14,9 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, Root, RootId};
+use codeinfo_facts::SourceFacts;
+use codeinfo_facts::extract_facts;
 use codeinfo_graph::{
-    extract_facts,
-    facts::SourceFacts,
     is_manifest,
     resolve::{SharedScipIndex, SymbolGraph},
     scip::ScipIndex,

@@ -4,10 +4,8 @@ use std::{collections::HashSet, time::Duration};
 
 use codeinfo_core::LineRange;
 use codeinfo_embed::lexical;
-use codeinfo_graph::{
-    facts::{DefinitionKind, ReferenceKind},
-    resolve::{DefinitionId, FileIndex},
-};
+use codeinfo_facts::{DefinitionKind, ReferenceKind};
+use codeinfo_graph::resolve::{DefinitionId, FileIndex};
 use codeinfo_lang::words::{split_identifier, split_words, stem_word};
 use codeinfo_store::ChunkQuery;
 use tokio::runtime::Handle;

@@ -8,11 +8,9 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, Root};
-use codeinfo_graph::{
-    facts::{DefinitionKind, ReferenceFact, ReferenceKind},
-    reads_language,
-    resolve::{Certainty, DefinitionId, FileIndex, ResolutionResult, SymbolGraph},
-};
+use codeinfo_facts::reads_language;
+use codeinfo_facts::{DefinitionKind, ReferenceFact, ReferenceKind};
+use codeinfo_graph::resolve::{Certainty, DefinitionId, FileIndex, ResolutionResult, SymbolGraph};
 use codeinfo_lang::{
     StructureReader, detect,
     role::{FileRole, detect_roles},
@@ -296,8 +294,15 @@ impl<'a> GraphSession<'a> {
 
     /// Returns the names of the definitions around a definition, outermost first, and its own.
     pub(super) fn names(&self, id: DefinitionId) -> Vec<&str> {
-        let facts = self.graph().file_facts(id.file);
-        facts.map(|facts| facts.qualified_name(id.index)).unwrap_or_default()
+        let Some(facts) = self.graph().file_facts(id.file) else { return Vec::new() };
+        let names = facts.qualified_name(id.index);
+        // Facts do not name the type of members that are added to it from outside.
+        let holder = self.graph().enclosing_type(id).filter(|_| names.len() == 1);
+        let outer = holder.map(|holder| {
+            let facts = self.graph().file_facts(holder.file);
+            facts.map(|facts| facts.qualified_name(holder.index)).unwrap_or_default()
+        });
+        outer.unwrap_or_default().into_iter().chain(names).collect()
     }
 
     /// Returns where a definition is.

@@ -3,10 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use codeinfo_core::RootFilter;
-use codeinfo_graph::{
-    facts::{DefinitionKind, ReferenceKind},
-    resolve::DefinitionId,
-};
+use codeinfo_facts::{DefinitionKind, ReferenceKind};
+use codeinfo_graph::resolve::DefinitionId;
 
 use serde::Serialize;
 

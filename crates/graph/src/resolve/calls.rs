@@ -6,7 +6,7 @@ use super::{
     containers::{call_container, list_callback_values},
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::{DefinitionFact, ModuleSystem, ShortExpression};
+use codeinfo_facts::{DefinitionFact, ModuleSystem, ShortExpression};
 
 /// Methods of types of Rust that macros derive, and that return the type.
 const DERIVED_CONSTRUCTORS: [&str; 2] = ["default", "parse"];

@@ -1,7 +1,7 @@
 //! Results of methods of containers in languages with declared types.
 
 use super::value::ExpressionValue;
-use crate::facts::ModuleSystem;
+use codeinfo_facts::ModuleSystem;
 
 /// Types of Rust that give the members of their first argument.
 const RUST_POINTERS: [&str; 18] = [

@@ -5,7 +5,7 @@ use super::{
     collections::is_pointer,
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::{DefinitionKind, ModuleSystem, ShortExpression};
+use codeinfo_facts::{DefinitionKind, ModuleSystem, ShortExpression};
 
 /// Types that are their first argument, or that only add to it; `Union` is any of its arguments.
 const WRAPPERS: [&str; 14] = [

@@ -8,10 +8,8 @@ use super::{
         ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values, weaken,
     },
 };
-use crate::{
-    facts::{BoundValue, DefinitionFact, DefinitionKind, ModuleSystem, ShortExpression},
-    modules::FileIndex,
-};
+use crate::modules::FileIndex;
+use codeinfo_facts::{BoundValue, DefinitionFact, DefinitionKind, ModuleSystem, ShortExpression};
 
 /// Maximum declarations of a function whose results are tried.
 const MAX_OVERLOADS: usize = 8;

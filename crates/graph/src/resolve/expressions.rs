@@ -5,7 +5,7 @@ use super::{
     containers::is_type_of_type,
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
-use crate::facts::{DefinitionKind, ScopeKind, ShortExpression};
+use codeinfo_facts::{DefinitionKind, ScopeKind, ShortExpression};
 
 /// Methods whose parameters the keywords of a call name, in Python.
 const CONSTRUCTORS: [&str; 2] = ["__init__", "__new__"];

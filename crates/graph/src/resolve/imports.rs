@@ -7,11 +7,8 @@ use super::{
     memory::ExportKey,
     value::{NameTarget, ScopeId, Targets, weaken},
 };
-use crate::{
-    extract::{DEFAULT_EXPORT, MODULE_EXPORTS},
-    facts::ModuleSystem,
-    modules::{FileIndex, ImportedModule},
-};
+use crate::modules::{FileIndex, ImportedModule};
+use codeinfo_facts::{DEFAULT_EXPORT, MODULE_EXPORTS, ModuleSystem};
 
 /// Maximum files that a file includes, with those that they include.
 const MAX_INCLUDED: usize = 1_000;

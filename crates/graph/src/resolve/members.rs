@@ -6,7 +6,7 @@ use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     value::{ExpressionValue, NameTarget, ScopeId, Targets, weaken},
 };
-use crate::facts::ModuleSystem;
+use codeinfo_facts::ModuleSystem;
 
 /// Maximum types that a type inherits from.
 const MAX_ANCESTORS: usize = 64;
@@ -107,7 +107,7 @@ impl SymbolGraph {
 
     /// Returns the scopes with members of a type, and whether these are those of a base: its body,
     /// then its extensions.
-    fn list_bodies(&self, id: DefinitionId) -> Vec<(ScopeId, bool)> {
+    pub(super) fn list_bodies(&self, id: DefinitionId) -> Vec<(ScopeId, bool)> {
         let mut bodies: Vec<_> =
             self.body_scope(id).map(|body| (body, false)).into_iter().collect();
         for extension in self.list_extensions(id) {

@@ -4,9 +4,9 @@ use super::{
     DefinitionId, FileIndex, ResolutionRule, SymbolGraph,
     value::{MAX_VALUES, NameTarget, ScopeId, Targets, weaken},
 };
-use crate::facts::{
-    BoundValue, DefinitionKind, DefinitionTraits, ModuleSystem, NameBinding, NameScope, ScopeKind,
-    ShortExpression, to_index,
+use codeinfo_facts::{
+    BoundValue, DefinitionKind, DefinitionTraits, ModuleSystem, ScopeKind, ShortExpression,
+    to_index,
 };
 
 /// Maximum targets of one name in one scope, before overloads are joined.
@@ -213,18 +213,4 @@ impl SymbolGraph {
 /// Returns true if methods see the members of their types without a receiver.
 fn sees_members(system: ModuleSystem) -> bool {
     matches!(system, ModuleSystem::Java | ModuleSystem::Csharp | ModuleSystem::Cpp)
-}
-
-impl NameScope {
-    /// Returns the place of the first binding of a name, or where it would be.
-    fn find_first_binding(&self, name: &str) -> usize {
-        self.bindings.partition_point(|binding| binding.name.as_str() < name)
-    }
-
-    /// Returns the bindings of a name in a scope whose bindings are sorted.
-    pub(super) fn list_bindings(&self, name: &str) -> impl Iterator<Item = &NameBinding> {
-        let first = self.find_first_binding(name);
-        let bindings = self.bindings.get(first..).unwrap_or_default();
-        bindings.iter().take_while(move |binding| binding.name == name)
-    }
 }

@@ -6,10 +6,8 @@ use super::{
     DefinitionId, SymbolGraph,
     value::{NameTarget, ScopeId},
 };
-use crate::{
-    facts::{ReferenceFact, ShortExpression, to_index},
-    modules::{FileIndex, ImportedModule},
-};
+use crate::modules::{FileIndex, ImportedModule};
+use codeinfo_facts::{ReferenceFact, ShortExpression, to_index};
 
 /// Maximum files that are followed from one through imports, nearest first.
 const MAX_REACHED_FILES: usize = 256;

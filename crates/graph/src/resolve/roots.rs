@@ -5,10 +5,8 @@ use super::{
     names::MAX_BINDINGS,
     value::{NameTarget, ScopeId, Targets},
 };
-use crate::{
-    facts::{BoundValue, ModuleSystem, ScopeKind, ShortExpression},
-    modules::FileIndex,
-};
+use crate::modules::FileIndex;
+use codeinfo_facts::{BoundValue, ModuleSystem, ScopeKind, ShortExpression};
 
 impl SymbolGraph {
     /// Finds what a path of an import leads to.

@@ -9,11 +9,9 @@ use super::{
     memory::ExtendedType,
     value::{ExpressionValue, ExtensionId, NameTarget, ScopeId, Targets, UnitIndex},
 };
-use crate::{
-    facts::{
-        BoundValue, ModuleSystem, NameBinding, ScopeIndex, ShortExpression, TypeExtension, to_index,
-    },
-    modules::{C_UNIT, CSHARP_UNIT, FileIndex},
+use crate::modules::{C_UNIT, CSHARP_UNIT, FileIndex};
+use codeinfo_facts::{
+    BoundValue, ModuleSystem, NameBinding, ScopeIndex, ShortExpression, TypeExtension, to_index,
 };
 
 /// Maximum definitions of one name in a unit that are kept.

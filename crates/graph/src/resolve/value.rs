@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::{DefinitionId, ResolutionRule};
-use crate::{facts::ScopeIndex, modules::FileIndex};
+use crate::modules::FileIndex;
+use codeinfo_facts::ScopeIndex;
 
 /// Maximum values of an expression that are followed.
 pub(super) const MAX_VALUES: usize = 6;

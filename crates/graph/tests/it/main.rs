@@ -17,10 +17,8 @@ mod rust;
 mod scip;
 mod typescript;
 
-use codeinfo_graph::{
-    extract_facts,
-    resolve::{ResolutionResult, SymbolGraph},
-};
+use codeinfo_facts::extract_facts;
+use codeinfo_graph::resolve::{ResolutionResult, SymbolGraph};
 
 /// Files of a repository, by path, joined.
 struct TestRepository {
