@@ -44,7 +44,8 @@ impl SymbolName {
             _ => (whole, name.clone()),
         };
         let before = whole.strip_suffix(&*name).unwrap_or_default();
-        let qualifiers = before.split(SEPARATORS).map(str::trim).filter(|part| !part.is_empty());
+        let parts = before.split(SEPARATORS).map(|part| part.trim().trim_end_matches('-'));
+        let qualifiers = parts.filter(|part| !part.is_empty());
         let qualifiers = qualifiers
             .map(|part| part.split('<').next().unwrap_or(part).trim_start_matches('$').to_owned());
         Self::Named { path: None, qualifiers: qualifiers.collect(), name }
