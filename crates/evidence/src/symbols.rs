@@ -103,9 +103,10 @@ pub struct RelatedSymbol {
     /// Number of references.
     pub count: usize,
     /// First lines with references.
+    #[serde(rename = "references")]
     pub lines: Vec<ReferenceLine>,
     /// File of the lines.
-    #[serde(skip)]
+    #[serde(rename = "referencesIn")]
     pub lines_in: IndexedFile,
 }
 
