@@ -62,6 +62,7 @@ mod page_search;
 mod page_session;
 mod page_source;
 mod page_status;
+mod page_symbols;
 mod page_turns;
 mod printed;
 mod qdrant;

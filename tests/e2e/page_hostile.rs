@@ -43,7 +43,7 @@ const ANSWER: &str = r#"Hello <script>window.ran = 3</script> there <img src=x o
 See src/<img src=x onerror='window.ran = 2'>.rs:1-2."#;
 
 /// Fails where anything ran, or became an element that only the text of others asks for.
-async fn is_inert(page: &Page, texts: &[&str]) {
+pub(crate) async fn is_inert(page: &Page, texts: &[&str]) {
     for text in texts {
         page.sees(text).await;
     }

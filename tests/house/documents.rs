@@ -18,13 +18,14 @@ const PAGE_API: &str = "docs/page-api.md";
 /// The MCP endpoints.
 const MCP: &str = "docs/mcp.md";
 /// Tests whose snapshots hold whole replies, each with the pages that describe their fields.
-const CONTRACTS: [(&str, &[&str]); 6] = [
+const CONTRACTS: [(&str, &[&str]); 7] = [
     ("contract_api", &[HTTP_API]),
     ("contract_chat", &[HTTP_API]),
     ("contract_mcp", &[MCP]),
     ("contract_question", &[MCP, HTTP_API]),
     ("contract_search", &[HTTP_API, MCP]),
     ("contract_tokens", &[HTTP_API]),
+    ("page_symbols", &[PAGE_API]),
 ];
 
 #[test]

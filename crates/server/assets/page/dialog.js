@@ -9,9 +9,12 @@ const KEYS = [
   ['o', 'Open the selected item, like Enter'],
   ['s', 'Go to the lines of the open source'],
   ['↑ · ↓', 'Select a line of the focused source; with Shift, several lines'],
+  ['h · l', 'Select a name of the line: the one before or after'],
+  ['Enter', 'In the source, go to the definition of the selected name; with Ctrl, in a new tab'],
+  ['u', 'Show what uses the definition at the selected line, or that of a result'],
   ['Esc', 'Close the open pane, or leave a field'],
   ['?', 'Show these keys'],
-  ['Enter', 'Send the question; Shift and Enter begin a new line'],
+  ['Enter', 'In a question, send it; Shift and Enter begin a new line'],
 ];
 
 /**

@@ -4,6 +4,7 @@ import { rangeLink } from './files.js';
 import { counted } from './format.js';
 import { fill, h } from './h.js';
 import { marked } from './marks.js';
+import { beside } from './router.js';
 import { scroll } from './scroll.js';
 
 /** How long one slice may take, so that the page stays with who types. */
@@ -100,10 +101,18 @@ function result(one, later) {
     h('div', { class: 'result-head' },
       rangeLink(one, `${one.startLine}-${one.endLine}`),
       one.symbol && h('code', null, one.symbol),
+      one.symbol && usesLink(one),
       one.alsoIn?.length > 0 && h('span', { class: 'about', title: one.alsoIn.join(', ') },
         `also in ${one.alsoIn.length === 1 ? one.alsoIn[0] : counted(one.alsoIn.length, 'place')}`),
       score(one)),
     code);
+}
+
+/** A link that opens a result with what uses its definition. */
+function usesLink({ path, relPath, repo, startLine, endLine, symbol }) {
+  const at = { path, first: startLine, last: endLine, repository: null };
+  const uses = { of: `${relPath}:${symbol}`, repository: repo, kind: 'callers' };
+  return h('a', { href: beside(at, uses), 'data-uses': true, 'aria-label': `What calls this: ${symbol}` }, 'What calls this');
 }
 
 /** The score, and on demand what it is made of. */

@@ -1,4 +1,4 @@
-// The keyboard: `/`, `j`, `k`, `o`, `s`, `Esc` and `?`.
+// The keyboard: `/`, `j`, `k`, `o`, `s`, `u`, `Esc` and `?`.
 
 import { showKeys } from './dialog.js';
 import { beside, go, link } from './router.js';
@@ -37,6 +37,7 @@ function act(key) {
     case 'k': return move(-1);
     case 'o': return open();
     case 's': return toSource();
+    case 'u': return showUses();
     case '?': showKeys(); return true;
     default: return false;
   }
@@ -72,6 +73,15 @@ function toSource() {
   const lines = document.querySelector('.lines');
   lines?.focus();
   return lines !== null;
+}
+
+/** Shows what uses the definition of the result with the focus, else that of the open source. */
+function showUses() {
+  const result = document.activeElement?.closest('.result');
+  const to = (result ?? document.querySelector('.source'))?.querySelector('[data-uses]') ?? null;
+  to?.focus();
+  to?.click();
+  return to !== null;
 }
 
 /** Moves the focus among what can be opened: in the part of the page that has it, else in the main one. */

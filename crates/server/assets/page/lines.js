@@ -2,6 +2,7 @@
 
 import { fill, h } from './h.js';
 import { marked, width } from './marks.js';
+import { findNameAtPoint, findSelectedName, listNames } from './names.js';
 import { announce } from './notice.js';
 
 /** Height of a line in pixels, which the style takes from here. */
@@ -20,7 +21,8 @@ export class Lines {
   /**
    * @param {{label: string, total: number, line: (number: number) => Line | undefined,
    *   need: (first: number, last: number) => void, href: (number: number) => string,
-   *   choose: (number: number, extend: boolean) => void, chosen: (first: number, last: number) => void}} options
+   *   choose: (number: number, extend: boolean) => void, chosen: (first: number, last: number) => void,
+   *   follow: (name: import('./names.js').Name, isNewTab: boolean) => void}} options
    */
   constructor(options) {
     this.options = options;
@@ -32,6 +34,10 @@ export class Lines {
     this.element = h('div', {
       class: 'lines code', role: 'region', tabindex: 0, 'aria-label': options.label,
       onscroll: () => this.soon(), onclick: (event) => this.click(event), onkeydown: (event) => this.key(event),
+      onauxclick: (event) => event.button === 1 && this.followClick(event),
+      onpointermove: (event) => this.point(event), onpointerleave: () => this.point(null),
+      // A press of the middle button would begin to scroll.
+      onmousedown: (event) => event.button === 1 && findNameAtPoint(event) !== null && event.preventDefault(),
     }, this.inner);
     this.element.style.setProperty('--line', `${LINE_PX}px`);
     this.element.style.setProperty('--gutter', `${String(options.total).length}ch`);
@@ -61,7 +67,10 @@ export class Lines {
         this.element.scrollTop = Math.max(0, top - above);
       }
     }
-    this.clear();
+    // What is selected in lines that stay is kept.
+    if (isNew || this.rows.size === 0) {
+      this.clear();
+    }
   }
 
   /** Writes all lines again, such as when more of them came. */
@@ -131,6 +140,10 @@ export class Lines {
 
   /** Chooses lines by the arrows: the next one or the one before, and with Shift one more or one less. */
   key(event) {
+    if (event.target === this.element && this.actOnName(event)) {
+      event.preventDefault();
+      return;
+    }
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by === undefined || event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element) {
       return;
@@ -180,6 +193,54 @@ export class Lines {
     if (number !== null && !event.ctrlKey && !event.metaKey && event.button === 0) {
       event.preventDefault();
       this.options.choose(Number(number.parentElement.dataset.line), event.shiftKey);
+    } else if (number === null && event.detail < 2 && !event.shiftKey && !event.altKey && getSelection().isCollapsed) {
+      this.followClick(event);
     }
+  }
+
+  followClick(event) {
+    const name = findNameAtPoint(event);
+    if (name !== null) {
+      event.preventDefault();
+      this.options.follow(name, event.button === 1 || event.ctrlKey || event.metaKey);
+    }
+  }
+
+  /** Underlines the name that is pointed at. */
+  point(event) {
+    const name = event?.pointerType === 'mouse' && event.buttons === 0 ? findNameAtPoint(event) : null;
+    this.element.classList.toggle('on-name', name !== null);
+    if (name === null) {
+      CSS.highlights?.delete('name');
+    } else {
+      CSS.highlights?.set('name', new Highlight(name.range));
+    }
+  }
+
+  /** Goes through the names of a line by `h` and `l`, and follows one by `Enter` or `o`. */
+  actOnName({ key, ctrlKey, metaKey, altKey }) {
+    const isNewTab = ctrlKey || metaKey;
+    const isEnter = key === 'Enter' || (key === 'o' && !isNewTab);
+    const by = isNewTab ? undefined : { h: -1, l: 1 }[key];
+    if (altKey || (by === undefined && !isEnter)) {
+      return false;
+    }
+    const selected = findSelectedName(this.inner);
+    const row = this.rows.get(selected?.line ?? this.ranges[0]?.first);
+    const names = row === undefined ? [] : listNames(row);
+    const at = names.findIndex(({ column }) => column === selected?.column);
+    const name = names[at < 0 ? 0 : Math.max(0, Math.min(names.length - 1, at + (by ?? 0)))];
+    if (name !== undefined && isEnter) {
+      this.options.follow(name, isNewTab);
+    } else if (name !== undefined) {
+      getSelection().removeAllRanges();
+      getSelection().addRange(name.range);
+      const [box, frame] = [name.range.getBoundingClientRect(), this.element.getBoundingClientRect()];
+      if (box.left < frame.left || box.right > frame.right) {
+        this.element.scrollLeft += box.left - frame.left - frame.width / 3;
+      }
+      announce(name.text);
+    }
+    return true;
   }
 }

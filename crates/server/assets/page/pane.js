@@ -5,9 +5,9 @@ import { fileList } from './files.js';
 import { fill, h, renew } from './h.js';
 import { onEscape } from './keys.js';
 import { problem, waiting } from './notice.js';
-import { beside, go, onRoute, place, rangesOf } from './router.js';
+import { beside, go, onRoute, place, rangesOf, shownUses } from './router.js';
 import { scroll, scrolled } from './scroll.js';
-import { Source } from './source.js';
+import { closeUses, Source } from './source.js';
 import { on } from './state.js';
 
 const NARROW = matchMedia('(max-width: 1199px)');
@@ -36,6 +36,7 @@ export function startPane() {
     document.body.classList.toggle('with-evidence', !pane.hidden);
   };
   onEscape(close);
+  onEscape(closeUses);
   // Also where a link was written for another state of the address.
   document.addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a.cite, a.place') : null;
@@ -46,7 +47,8 @@ export function startPane() {
       go(beside({
         path, first: Number(first) || null, last: Number(last ?? first) || null, ranges: rangesOf(ranges ?? ''),
         repository: null,
-      }));
+        // What is opened from elsewhere is about something else.
+      }, link.closest('#source, #source-alone') === null ? null : shownUses()));
       // The file may be open already, and have been written since.
       source.check();
     }

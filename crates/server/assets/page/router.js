@@ -77,6 +77,18 @@ export function place() {
 }
 
 /**
+ * @typedef {{of: string, repository: string | null, kind: string}} ShownUses `of`: the definition, as the server reads
+ *   it; `kind`: what is shown of it, such as its callers
+ */
+
+/** @returns {ShownUses | null} the definition whose uses are shown with the lines */
+export function shownUses() {
+  const { query } = route();
+  const of = query.get('of') ?? '';
+  return of === '' ? null : { of, repository: query.get('of-in'), kind: query.get('uses') ?? 'callers' };
+}
+
+/**
  * Reads lines that are written as `3-5,20`.
  * @param {string} text
  * @returns {Range[]}
@@ -96,23 +108,25 @@ export function rangesOf(text) {
 /**
  * Writes the address of this page with lines beside it, or with none.
  * @param {Place | null} at
+ * @param {ShownUses | null} [uses] what is shown with the lines; as now, where it is not given
  * @returns {string}
  */
-export function beside(at) {
+export function beside(at, uses = shownUses()) {
   const [path, query] = split(location.hash);
+  const about = at === null || uses === null ? {} : { of: uses.of, 'of-in': uses.repository, uses: uses.kind };
   if (path.startsWith('/source') && at !== null) {
     const { first, last, repository } = at;
     const ranges = at.ranges?.length > 1 ? lines(at) : null;
-    return link(['source'], { path: at.path, repository, first, last, ranges });
+    return link(['source'], { path: at.path, repository, first, last, ranges, ...about });
   }
-  query.delete('at');
-  query.delete('in');
+  ['at', 'in', 'of', 'of-in', 'uses'].forEach((name) => query.delete(name));
   if (at !== null) {
     query.set('at', written(at));
     if (at.repository) {
       query.set('in', at.repository);
     }
   }
+  Object.entries(about).forEach(([name, value]) => value && query.set(name, value));
   return joined(`#${path}`, query);
 }
 

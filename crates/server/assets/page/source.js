@@ -6,8 +6,9 @@ import { counted } from './format.js';
 import { fill, h } from './h.js';
 import { Lines } from './lines.js';
 import { announce, problem, waiting } from './notice.js';
-import { beside, go, written } from './router.js';
+import { beside, go, link, place, shownUses, written } from './router.js';
 import { on, pageConfig } from './state.js';
+import { addressOf, placeText, symbolLink } from './symbols.js';
 import { verdictOf } from './verdicts.js';
 
 /** Lines that are asked for at once. */
@@ -21,11 +22,23 @@ const STATES = {
   elsewhere: 'The file is on another host. It is shown as it was indexed.',
 };
 
+/** Closes what uses a definition, and leads back to the lines. Returns whether it was open. */
+export function closeUses() {
+  const isOpen = shownUses() !== null && place() !== null;
+  if (isOpen) {
+    go(beside(place(), null));
+    document.querySelector('.lines')?.focus();
+  }
+  return isOpen;
+}
+
 /** A file beside the page, or on its own. */
 export class Source {
   /** @param {HTMLElement} element @param {{close?: () => void, signal?: AbortSignal}} [options] */
   constructor(element, { close, signal } = {}) {
-    this.element = element;
+    this.element = h('div', { class: 'source' });
+    this.uses = h('section', { class: 'uses', 'aria-label': 'Uses', tabindex: -1, hidden: true });
+    fill(element, this.element, this.uses);
     this.close = close;
     this.at = null;
     this.file = null;
@@ -40,11 +53,13 @@ export class Source {
     const isSame = this.at !== null && this.file !== null
       && this.at.path === at.path && this.at.repository === at.repository;
     this.at = at;
+    this.showUses(shownUses());
     if (isSame) {
       this.choose();
       return;
     }
-    this.end();
+    const hadFocus = this.lines !== null && this.lines?.element === document.activeElement;
+    this.endFile();
     fill(this.element, this.head(at.path), waiting());
     const controller = new AbortController();
     this.controller = controller;
@@ -52,6 +67,9 @@ export class Source {
       const file = await this.read(at, controller.signal);
       if (!controller.signal.aborted) {
         this.show(file);
+        if (hadFocus && document.activeElement === document.body) {
+          this.lines.element.focus({ preventScroll: true });
+        }
       }
     } catch (error) {
       if (!controller.signal.aborted) {
@@ -84,8 +102,13 @@ export class Source {
     return total !== this.file.total || state !== this.file.state || lines.some((line, index) => isOther(line, first + index));
   }
 
-  /** Forgets the file. */
+  /** Forgets the file, and what uses it. */
   end() {
+    this.endFile();
+    this.showUses(null);
+  }
+
+  endFile() {
     this.controller?.abort();
     this.lines?.close();
     this.file = null;
@@ -121,12 +144,14 @@ export class Source {
         chosen(Math.min(number, other), Math.max(number, other));
       },
       chosen,
+      follow: (name, isNewTab) => this.follow(name, isNewTab),
     });
     this.lines = lines;
     this.verdict = h('p', { class: 'verdict', role: 'status' });
     this.actions = h('p', { class: 'row actions' });
     this.failed = h('div');
-    fill(this.element, this.head(file.relPath, file), this.verdict, this.actions, this.failed,
+    this.definitions = h('div', { class: 'definitions', role: 'status' });
+    fill(this.element, this.head(file.relPath, file), this.verdict, this.actions, this.failed, this.definitions,
       file.total === 0 ? h('p', { class: 'empty' }, 'The file is empty.') : lines.element);
     this.choose();
     announce(`Opened ${written({ ...this.at, path: file.relPath })}`);
@@ -142,7 +167,68 @@ export class Source {
       this.close && h('button', { type: 'button', class: 'plain', onclick: this.close }, 'Close'));
   }
 
+  /** Opens where a name is defined. Where that is several places, they are listed. */
+  async follow({ text, line, column }, isNewTab) {
+    const { file, at: { path, repository }, lines } = this;
+    const isByKey = document.activeElement === lines.element;
+    try {
+      const { definitions } = await get(address('/symbols/at', { path, line, column, repository }), this.controller.signal);
+      if (this.file !== file) {
+        return;
+      }
+      const [first] = definitions;
+      if (definitions.length !== 1) {
+        this.listDefinitions(text, definitions);
+        if (isByKey && definitions.length > 0) {
+          this.definitions.querySelector('a').focus();
+        }
+      } else if (isNewTab) {
+        if (window.open(addressOf(first, null)) === null) {
+          // The browser refused the tab.
+          this.listDefinitions(text, definitions);
+        }
+      } else if (first.path === file.path && first.line === line) {
+        go(addressOf(first, { of: `${first.path}:${line}`, repository: null, kind: 'callers' }));
+        if (isByKey) {
+          this.uses.focus({ preventScroll: true });
+        }
+      } else {
+        go(addressOf(first, shownUses() && { ...shownUses(), of: `${first.path}:${first.line}`, repository: null }));
+      }
+    } catch (error) {
+      if (this.file === file && error.name !== 'AbortError') {
+        fill(this.failed, problem(error));
+      }
+    }
+  }
+
+  listDefinitions(text, definitions) {
+    fill(this.definitions, definitions.length === 0
+      ? h('p', { class: 'about' }, 'No definition of ', h('code', null, text), ' is known. ',
+        h('a', { href: link(['search'], { q: text, at: written(this.at) }) }, 'Search for it'))
+      : [h('p', { class: 'about' }, h('code', null, text), ' may be one of these definitions:'),
+        h('ul', null, definitions.map((place) => h('li', null, symbolLink(place), ' ', placeText(place))))]);
+  }
+
+  /** Shows what uses a definition, or nothing. */
+  async showUses(shown) {
+    const isAsked = document.activeElement?.matches('[data-uses]') === true;
+    this.uses.hidden = shown === null;
+    this.shownUses = shown;
+    if (isAsked) {
+      this.uses.focus({ preventScroll: true });
+    }
+    if (shown !== null) {
+      const { UsesPane } = await import('./uses.js');
+      this.usesPane ??= new UsesPane(this.uses, closeUses);
+    }
+    if (shown === this.shownUses) {
+      this.usesPane?.open(shown);
+    }
+  }
+
   choose() {
+    fill(this.definitions);
     const within = (line) => Math.min(line, this.file.total);
     this.lines.choose(this.at.ranges.map(({ first, last }) => ({ first: within(first), last: within(last) })));
     this.showVerdict();
@@ -173,6 +259,9 @@ export class Source {
     // A commit that is not checked out has no file to open.
     fill(this.actions,
       file.onDisk && editor && h('a', { href: editor }, `Open in ${EDITORS[config.editor] ?? 'the editor'}`),
+      at.first !== null && h('a', {
+        href: beside(at, { of: `${file.path}:${at.first}`, repository: null, kind: 'callers' }), 'data-uses': true,
+      }, 'What uses this'),
       file.onDisk && copyButton('Copy path', () => written({ ...at, path: file.path })),
       file.permalink && (file.state === 'same' ? this.permalink(at)
         : h('span', { class: 'about' }, 'No permalink: the commit may have other lines.')));

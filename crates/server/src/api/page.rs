@@ -94,6 +94,8 @@ assets! {
     "main.js": SCRIPT,
     "map.js": SCRIPT,
     "marks.js": SCRIPT,
+    "names.js": SCRIPT,
+    "neighbourhood.js": SCRIPT,
     "notice.js": SCRIPT,
     "page.css": STYLE,
     "pane.js": SCRIPT,
@@ -113,11 +115,13 @@ assets! {
     "steps.js": SCRIPT,
     "storage.js": SCRIPT,
     "stream.js": SCRIPT,
+    "symbols.js": SCRIPT,
     "toolkit-form.js": SCRIPT,
     "toolkits.js": SCRIPT,
     "treemap.js": SCRIPT,
     "trusted.js": SCRIPT,
     "turn.js": SCRIPT,
+    "uses.js": SCRIPT,
     "verdicts.js": SCRIPT,
 }
 

@@ -27,6 +27,23 @@ const AIM: &str = "async function (element) {
     return { x, y };
 }";
 
+/// Returns where the first word of an element is that has no letters beside it, or why it is not there.
+const AIM_AT_WORD: &str = r"(element, word) => {
+    if (!element) return { fault: 'it is not there' };
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const found = new RegExp(`\\b${word}\\b`).exec(walker.currentNode.data);
+        if (found) {
+            const range = document.createRange();
+            range.setStart(walker.currentNode, found.index);
+            range.setEnd(walker.currentNode, found.index + word.length);
+            const box = range.getBoundingClientRect();
+            return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+        }
+    }
+    return { fault: `no word ${word}` };
+}";
+
 /// A place in the window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
@@ -39,6 +56,14 @@ impl Page {
     pub(super) async fn aim(&self, selector: &str) -> Point {
         let script = format!("({AIM})(document.querySelector({}))", json!(selector));
         self.until(selector, async || point(&self.evaluate(&script).await?)).await
+    }
+
+    /// Waits until a word of the first element of a selector can be pointed at.
+    pub(super) async fn aim_at_word(&self, selector: &str, word: &str) -> Point {
+        self.aim(selector).await;
+        let element = format!("document.querySelector({})", json!(selector));
+        let script = format!("({AIM_AT_WORD})({element}, {})", json!(word));
+        self.until(word, async || point(&self.evaluate(&script).await?)).await
     }
 
     /// Waits until the element of a role and an accessible name can be pointed at. The name is whole, or a

@@ -23,6 +23,15 @@ impl Page {
         self.mouse("mouseMoved", point, "none").await;
     }
 
+    /// Clicks a word of the text in the first element of a selector, with a button: `left`, `middle`, or
+    /// `Control+left`.
+    pub(crate) async fn click_word(&self, selector: &str, word: &str, button: &str) {
+        let point = self.aim_at_word(selector, word).await;
+        self.mouse("mouseMoved", point, "none").await;
+        self.mouse("mousePressed", point, button).await;
+        self.mouse("mouseReleased", point, button).await;
+    }
+
     async fn click_at(&self, point: Point) {
         self.mouse("mouseMoved", point, "none").await;
         self.mouse("mousePressed", point, "left").await;
@@ -31,8 +40,12 @@ impl Page {
 
     async fn mouse(&self, kind: &str, at: Point, button: &str) {
         let count = u8::from(button != "none");
-        let params =
-            json!({ "type": kind, "x": at.x, "y": at.y, "button": button, "clickCount": count });
+        let (modifiers, button) = match button.strip_prefix("Control+") {
+            Some(button) => (2, button),
+            None => (0, button),
+        };
+        let params = json!({ "type": kind, "x": at.x, "y": at.y, "button": button, "clickCount": count,
+                             "modifiers": modifiers });
         self.call("Input.dispatchMouseEvent", params).await.unwrap();
     }
 

@@ -100,6 +100,14 @@ impl Page {
         self.wait(&arrived, "the earlier place").await;
     }
 
+    /// Returns the addresses of all tabs of this reader.
+    pub(crate) async fn tabs(&self) -> Vec<String> {
+        let targets = self.wire.call(None, "Target.getTargets", json!({})).await.unwrap();
+        let targets = targets["targetInfos"].as_array().cloned().unwrap_or_default().into_iter();
+        let own = targets.filter(|target| target["browserContextId"] == self.context.as_str());
+        own.map(|target| target["url"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
     /// Returns the address.
     pub(crate) async fn url(&self) -> String {
         self.eval("location.href").await
