@@ -24,8 +24,9 @@ use crate::install::ConsoleError;
 
 pub use access::open_page;
 pub use args::{
-    CheckCommand, CliArguments, CliCommand, HookCommand, SearchCommand, StdioCommand,
-    SwitchArgument, SymbolCommand, ToolkitsCommand, TraceCommand, generate_completions,
+    CheckCommand, CliArguments, CliCommand, HookCommand, ImpactCommand, SearchCommand,
+    StdioCommand, SwitchArgument, SymbolCommand, ToolkitsCommand, TraceCommand,
+    generate_completions,
 };
 pub use check::{CheckOutcome, check_citations};
 pub use client::ApiClient;
@@ -95,6 +96,7 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
             symbols::print_relations(client, "callees", arguments).await
         }
         CliCommand::Trace(arguments) => symbols::print_trace(client, arguments).await,
+        CliCommand::Impact(arguments) => symbols::print_impact(client, arguments).await,
         CliCommand::Ask { words, conversation, repository, claim_check, json } => {
             let resolved = repository.as_deref().map(resolve_reference);
             let is_checked = claim_check.map(|switch| switch == SwitchArgument::On);

@@ -96,6 +96,7 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
             | CliCommand::Callers(_)
             | CliCommand::Callees(_)
             | CliCommand::Trace(_)
+            | CliCommand::Impact(_)
     );
     let copy = if reads_only && find_lock_holder(&config.data_dir)?.is_none() {
         copy_unwritable_index(&config.data_dir)

@@ -189,6 +189,10 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
             let to = text("to").map(|to| format!(" to `{to}`")).unwrap_or_default();
             format!("follows calls from `{}`{to}", named(&["from"]))
         }
+        "Impact" => {
+            let since = text("since").unwrap_or_else(|| "HEAD".to_owned());
+            format!("finds what changes since `{since}` reach")
+        }
         LINES => format!("reads {}", path()),
         "Outline" => format!("outlines {}", path()),
         "ListIngestedRepositories" => "lists the indexed repositories".to_owned(),
@@ -304,6 +308,7 @@ mod tests {
             ("FindUses", json!({ "pattern": "a.*b" }), "finds uses of `a.*b`"),
             ("FindUses", json!({ "name": "A.b", "kind": "callers" }), "finds callers of `A.b`"),
             ("Trace", json!({ "from": "a", "to": "b" }), "follows calls from `a` to `b`"),
+            ("Impact", json!({ "since": "v1" }), "finds what changes since `v1` reach"),
             (
                 "ReadLines",
                 json!({ "path": "src/gin.go", "first": 470, "last": 510 }),

@@ -86,6 +86,23 @@ pub struct TraceCommand {
     pub json: bool,
 }
 
+/// Arguments of `codeinfo impact`.
+#[derive(Debug, Args)]
+pub struct ImpactCommand {
+    /// The branch, tag or commit to compare the files with
+    #[arg(long, value_name = "REF", default_value = "HEAD")]
+    pub since: String,
+    /// Maximum number of steps from a changed definition, 1 to 12
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=12))]
+    pub depth: u8,
+    /// Compare this repository (name, id or path) [default: the one around the folder]
+    #[arg(long, short)]
+    pub repository: Option<String>,
+    /// Print the API's JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// A command with its arguments.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
@@ -136,6 +153,8 @@ pub enum CliCommand {
     Callees(SymbolCommand),
     /// Follow calls from a definition, or find a path of calls between two
     Trace(TraceCommand),
+    /// Find the definitions that changed since a commit, and the callers and tests that reach them
+    Impact(ImpactCommand),
     /// Ask Codex a question about the indexed repositories
     Ask {
         /// The question; words without quotes are joined

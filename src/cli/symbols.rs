@@ -1,4 +1,5 @@
-//! Prints the uses, callers and callees of a definition, and the calls between two.
+//! Prints the uses, callers and callees of a definition, the calls between two, and what a change
+//! reaches.
 
 use std::io::IsTerminal;
 
@@ -6,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    ApiClient, CliError, SymbolCommand, TraceCommand,
+    ApiClient, CliError, ImpactCommand, SymbolCommand, TraceCommand,
     print::{print_json, print_line, resolve_reference, scope_parameter},
 };
 
@@ -36,6 +37,15 @@ pub(super) async fn print_trace(
     parameters.extend(to.map(|to| ("to", to)));
     parameters.extend(depth.map(|depth| ("depth", depth.to_string())));
     print_found(client, &["symbols", "trace"], parameters, repository, json).await
+}
+
+pub(super) async fn print_impact(
+    client: &ApiClient,
+    arguments: ImpactCommand,
+) -> Result<(), CliError> {
+    let ImpactCommand { since, depth, repository, json } = arguments;
+    let parameters = vec![("since", since), ("depth", depth.to_string())];
+    print_found(client, &["symbols", "impact"], parameters, repository, json).await
 }
 
 async fn print_found(

@@ -221,6 +221,43 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
             }
           },
           {
+            "name": "Impact",
+            "title": "Find what a change reaches",
+            "description": "Lists the definitions that changed since a commit, and what reaches them: callers, and the tests to run. Call it to review a change.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "required": [],
+              "properties": {
+                "since": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Branch, tag or commit; `HEAD` if left out."
+                },
+                "depth": {
+                  "type": "integer",
+                  "minimum": 1,
+                  "maximum": 12,
+                  "description": "Maximum steps; 3 if left out."
+                },
+                "repository": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Needed if there are several."
+                }
+              }
+            },
+            "annotations": {
+              "title": "Find what a change reaches",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": true,
+              "openWorldHint": false
+            }
+          },
+          {
             "name": "ReadLines",
             "title": "Read lines",
             "description": "Reads up to 200 numbered lines of an indexed file, also of a commit, and says which changed since indexing. Call it to see more around what a search shows.",
@@ -422,7 +459,7 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
         "message": "Invalid params",
         "data": {
           "faults": [
-            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch, FindUses, Trace, ReadLines, Outline"
+            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch, FindUses, Trace, Impact, ReadLines, Outline"
           ]
         }
       }

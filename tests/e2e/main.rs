@@ -36,6 +36,7 @@ mod first_request;
 mod forged;
 mod hostile;
 mod hostile_http;
+mod impact;
 mod install;
 mod keys;
 mod left_out;

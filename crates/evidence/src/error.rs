@@ -49,6 +49,12 @@ pub enum EvidenceError {
         |rule| explain_omission(rule, .0)
     ))]
     NoContent(String, Option<OmissionRule>),
+    /// A repository, by name, cannot be compared with a commit.
+    #[error("`{}` cannot be compared with a commit: {}", sanitize_path(.0), .1)]
+    Commit(String, String),
+    /// No repository is named, and several are indexed.
+    #[error("several repositories are indexed; name one with `repository`")]
+    SeveralRepositories,
     /// The file is being indexed.
     #[error("`{}` is being indexed again", sanitize_path(.0))]
     InProgress(String),
@@ -75,6 +81,8 @@ impl EvidenceError {
             | Self::Pattern(_)
             | Self::Ambiguous { .. }
             | Self::IsFolder(_)
+            | Self::Commit(..)
+            | Self::SeveralRepositories
             | Self::NoContent(..) => ErrorCode::ValidationFailed,
             Self::RepoNotFound(_) => ErrorCode::RepoNotFound,
             Self::IngestRequired => ErrorCode::IngestRequired,

@@ -40,9 +40,10 @@ pub use self::{
     resolve::{IndexedFile, split_lines},
     source::{FilePermalink, HighlightedSource},
     symbols::{
-        CallTrace, Certainty, DEFAULT_TRACE_DEPTH, FoundPiece, MAX_TRACE_DEPTH, ReferenceLine,
-        RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace, SymbolRelations, TraceDirection,
-        TraceRequest, TraceStep,
+        CallTrace, Certainty, ChangeImpact, ChangeKind, ChangedFiles, DEFAULT_SINCE,
+        DEFAULT_TRACE_DEPTH, FoundPiece, ImpactRequest, MAX_TRACE_DEPTH, MovedFile,
+        ReachingDefinition, ReferenceLine, RelatedSymbol, RelationKind, SymbolNeighbour,
+        SymbolPlace, SymbolRelations, TouchedDefinition, TraceDirection, TraceRequest, TraceStep,
     },
     uses::{DefinitionUses, NameUses, OccurrenceGroup, SearchedRepository, UsedFile, UsedLine},
 };

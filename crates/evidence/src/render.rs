@@ -1,9 +1,11 @@
 //! Renders evidence as text for models, within the limit of a tool's text.
 
+mod impact;
 mod outline;
 mod relations;
 mod uses;
 
+pub use impact::render_impact;
 pub use outline::render_outline;
 pub use relations::{render_neighbours, render_relations, render_trace};
 pub use uses::{render_matches, render_uses};

@@ -301,7 +301,7 @@ pub(super) fn describe_unsearched_roots(roots: &[Root], names: &[&str]) -> Optio
 }
 
 /// Explains why a path below a root is not in its index; `None` if it was not left out.
-fn explain_unindexed_path(root: &Root, path: &str) -> Option<String> {
+pub(super) fn explain_unindexed_path(root: &Root, path: &str) -> Option<String> {
     root.omitted.explain_path(path).or_else(|| {
         // Only the first paths of each rule are stored, but a name shows its rule.
         let rule = rule_of_name(path)?;

@@ -4,8 +4,10 @@
 //! A relation is as certain as the rule by which its reference was resolved. Languages without
 //! rules have no relations; their names are only counted.
 
+mod changes;
 mod explain;
 mod graph_cache;
+mod impact;
 mod name;
 mod neighbours;
 mod session;
@@ -25,9 +27,14 @@ use super::{
     uses::list_searched_repositories,
     word::WordMatcher,
 };
+pub use changes::{ChangedFiles, MovedFile};
+pub use codeinfo_facts::compare::ChangeKind;
 pub use codeinfo_graph::resolve::Certainty;
 pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
+pub use impact::{
+    ChangeImpact, DEFAULT_SINCE, ImpactRequest, ReachingDefinition, TouchedDefinition,
+};
 use name::SymbolName;
 pub use neighbours::{FoundPiece, SymbolNeighbour};
 use session::{FoundReference, GraphSession};
@@ -351,13 +358,7 @@ impl GraphSession<'_> {
     fn describe_group(&self, group: &ReferenceGroup) -> Option<RelatedSymbol> {
         let first = group.references.first()?;
         let file = self.file(first.file);
-        let top_level = || SymbolPlace {
-            file: file.clone(),
-            line: first.at.0,
-            lines: (first.at.0, first.at.0),
-            name: String::new(),
-            is_test: self.is_test(first.file),
-        };
+        let top_level = || self.top_level_place(first.file, first.at.0);
         let place = group.symbol.map_or_else(|| Some(top_level()), |id| self.place(id))?;
         let mut lines: Vec<ReferenceLine> = Vec::new();
         for reference in group.references.iter().filter(|other| other.file == first.file) {

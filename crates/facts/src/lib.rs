@@ -3,6 +3,7 @@
 //! Facts hold names and short expressions and nothing of other files, so a file's facts depend on
 //! its content alone. `codeinfo-graph` joins the facts of many files.
 
+pub mod compare;
 mod extract;
 mod queries;
 

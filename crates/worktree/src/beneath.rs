@@ -6,6 +6,7 @@
 //! repository.
 
 mod commit;
+mod commit_files;
 #[cfg(unix)]
 mod handles;
 mod objects;
@@ -20,6 +21,7 @@ use std::{
     sync::Arc,
 };
 
+pub use commit_files::{CommitFiles, ContentId};
 pub(crate) use objects::ObjectDatabase;
 pub use objects::{ObjectFault, as_object_fault};
 

@@ -135,7 +135,7 @@ impl<'a> GraphSession<'a> {
     }
 
     /// Returns the files with facts that contain a word, and reads them.
-    fn find_files_with(&self, word: &str) -> Vec<FileIndex> {
+    pub(super) fn find_files_with(&self, word: &str) -> Vec<FileIndex> {
         let Ok(word) = WordMatcher::new(word) else { return Vec::new() };
         let finding = self.evidence.find_candidate_files(&word, slice::from_ref(self.root));
         let candidates = Handle::current().block_on(finding).unwrap_or_default();
@@ -308,19 +308,36 @@ impl<'a> GraphSession<'a> {
     /// Returns where a definition is.
     pub(super) fn place(&self, id: DefinitionId) -> Option<SymbolPlace> {
         let fact = self.graph().definition(id)?;
-        let path = self.graph().file_path(id.file);
+        let names = self.names(id);
+        Some(self.describe_place(
+            self.graph().file_path(id.file),
+            &names,
+            fact.name_at.0,
+            fact.lines,
+        ))
+    }
+
+    /// Returns the top level of a file as the place of a reference in a line.
+    pub(super) fn top_level_place(&self, file: FileIndex, line: u32) -> SymbolPlace {
+        self.describe_place(self.graph().file_path(file), &[], line, (line, line))
+    }
+
+    /// Describes a definition by its names, outermost first.
+    pub(super) fn describe_place(
+        &self,
+        path: &str,
+        names: &[&str],
+        line: u32,
+        lines: (u32, u32),
+    ) -> SymbolPlace {
         let reader = detect::detect_by_path(path).map(|language| language.reader);
         let separator = match reader {
             Some(StructureReader::Grammar(grammar)) => grammar.separator,
             _ => ".",
         };
-        Some(SymbolPlace {
-            file: self.file(id.file),
-            line: fact.name_at.0,
-            lines: fact.lines,
-            name: self.names(id).join(separator),
-            is_test: self.is_test(id.file),
-        })
+        let is_test = detect_roles(path).any(|role| role == FileRole::Test);
+        let file = self.evidence.to_indexed_file(self.root, path);
+        SymbolPlace { file, line, lines, name: names.join(separator), is_test }
     }
 
     /// Returns a file as clients see it.
@@ -333,7 +350,8 @@ impl<'a> GraphSession<'a> {
         detect_roles(self.graph().file_path(file)).any(|role| role == FileRole::Test)
     }
 
-    fn enclosing_definition(
+    /// Returns the function or type around a reference.
+    pub(super) fn enclosing_definition(
         &self,
         file: FileIndex,
         reference: &ReferenceFact,
@@ -445,8 +463,12 @@ fn weaken_ambiguous(certainty: Certainty, definitions: usize) -> Certainty {
 
 /// Returns the name by which imports know a file: `valve` of `src/valve.ts`, `door` of
 /// `door/index.ts`.
-fn file_stem(path: &str) -> &str {
+pub(super) fn file_stem(path: &str) -> &str {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name);
-    if stem == "index" { folder.rsplit('/').next().unwrap_or(stem) } else { stem }
+    if matches!(stem, "index" | "__init__") {
+        folder.rsplit('/').next().unwrap_or(stem)
+    } else {
+        stem
+    }
 }

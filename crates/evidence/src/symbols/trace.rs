@@ -188,12 +188,24 @@ impl GraphSession<'_> {
         }
     }
 
-    /// Returns the definitions one step away, each once, with its most certain call.
+    /// Returns the first definitions one step away.
     fn follow_calls(
         &self,
         id: DefinitionId,
         direction: TraceDirection,
         is_cut: &mut bool,
+    ) -> Vec<(Option<DefinitionId>, FoundReference)> {
+        let mut steps = self.list_steps(id, direction);
+        *is_cut |= steps.len() > MAX_BRANCHES;
+        steps.truncate(MAX_BRANCHES);
+        steps
+    }
+
+    /// Returns the definitions one step away, each once, with its most certain call; tests last.
+    pub(super) fn list_steps(
+        &self,
+        id: DefinitionId,
+        direction: TraceDirection,
     ) -> Vec<(Option<DefinitionId>, FoundReference)> {
         let calls = match direction {
             TraceDirection::Callees => {
@@ -232,8 +244,6 @@ impl GraphSession<'_> {
             }
         }
         steps.sort_by_key(|(_, call)| (self.is_test(call.file), call.certainty));
-        *is_cut |= steps.len() > MAX_BRANCHES;
-        steps.truncate(MAX_BRANCHES);
         steps
     }
 
@@ -259,13 +269,7 @@ impl GraphSession<'_> {
             else {
                 continue;
             };
-            let at_top = || SymbolPlace {
-                file: self.file(call.file),
-                line: call.at.0,
-                lines: (call.at.0, call.at.0),
-                name: String::new(),
-                is_test: self.is_test(call.file),
-            };
+            let at_top = || self.top_level_place(call.file, call.at.0);
             let Some(described) = id.map_or_else(|| Some(at_top()), |id| self.place(id)) else {
                 continue;
             };

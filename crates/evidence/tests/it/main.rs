@@ -2,5 +2,6 @@
 #![cfg(test)]
 
 mod graph_property;
+mod impact;
 mod relations;
 mod use_counts;

@@ -227,6 +227,8 @@ pub(super) enum PageRoute<'a> {
     Trace,
     /// Where the name at a place is defined.
     SymbolAt,
+    /// What a change reaches.
+    Impact,
 }
 
 impl<'a> PageRoute<'a> {
@@ -253,6 +255,7 @@ impl<'a> PageRoute<'a> {
             (&Method::GET | &Method::HEAD, ["symbols"]) => Self::Symbols,
             (&Method::GET | &Method::HEAD, ["symbols", "trace"]) => Self::Trace,
             (&Method::GET | &Method::HEAD, ["symbols", "at"]) => Self::SymbolAt,
+            (&Method::GET | &Method::HEAD, ["symbols", "impact"]) => Self::Impact,
             _ => return None,
         })
     }
@@ -264,7 +267,7 @@ impl<'a> PageRoute<'a> {
             ["conversations"] | ["conversations", _] => "GET, HEAD, DELETE",
             ["conversations", _, "export"]
             | ["repositories", _]
-            | ["symbols", "trace" | "at"]
+            | ["symbols", "trace" | "at" | "impact"]
             | ["source" | "map" | "symbols" | "folders" | "settings" | "failures"] => "GET, HEAD",
             _ => return None,
         })

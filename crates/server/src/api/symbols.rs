@@ -1,10 +1,12 @@
-//! `GET /symbols`, `/symbols/trace` and `/symbols/at`: definitions, and what calls or uses them.
+//! `GET /symbols`, `/symbols/trace`, `/symbols/at` and `/symbols/impact`: definitions, and what calls
+//! or uses them.
 
 use std::path::Path;
 
 use codeinfo_core::RootFilter;
 use codeinfo_evidence::{
-    DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, RelationKind, TraceDirection, TraceRequest, render,
+    DEFAULT_SINCE, DEFAULT_TRACE_DEPTH, ImpactRequest, MAX_TRACE_DEPTH, RelationKind,
+    TraceDirection, TraceRequest, render,
 };
 use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
@@ -59,14 +61,33 @@ pub(super) async fn trace_calls(
         Some(_) => return Err(invalid_argument("`direction` must be `callers` or `callees`")),
     };
     let default_depth = if to.is_some() { MAX_TRACE_DEPTH } else { DEFAULT_TRACE_DEPTH };
-    let depth = depth.map_or(Some(default_depth), |depth| depth.parse().ok());
-    let depth = depth.filter(|depth| (1..=MAX_TRACE_DEPTH).contains(depth)).ok_or_else(|| {
-        invalid_argument(&format!("`depth` must be a number from 1 to {MAX_TRACE_DEPTH}"))
-    })?;
+    let depth = parse_depth(depth.as_deref(), default_depth)?;
     let within = resolve_filter(services, repository, folder).await?;
     let request = TraceRequest { from, to, direction, depth };
     let found = services.evidence.trace_calls(request.clone(), within).await?;
     reply_found(format, &found, || render::render_trace(&found, &request).0)
+}
+
+/// Answers with the definitions that changed since a commit, and what reaches them.
+pub(super) async fn find_impact(
+    services: &ApiServices,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let names = ["since", "depth", "format", "repository", "folder"];
+    let [since, depth, format, repository, folder] = read_parameters(query, names)?;
+    let since = since.unwrap_or_else(|| DEFAULT_SINCE.to_owned());
+    let depth = parse_depth(depth.as_deref(), DEFAULT_TRACE_DEPTH)?;
+    let within = resolve_filter(services, repository, folder).await?;
+    let request = ImpactRequest { since, depth };
+    let found = services.evidence.find_impact(request.clone(), within).await?;
+    reply_found(format, &found, || render::render_impact(&found, &request).0)
+}
+
+fn parse_depth(depth: Option<&str>, default_depth: usize) -> Result<usize, ApiError> {
+    let depth = depth.map_or(Some(default_depth), |depth| depth.parse().ok());
+    depth.filter(|depth| (1..=MAX_TRACE_DEPTH).contains(depth)).ok_or_else(|| {
+        invalid_argument(&format!("`depth` must be a number from 1 to {MAX_TRACE_DEPTH}"))
+    })
 }
 
 /// Answers with the definitions that the name at a place of a file leads to.

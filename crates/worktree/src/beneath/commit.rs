@@ -51,10 +51,10 @@ pub(super) struct CommitFolder {
     items: Arc<[CommitEntry]>,
 }
 
-struct CommitEntry {
-    name: OsString,
-    kind: FolderEntryKind,
-    id: ObjectId,
+pub(super) struct CommitEntry {
+    pub(super) name: OsString,
+    pub(super) kind: FolderEntryKind,
+    pub(super) id: ObjectId,
 }
 
 impl CommitRoot {
@@ -75,6 +75,11 @@ impl CommitRoot {
         Ok(Self { objects, tree, folders: Mutex::default(), work: AtomicU64::new(0), max_work })
     }
 
+    /// Returns the kind of hash that the ids of the repository are.
+    pub(super) fn hash_kind(&self) -> gix_hash::Kind {
+        self.tree.kind()
+    }
+
     pub(super) fn open_folder(top: &Arc<Self>, path: &Path) -> io::Result<CommitFolder> {
         Ok(CommitFolder { top: Arc::clone(top), items: top.find_folder_entries(path)? })
     }
@@ -92,7 +97,7 @@ impl CommitRoot {
         Ok((bytes, facts))
     }
 
-    fn find_folder_entries(&self, path: &Path) -> io::Result<Arc<[CommitEntry]>> {
+    pub(super) fn find_folder_entries(&self, path: &Path) -> io::Result<Arc<[CommitEntry]>> {
         let is_inner = |part: Component<'_>| matches!(part, Component::Normal(_));
         if path.as_os_str().len() > MAX_PATH || !path.components().all(is_inner) {
             return Err(io::ErrorKind::InvalidInput.into());

@@ -1,9 +1,9 @@
-//! Tools that show evidence: `FindUses`, `Trace`, `ReadLines` and `Outline`.
+//! Tools that show evidence: `FindUses`, `Trace`, `Impact`, `ReadLines` and `Outline`.
 
 use codeinfo_core::{FILES_META, OmissionRule};
 use codeinfo_evidence::{
-    DEFAULT_TRACE_DEPTH, EvidenceError, MAX_TRACE_DEPTH, NamePattern, RelationKind, RequestedLines,
-    TraceDirection, TraceRequest, render, split_lines,
+    DEFAULT_SINCE, DEFAULT_TRACE_DEPTH, EvidenceError, ImpactRequest, MAX_TRACE_DEPTH, NamePattern,
+    RelationKind, RequestedLines, TraceDirection, TraceRequest, render, split_lines,
 };
 use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolCallError, ToolIdempotence};
 use serde::Deserialize;
@@ -14,6 +14,7 @@ use super::RawSearch;
 
 pub(super) const USES: &str = "FindUses";
 pub(super) const TRACE: &str = "Trace";
+pub(super) const IMPACT: &str = "Impact";
 pub(super) const LINES: &str = "ReadLines";
 pub(super) const OUTLINE: &str = "Outline";
 pub(super) const PATH_MATCH: f64 = 1.0;
@@ -26,6 +27,9 @@ overrides or imports it. Of `on_*` or a `pattern`, it lists the names that match
 const TRACE_DESCRIPTION: &str = "\
 Follows calls from a definition: what it reaches, what reaches it, or the shortest path to another one. Call it for flows across files, \
 and for what a change may break.";
+
+const IMPACT_DESCRIPTION: &str = "\
+Lists the definitions that changed since a commit, and what reaches them: callers, and the tests to run. Call it to review a change.";
 
 const LINES_DESCRIPTION: &str = "\
 Reads up to 200 numbered lines of an indexed file, also of a commit, and says which changed since indexing. Call it to see more around \
@@ -53,6 +57,13 @@ pub(super) struct TraceArguments {
 }
 
 #[derive(Deserialize)]
+pub(super) struct ImpactArguments {
+    since: Option<String>,
+    depth: Option<usize>,
+    repository: Option<String>,
+}
+
+#[derive(Deserialize)]
 pub(super) struct LinesArguments {
     path: String,
     first: Option<u32>,
@@ -65,9 +76,10 @@ pub(super) struct OutlineArguments {
 }
 
 /// Returns the tools. Models pay for each byte of a description in every turn.
-pub(super) fn build_tools() -> Result<[McpTool; 4], SchemaError> {
+pub(super) fn build_tools() -> Result<[McpTool; 5], SchemaError> {
     let text = |description: &str| json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": description });
     let number = |description: &str| json!({ "type": "integer", "description": description });
+    let depth = |description: &str| json!({ "type": "integer", "minimum": 1, "maximum": MAX_TRACE_DEPTH, "description": description });
     let schema = |required: &[&str], properties: Value| {
         json!({
             "type": "object",
@@ -96,13 +108,16 @@ pub(super) fn build_tools() -> Result<[McpTool; 4], SchemaError> {
             "from": text("`Type.name` or `path:line`."),
             "to": text("Where the path ends; a tree of calls if left out."),
             "direction": { "enum": ["callees", "callers"], "description": "`callees` if left out." },
-            "depth": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_TRACE_DEPTH,
-                "description": "Maximum steps: 3 if left out, with `to` 12.",
-            },
+            "depth": depth("Maximum steps: 3 if left out, with `to` 12."),
             "repository": text("Only this one."),
+        }),
+    );
+    let impact = schema(
+        &[],
+        json!({
+            "since": text("Branch, tag or commit; `HEAD` if left out."),
+            "depth": depth("Maximum steps; 3 if left out."),
+            "repository": text("Needed if there are several."),
         }),
     );
     let lines = schema(
@@ -117,6 +132,7 @@ pub(super) fn build_tools() -> Result<[McpTool; 4], SchemaError> {
     Ok([
         McpTool::new(USES, "Find uses of a name", USES_DESCRIPTION, uses, repeatable)?,
         McpTool::new(TRACE, "Follow calls", TRACE_DESCRIPTION, trace, repeatable)?,
+        McpTool::new(IMPACT, "Find what a change reaches", IMPACT_DESCRIPTION, impact, repeatable)?,
         McpTool::new(LINES, "Read lines", LINES_DESCRIPTION, lines, repeatable)?,
         McpTool::new(
             OUTLINE,
@@ -199,6 +215,26 @@ impl RawSearch {
         }
     }
 
+    pub(super) async fn find_impact(
+        &self,
+        arguments: ImpactArguments,
+    ) -> Result<McpToolResult, ToolCallError> {
+        let ImpactArguments { since, depth, repository } = arguments;
+        let within = match self.resolve_scope(repository.as_deref()).await {
+            Ok(within) => within,
+            Err(failure) => return self.report_failure(failure.code(), &failure),
+        };
+        let since = since.unwrap_or_else(|| DEFAULT_SINCE.to_owned());
+        let request = ImpactRequest { since, depth: depth.unwrap_or(DEFAULT_TRACE_DEPTH) };
+        match self.services.evidence.find_impact(request.clone(), within).await {
+            Ok(impact) => {
+                let (text, files) = render::render_impact(&impact, &request);
+                Ok(build_result(IMPACT, text).with_meta(FILES_META, json!(files)))
+            }
+            Err(failure) => self.explain_failure(&failure),
+        }
+    }
+
     pub(super) async fn read_lines(
         &self,
         arguments: LinesArguments,
@@ -265,6 +301,9 @@ impl RawSearch {
             EvidenceError::IsFolder(_) => "Call Outline to see its files.",
             EvidenceError::NoContent(_, None) => "There is nothing to read.",
             EvidenceError::InProgress(_) => "Try again in a moment.",
+            EvidenceError::Commit(..) | EvidenceError::SeveralRepositories => {
+                return Ok(McpToolResult::error(failure.to_string()));
+            }
             EvidenceError::RepoNotFound(_)
             | EvidenceError::IngestRequired
             | EvidenceError::Stalled
