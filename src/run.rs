@@ -88,17 +88,7 @@ pub async fn run_command(command: CliCommand, config: Config) -> Result<(), Comm
     }
     // Other commands would answer from an index that is still being repaired.
     let repairs = matches!(command, CliCommand::Ingest { .. });
-    let reads_only = matches!(
-        command,
-        CliCommand::Search(_)
-            | CliCommand::Repos { .. }
-            | CliCommand::Uses(_)
-            | CliCommand::Callers(_)
-            | CliCommand::Callees(_)
-            | CliCommand::Trace(_)
-            | CliCommand::Impact(_)
-    );
-    let copy = if reads_only && find_lock_holder(&config.data_dir)?.is_none() {
+    let copy = if only_reads(&command) && find_lock_holder(&config.data_dir)?.is_none() {
         copy_unwritable_index(&config.data_dir)
             .map_err(|error| StoreError::folder(&config.data_dir, &error))?
     } else {
@@ -257,4 +247,18 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns true for commands that an index which may only be read can answer.
+fn only_reads(command: &CliCommand) -> bool {
+    matches!(
+        command,
+        CliCommand::Search(_)
+            | CliCommand::Repos { .. }
+            | CliCommand::Uses(_)
+            | CliCommand::Callers(_)
+            | CliCommand::Callees(_)
+            | CliCommand::Trace(_)
+            | CliCommand::Impact(_)
+    )
 }

@@ -20,7 +20,7 @@ fn call(name: &str, arguments: &Value) -> String {
 }
 
 /// Maximum bytes of the list of tools, which each request to the model repeats in part.
-const MAX_TOOL_BYTES: usize = 3_700;
+const MAX_TOOL_BYTES: usize = 5_600;
 
 #[tokio::test]
 async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
@@ -171,7 +171,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
           {
             "name": "Trace",
             "title": "Follow calls",
-            "description": "Follows calls from a definition: what it reaches, what reaches it, or the shortest path to another one. Call it for flows across files, and for what a change may break.",
+            "description": "Follows calls from a definition: what it reaches, what reaches it, or a shortest path to another one. Call it for flows across files.",
             "inputSchema": {
               "type": "object",
               "additionalProperties": false,

@@ -16,6 +16,7 @@ mod pattern;
 pub mod render;
 mod resolve;
 mod scan;
+mod searched;
 pub mod snapshot;
 mod source;
 mod symbols;
@@ -38,14 +39,15 @@ pub use self::{
     outline::{FolderMember, FolderOutline, FolderSize, Outline, OutlineEntry},
     pattern::NamePattern,
     resolve::{IndexedFile, split_lines},
+    searched::SearchedRepository,
     source::{FilePermalink, HighlightedSource},
     symbols::{
         CallTrace, Certainty, ChangeImpact, ChangeKind, ChangedFiles, DEFAULT_SINCE,
-        DEFAULT_TRACE_DEPTH, FoundPiece, ImpactRequest, MAX_TRACE_DEPTH, MovedFile,
+        DEFAULT_TRACE_DEPTH, DefinitionUses, FoundPiece, ImpactRequest, MAX_TRACE_DEPTH, MovedFile,
         ReachingDefinition, ReferenceLine, RelatedSymbol, RelationKind, SymbolNeighbour,
         SymbolPlace, SymbolRelations, TouchedDefinition, TraceDirection, TraceRequest, TraceStep,
     },
-    uses::{DefinitionUses, NameUses, OccurrenceGroup, SearchedRepository, UsedFile, UsedLine},
+    uses::{NameUses, OccurrenceGroup, UsedFile, UsedLine},
 };
 
 /// Maximum concurrent requests. Each takes a thread, for ever if a folder hangs.

@@ -9,8 +9,8 @@ use super::{
     classify::{ClassifiedOccurrence, OccurrenceKind, group_places, rank_by_roles},
     pattern::NamePattern,
     scan::ScanBudget,
+    searched::list_searched_repositories,
     snapshot::FileSnapshot,
-    uses::list_searched_repositories,
 };
 
 /// Maximum number and bytes of the names that are counted individually. Occurrences of others are

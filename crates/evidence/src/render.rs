@@ -2,6 +2,7 @@
 
 mod impact;
 mod outline;
+mod places;
 mod relations;
 mod uses;
 

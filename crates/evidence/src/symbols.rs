@@ -21,15 +21,16 @@ use codeinfo_graph::resolve::DefinitionId;
 use serde::Serialize;
 
 use super::{
-    Evidence, EvidenceError, SearchedRepository,
+    Evidence, EvidenceError,
     resolve::{IndexedFile, ResolvedPath},
+    searched::{SearchedRepository, list_searched_repositories},
     snapshot::retain_indexed,
-    uses::list_searched_repositories,
     word::WordMatcher,
 };
 pub use changes::{ChangedFiles, MovedFile};
 pub use codeinfo_facts::compare::ChangeKind;
 pub use codeinfo_graph::resolve::Certainty;
+pub use explain::DefinitionUses;
 pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
 pub use impact::{
@@ -105,7 +106,7 @@ pub struct RelatedSymbol {
     /// The definition.
     #[serde(flatten)]
     pub place: SymbolPlace,
-    /// How certain the relation is.
+    /// Certainty of the relation.
     pub certainty: Certainty,
     /// Number of references.
     pub count: usize,
@@ -125,7 +126,7 @@ pub struct ReferenceLine {
     pub number: u32,
     /// Text of the line without indentation.
     pub text: String,
-    /// How certain the most certain of them is.
+    /// Certainty of the most certain of them.
     pub certainty: Certainty,
 }
 

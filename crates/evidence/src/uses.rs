@@ -1,9 +1,9 @@
 //! Finds and counts every use of a name in the index, and selects the lines to show: some of each
 //! kind, from as many files as possible.
 
-use std::time::Duration;
+use std::collections::HashMap;
 
-use codeinfo_core::{Root, RootFilter, Timestamp};
+use codeinfo_core::RootFilter;
 use codeinfo_lang::references::list_possible_names;
 use serde::Serialize;
 
@@ -12,8 +12,9 @@ use super::{
     classify::{self, FileOccurrences, KindOccurrences, MAX_SHOWN, OccurrenceKind},
     resolve::{IndexedFile, describe_unsearched_roots},
     scan::ScanBudget,
+    searched::{SearchedRepository, list_searched_repositories},
     snapshot::FileSnapshot,
-    symbols::{SymbolPlace, UseExplanation},
+    symbols::{DefinitionUses, UseExplanation},
     word::WordMatcher,
 };
 
@@ -57,34 +58,6 @@ impl NameUses {
             self.definitions.iter().map(|uses| uses.by_certainty.iter().sum::<usize>()).sum();
         self.count.saturating_sub(used)
     }
-}
-
-/// Uses of one definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DefinitionUses {
-    /// The definition.
-    #[serde(flatten)]
-    pub place: SymbolPlace,
-    /// Number of certain, of likely and of possible uses.
-    pub by_certainty: [usize; 3],
-}
-
-/// A repository that was searched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SearchedRepository {
-    /// Name of the repository.
-    pub name: String,
-    /// Time since it was indexed.
-    pub age: Option<Duration>,
-}
-
-pub(super) fn list_searched_repositories(roots: &[Root]) -> Vec<SearchedRepository> {
-    let searched = |root: &Root| SearchedRepository {
-        name: root.name.clone(),
-        age: root.last_ingest_at.map(Timestamp::age),
-    };
-    roots.iter().map(searched).collect()
 }
 
 impl Evidence {
@@ -155,7 +128,7 @@ impl Evidence {
         let mut groups = pick_lines(found, shown);
         let explained = match explained {
             Some(explained) => explained,
-            None => self.explain_uses(&word, &roots, &groups, files).await?,
+            None => self.explain_uses(&word, &roots, list_code_lines(&groups), files).await?,
         };
         for used in groups.iter_mut().flat_map(|group| &mut group.files) {
             for line in &mut used.lines {
@@ -180,6 +153,19 @@ impl Evidence {
             unsearched,
         })
     }
+}
+
+/// Returns the shown lines with code, by repository: path and number.
+fn list_code_lines(groups: &[OccurrenceGroup]) -> HashMap<String, Vec<(String, u32)>> {
+    let is_code = |group: &&OccurrenceGroup| {
+        matches!(group.group, OccurrenceKind::Uses | OccurrenceKind::Tests)
+    };
+    let mut lines: HashMap<String, Vec<(String, u32)>> = HashMap::new();
+    for used in groups.iter().filter(is_code).flat_map(|group| &group.files) {
+        let places = used.lines.iter().map(|line| (used.file.rel_path.clone(), line.number));
+        lines.entry(used.file.repo.clone()).or_default().extend(places);
+    }
+    lines
 }
 
 /// Occurrences of one kind.

@@ -11,6 +11,8 @@ const BEFORE_NAMES: &[&str] = &[
     "module", "mut", "new", "private", "protected", "pub", "public", "static", "struct", "sub",
     "trait", "type", "val", "var", "virtual", "void",
 ];
+/// Names of files, without their ends, whose modules are called as their folders.
+pub const FOLDER_MODULES: [&str; 5] = ["__init__", "index", "mod", "lib", "main"];
 const OPERATOR: &str = "operator";
 const MAX_WRAPPINGS: usize = 4;
 

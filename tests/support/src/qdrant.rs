@@ -267,7 +267,7 @@ impl Inner {
         let Some(runtime) = open.take() else { return };
         // A listener that lives on would get a share of the connections to the next one. Another thread, because
         // this one may drive a runtime.
-        let shut_down = || runtime.shutdown_timeout(Duration::from_secs(60));
+        let shut_down = || runtime.shutdown_timeout(Duration::from_mins(1));
         thread::scope(|scope| scope.spawn(shut_down).join().unwrap());
     }
 

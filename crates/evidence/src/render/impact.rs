@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, count_things, plain_name};
 
-use super::{relations::mark_certainty, uses::summarize_lines};
+use super::places::{mark_certainty, summarize_lines};
 use crate::{
     ChangeImpact, ChangeKind, ImpactRequest, IndexedFile, ReachingDefinition, SymbolPlace,
     TouchedDefinition,

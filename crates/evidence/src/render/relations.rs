@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 
-use super::uses::{describe_searched, quote_name, summarize_lines};
+use super::places::{
+    describe_place, describe_searched, mark_certainty, quote_name, summarize_lines,
+};
 use crate::{
-    CallTrace, Certainty, IndexedFile, RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace,
+    CallTrace, IndexedFile, RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace,
     SymbolRelations, TraceDirection, TraceRequest, TraceStep,
 };
 
@@ -108,23 +110,6 @@ fn label_relation(kind: RelationKind) -> (&'static str, &'static str) {
         RelationKind::Implementations => ("implementation", "implementations"),
         RelationKind::Overrides => ("override", "overrides"),
         RelationKind::Importers => ("importer", "importers"),
-    }
-}
-
-/// Writes where a definition is: `path:12-40 Store.open`.
-pub(crate) fn describe_place(place: &SymbolPlace) -> String {
-    let path = plain_name(&place.file.path, MAX_PATH_CHARS);
-    let (first, last) = place.lines;
-    let lines = if first == last { first.to_string() } else { format!("{first}-{last}") };
-    format!("{path}:{lines} {}", plain_name(&place.name, MAX_NAME_CHARS))
-}
-
-/// Writes what is added to a relation that is not certain.
-pub(crate) fn mark_certainty(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Certain => "",
-        Certainty::Likely => ", likely",
-        Certainty::Possible => ", possible",
     }
 }
 

@@ -1,15 +1,13 @@
 //! Renders the uses of a name as text for models.
 
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
 
-use codeinfo_core::{
-    FileSummary, LineRange, MAX_TOOL_TEXT_BYTES, merge_ranges, plain_line, plain_name,
-};
+use codeinfo_core::{FileSummary, MAX_TOOL_TEXT_BYTES, plain_line, plain_name};
 
-use super::{relations::describe_place, summarize_file};
+use super::places::{describe_place, describe_searched, quote_name, summarize_lines};
 use crate::{
-    DefinitionUses, IndexedFile, MAX_SHOWN, MatchedName, NameUses, OccurrenceGroup, OccurrenceKind,
-    PatternMatches, SearchedRepository,
+    DefinitionUses, MAX_SHOWN, MatchedName, NameUses, OccurrenceGroup, OccurrenceKind,
+    PatternMatches,
 };
 
 const MAX_NAME_CHARS: usize = 100;
@@ -18,10 +16,6 @@ const MAX_PATH_CHARS: usize = 500;
 const SHORT_LINE: usize = 120;
 /// Maximum number of repositories that are named.
 const MAX_NAMED: usize = 8;
-/// Maximum number of files in a summary, as many as a search may find.
-const MAX_SUMMARY_FILES: usize = 20;
-/// `match` of files in a summary. All contain the name; nothing measures how well they fit.
-const MATCH: f64 = 0.5;
 
 /// Renders the counts in the first line, then each group: paths, each followed by its numbered
 /// lines. The numbers distinguish lines of files from other text. Also returns a summary of the
@@ -46,22 +40,6 @@ fn summarize_files(uses: &NameUses, max_lines: usize) -> Vec<FileSummary> {
     let used_files = uses.groups.iter().flat_map(|group| &group.files);
     let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.number)));
     summarize_lines(lines.take(max_lines))
-}
-
-/// Groups lines by file, in the order of each file's first line.
-pub(super) fn summarize_lines<'a>(
-    lines: impl Iterator<Item = (&'a IndexedFile, u32)>,
-) -> Vec<FileSummary> {
-    let mut files: Vec<(&IndexedFile, Vec<LineRange>)> = Vec::new();
-    for (file, line) in lines {
-        let range = LineRange { first: line, last: line };
-        match files.iter_mut().find(|(known, _)| *known == file) {
-            Some((_, ranges)) => ranges.push(range),
-            None => files.push((file, vec![range])),
-        }
-    }
-    let summarized = files.into_iter().take(MAX_SUMMARY_FILES);
-    summarized.map(|(file, ranges)| summarize_file(file, merge_ranges(ranges), MATCH)).collect()
 }
 
 fn render_absence(uses: &NameUses) -> String {
@@ -213,44 +191,6 @@ fn describe_count(group: OccurrenceKind, count: usize) -> String {
             format!("{count}{} {}", if within { " in" } else { "" }, group_label(group))
         }
     }
-}
-
-/// Describes in one line what was searched, how old that is, and which repositories were left out
-/// because their folder is `gone`.
-pub(super) fn describe_searched(
-    what: &str,
-    searched: &[SearchedRepository],
-    gone: &[String],
-) -> String {
-    let describe = |repository: &SearchedRepository| {
-        let age = repository.age.map(|age| format!(" {} old", format_age(age))).unwrap_or_default();
-        format!("{}{age}", plain_name(&repository.name, MAX_NAME_CHARS))
-    };
-    let repositories: Vec<String> = searched.iter().take(MAX_NAMED).map(describe).collect();
-    let more = match searched.len().saturating_sub(MAX_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let gone_repositories: Vec<String> =
-        gone.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
-    let left_out = match gone_repositories.as_slice() {
-        [] => String::new(),
-        names => format!("; not {}, whose folder is gone", names.join(", ")),
-    };
-    format!("({what} of the index: {}{more}{left_out})", repositories.join(", "))
-}
-
-fn format_age(age: Duration) -> String {
-    match age.as_secs() / 60 {
-        0 => "less than a minute".to_owned(),
-        minutes @ 1..120 => format!("{minutes} min"),
-        minutes @ 120..2880 => format!("{} hours", minutes / 60),
-        minutes => format!("{} days", minutes / 1440),
-    }
-}
-
-pub(super) fn quote_name(name: &str) -> String {
-    format!("\"{}\"", plain_name(name, MAX_NAME_CHARS))
 }
 
 const RESERVE: usize = 1100;

@@ -4,13 +4,11 @@ use std::{collections::HashMap, time::Duration};
 
 use codeinfo_core::{Root, RootFilter};
 use codeinfo_graph::resolve::DefinitionId;
+use serde::Serialize;
 
 use super::{
-    super::{
-        Evidence, EvidenceError, IndexedFile, OccurrenceGroup, OccurrenceKind,
-        uses::DefinitionUses, word::WordMatcher,
-    },
-    MAX_TREES,
+    super::{Evidence, EvidenceError, IndexedFile, word::WordMatcher},
+    MAX_TREES, SymbolPlace,
     name::SymbolName,
     session::GraphSession,
 };
@@ -19,6 +17,17 @@ use super::{
 const EXPLAIN_TIME: Duration = Duration::from_secs(1);
 /// Maximum files with a name whose uses are resolved unless the name is qualified.
 const MAX_FILES: usize = 200;
+
+/// Uses of one definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DefinitionUses {
+    /// The definition.
+    #[serde(flatten)]
+    pub place: SymbolPlace,
+    /// Number of certain, of likely and of possible uses.
+    pub by_certainty: [usize; 3],
+}
 
 /// Uses of definitions, by the symbol graph.
 #[derive(Debug, Default)]
@@ -78,12 +87,12 @@ impl Evidence {
         Ok(last.map(|word| (word, explanation)))
     }
 
-    /// Explains the uses of all definitions with a name, and the shown lines.
+    /// Explains the uses of all definitions with a name, and lines given by repository.
     pub(crate) async fn explain_uses(
         &self,
         word: &WordMatcher,
         roots: &[Root],
-        shown: &[OccurrenceGroup],
+        mut lines: HashMap<String, Vec<(String, u32)>>,
         files: usize,
     ) -> Result<UseExplanation, EvidenceError> {
         let mut explanation = UseExplanation::default();
@@ -92,14 +101,6 @@ impl Evidence {
             qualifiers: Vec::new(),
             name: if files <= MAX_FILES { word.as_str().to_owned() } else { String::new() },
         };
-        let is_code = |group: &&OccurrenceGroup| {
-            matches!(group.group, OccurrenceKind::Uses | OccurrenceKind::Tests)
-        };
-        let mut lines: HashMap<&str, Vec<(String, u32)>> = HashMap::new();
-        for used in shown.iter().filter(is_code).flat_map(|group| &group.files) {
-            let places = used.lines.iter().map(|line| (used.file.rel_path.clone(), line.number));
-            lines.entry(&used.file.repo).or_default().extend(places);
-        }
         for root in roots {
             if let Some(lines) = lines.remove(root.name.as_str()) {
                 self.add_explanation(root.clone(), &name, lines, &mut explanation).await?;

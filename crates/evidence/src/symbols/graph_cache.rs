@@ -215,7 +215,7 @@ impl FactReader {
         records.truncate(MAX_MANIFESTS);
         let loaded = Handle::current().block_on(load_snapshots(&self.store, records));
         let snapshots = loaded.unwrap_or_default().into_iter();
-        snapshots.map(|file| (file.record.path.clone(), file.text().to_string())).collect()
+        snapshots.map(|file| (file.record.path.clone(), file.text())).collect()
     }
 
     fn read(&self, records: Vec<FileRecord>) {

@@ -1,13 +1,14 @@
 //! Reads the name of a definition as people and models write it.
 
-use codeinfo_lang::{detect, references::list_possible_names};
+use codeinfo_lang::{
+    detect,
+    references::{FOLDER_MODULES, list_possible_names},
+};
 
 use super::super::resolve::split_lines;
 
 /// Separators between the parts of a name.
 const SEPARATORS: &[char] = &['.', ':', '>', '#', '/', '\\'];
-/// File names whose modules have the name of their folder.
-const FOLDER_MODULES: [&str; 5] = ["__init__", "index", "mod", "lib", "main"];
 
 /// Name of a definition: `open`, `Store.open`, `store::Store::open()`, `src/store.py:Store.open`,
 /// or the place of one, `src/store.py:12`.

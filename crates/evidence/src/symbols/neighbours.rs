@@ -49,7 +49,7 @@ pub struct SymbolNeighbour {
     pub place: SymbolPlace,
     /// True if it calls the piece; false if the piece calls it.
     pub is_caller: bool,
-    /// How certain the call is.
+    /// Certainty of the call.
     pub certainty: Certainty,
     score: f32,
 }
@@ -108,7 +108,7 @@ impl GraphSession<'_> {
             if is_shown || call.certainty == Certainty::Possible {
                 return;
             }
-            let score = score_neighbour(&place, query_words) / (1.0 + rank as f32 * 0.2);
+            let score = score_neighbour(&place, query_words) / (1.0 + to_score(rank) * 0.2);
             let is_same = |(known, _): &&mut (Option<DefinitionId>, SymbolNeighbour)| *known == id;
             if let Some((_, known)) = found.iter_mut().find(is_same) {
                 known.score += score * 0.25;
@@ -190,16 +190,21 @@ impl GraphSession<'_> {
 /// Scores a neighbour: by the words that it shares with the query, less for tests and for names
 /// that say little.
 fn score_neighbour(place: &SymbolPlace, query_words: &HashSet<String>) -> f32 {
-    let count_shared = |text: &str| -> usize {
+    let count_shared = |text: &str| {
         let words: HashSet<String> = split_words(text).map(|word| stem(&word)).collect();
-        words.intersection(query_words).count()
+        to_score(words.intersection(query_words).count())
     };
     let name = place.name.rsplit(['.', ':', '#']).next().unwrap_or_default();
-    let shared = count_shared(&place.name) as f32 + 0.3 * count_shared(&place.file.rel_path) as f32;
+    let shared = count_shared(&place.name) + 0.3 * count_shared(&place.file.rel_path);
     let is_common = split_identifier(name.as_bytes()).count() == 1
         && COMMON_NAMES.contains(&name.to_lowercase().as_str());
     let factor = if place.is_test { 0.3 } else { 1.0 } * if is_common { 0.3 } else { 1.0 };
     (1.0 + 2.0 * shared) * factor
+}
+
+/// Returns a small number as a part of a score.
+fn to_score(number: usize) -> f32 {
+    f32::from(u16::try_from(number).unwrap_or(u16::MAX))
 }
 
 fn stem(word: &str) -> String {

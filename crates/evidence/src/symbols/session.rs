@@ -178,11 +178,12 @@ impl<'a> GraphSession<'a> {
                 let local_names = facts.list_local_names(&name);
                 for reference in &facts.references {
                     let is_named = reference.name().is_some_and(|name| local_names.contains(&name));
-                    if is_named && !places.contains(&(file, reference.at)) {
-                        if let Some(reference) = search.judge(file, reference) {
-                            places.insert((file, reference.at));
-                            found.push(reference);
-                        }
+                    if is_named
+                        && !places.contains(&(file, reference.at))
+                        && let Some(reference) = search.judge(file, reference)
+                    {
+                        places.insert((file, reference.at));
+                        found.push(reference);
                     }
                 }
                 for alias in local_names.into_iter().filter(|alias| *alias != DEFAULT_EXPORT) {

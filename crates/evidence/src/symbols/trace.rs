@@ -78,7 +78,7 @@ pub struct TraceStep {
     pub place: SymbolPlace,
     /// Line of the call, in the file of the caller.
     pub call_line: u32,
-    /// How certain the call is.
+    /// Certainty of the call.
     pub certainty: Certainty,
 }
 
@@ -216,7 +216,7 @@ impl GraphSession<'_> {
                     .flat_map(|call| {
                         let targets = self.find_overriding(call.target).into_iter();
                         let certainty = Certainty::Possible;
-                        targets.map(move |target| FoundReference { target, certainty, ..*call })
+                        targets.map(move |target| FoundReference { certainty, target, ..*call })
                     })
                     .collect();
                 calls.extend(overriding);

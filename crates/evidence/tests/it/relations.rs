@@ -209,18 +209,18 @@ async fn calls_are_followed_as_a_tree_or_to_an_end() {
             .map(|start| start.file.path.strip_suffix(&start.file.rel_path).unwrap().to_owned());
         render::render_trace(&traced, &request).0.replace(&folder.unwrap_or("none".to_owned()), "/")
     };
-    let (callers, callees) = (TraceDirection::Callers, TraceDirection::Callees);
-    insta::assert_snapshot!("tree_of_callees", trace("run", None, callees, 3).await);
-    insta::assert_snapshot!("tree_of_one_step", trace("run", None, callees, 1).await);
-    insta::assert_snapshot!("tree_of_callers", trace("store.read", None, callers, 3).await);
-    insta::assert_snapshot!("path", trace("run", Some("Store.load"), callees, 5).await);
-    insta::assert_snapshot!("path_of_callers", trace("read", Some("test_open"), callers, 5).await);
+    let (up, down) = (TraceDirection::Callers, TraceDirection::Callees);
+    insta::assert_snapshot!("tree_of_callees", trace("run", None, down, 3).await);
+    insta::assert_snapshot!("tree_of_one_step", trace("run", None, down, 1).await);
+    insta::assert_snapshot!("tree_of_callers", trace("store.read", None, up, 3).await);
+    insta::assert_snapshot!("path", trace("run", Some("Store.load"), down, 5).await);
+    insta::assert_snapshot!("path_of_callers", trace("read", Some("test_open"), up, 5).await);
     insta::assert_snapshot!(
         "path_through_a_base",
-        trace("shut", Some("Store.close"), callees, 5).await
+        trace("shut", Some("Store.close"), down, 5).await
     );
-    insta::assert_snapshot!("no_path", trace("run", Some("stop"), callees, 5).await);
-    insta::assert_snapshot!("no_start", trace("nowhere_at_all", None, callees, 5).await);
+    insta::assert_snapshot!("no_path", trace("run", Some("stop"), down, 5).await);
+    insta::assert_snapshot!("no_start", trace("nowhere_at_all", None, down, 5).await);
 }
 
 #[tokio::test]

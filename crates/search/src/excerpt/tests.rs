@@ -329,7 +329,7 @@ fn build_comparison(places: &[(&str, u32, u32)]) -> SearchResults {
     let mut diffs: Vec<FileDiff> = Vec::new();
     let mut hits = Vec::new();
     for (path, first, lines) in places {
-        let body: String = (0..*lines).map(|line| format!("+line {line}\n")).collect();
+        let body = (0..*lines).map(|line| format!("+line {line}\n")).collect::<Vec<_>>().concat();
         let range = LineRange { first: *first, last: first + lines - 1 };
         let text = format!("@@ -{},0 +{first},{lines} @@ open\n{body}", first - 1);
         let hunk = DiffHunk { before: None, after: Some(range), text };

@@ -13,6 +13,7 @@ const MAX_TITLE = 160;
 const TITLES = {
   VectorSearch: (given) => ['Searched', quoted(given.query)],
   FindUses: (given) => [`Looked for ${given.kind ?? 'uses'} of`, code(given.name ?? given.pattern)],
+  Impact: (given) => ['Looked at what changes reach', ...(given.since ? ['since', code(given.since)] : [])],
   Trace: (given) => ['Followed calls from', code(given.from), ...(given.to ? ['to', code(given.to)] : [])],
   ReadLines: (given) => ['Read', code(lines(given))],
   Outline: (given) => ['Looked at the outline of', code(given.path)],

@@ -36,7 +36,7 @@ pub(super) async fn find_relations(
     let kind = kind.as_deref().unwrap_or(EVERY_USE);
     if kind == EVERY_USE {
         let found = services.evidence.find_uses(&name, within).await?;
-        return reply_found(format, &found, || render::render_uses(&found).0);
+        return reply_found(format.as_deref(), &found, || render::render_uses(&found).0);
     }
     let relation = RelationKind::from_name(kind).ok_or_else(|| {
         invalid_argument(
@@ -44,7 +44,7 @@ pub(super) async fn find_relations(
         )
     })?;
     let found = services.evidence.find_relations(&name, relation, within).await?;
-    reply_found(format, &found, || render::render_relations(&found).0)
+    reply_found(format.as_deref(), &found, || render::render_relations(&found).0)
 }
 
 /// Answers with the calls that lead from a definition, or to it.
@@ -65,7 +65,7 @@ pub(super) async fn trace_calls(
     let within = resolve_filter(services, repository, folder).await?;
     let request = TraceRequest { from, to, direction, depth };
     let found = services.evidence.trace_calls(request.clone(), within).await?;
-    reply_found(format, &found, || render::render_trace(&found, &request).0)
+    reply_found(format.as_deref(), &found, || render::render_trace(&found, &request).0)
 }
 
 /// Answers with the definitions that changed since a commit, and what reaches them.
@@ -80,7 +80,7 @@ pub(super) async fn find_impact(
     let within = resolve_filter(services, repository, folder).await?;
     let request = ImpactRequest { since, depth };
     let found = services.evidence.find_impact(request.clone(), within).await?;
-    reply_found(format, &found, || render::render_impact(&found, &request).0)
+    reply_found(format.as_deref(), &found, || render::render_impact(&found, &request).0)
 }
 
 fn parse_depth(depth: Option<&str>, default_depth: usize) -> Result<usize, ApiError> {
@@ -109,14 +109,14 @@ pub(super) async fn find_definitions(
 
 /// Replies with what was found, or with the text that models get of it.
 fn reply_found(
-    format: Option<String>,
+    format: Option<&str>,
     found: &impl Serialize,
     render: impl FnOnce() -> String,
 ) -> Result<Response, ApiError> {
-    match format.as_deref() {
-        None | Some("json") => Ok(reply::json_response(StatusCode::OK, found)),
+    match format {
+        None => Ok(reply::json_response(StatusCode::OK, found)),
         Some("text") => Ok(reply::json_response(StatusCode::OK, &json!({ "text": render() }))),
-        Some(_) => Err(invalid_argument("`format` must be `json` or `text`")),
+        Some(_) => Err(invalid_argument("`format` must be `text`")),
     }
 }
 

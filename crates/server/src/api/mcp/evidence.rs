@@ -25,8 +25,7 @@ strings. Call it before you say that nothing else uses it. With a `kind`: what c
 overrides or imports it. Of `on_*` or a `pattern`, it lists the names that match.";
 
 const TRACE_DESCRIPTION: &str = "\
-Follows calls from a definition: what it reaches, what reaches it, or the shortest path to another one. Call it for flows across files, \
-and for what a change may break.";
+Follows calls from a definition: what it reaches, what reaches it, or a shortest path to another one. Call it for flows across files.";
 
 const IMPACT_DESCRIPTION: &str = "\
 Lists the definitions that changed since a commit, and what reaches them: callers, and the tests to run. Call it to review a change.";
