@@ -27,7 +27,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("gix_", &["worktree"]),
     ("hyper::", &["http", "server"]),
     ("jsonschema::", &["mcp"]),
-    ("tree_sitter", &["chunk", "graph"]),
+    ("tree_sitter", &["chunk", "facts"]),
     ("prometheus_client::", &["core", "server"]),
     ("moka::", &["toolkits"]),
     ("notify::", &["ingest"]),
@@ -45,7 +45,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("tonic::", &["store"]),
 ];
 /// Crates that do no I/O.
-const PURE: &[&str] = &["chunk", "graph", "lang", "mcp", "secrets"];
+const PURE: &[&str] = &["chunk", "facts", "graph", "lang", "mcp", "secrets"];
 /// What these may not name.
 const IMPURE: &[&str] =
     &["std::env", "std::fs", "std::net", "std::process", "tokio::fs", "tokio::net"];
@@ -74,22 +74,22 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "fields of syntax trees, whatever the language",
     ),
     ("crates/chunk/src/outline.rs", &[";"], "a token of the syntax tree"),
-    ("crates/graph/src/extract/python.rs", &["function"], "a field of syntax trees"),
-    ("crates/graph/src/extract/python/conditions.rs", &["function"], "a field of syntax trees"),
-    ("crates/graph/src/extract/python/expressions.rs", &["function"], "a field of syntax trees"),
+    ("crates/facts/src/extract/python.rs", &["function"], "a field of syntax trees"),
+    ("crates/facts/src/extract/python/conditions.rs", &["function"], "a field of syntax trees"),
+    ("crates/facts/src/extract/python/expressions.rs", &["function"], "a field of syntax trees"),
     ("crates/graph/src/manifests.rs", &["json", "module"], "the end and a member of manifests"),
     (
-        "crates/graph/src/extract/script.rs",
+        "crates/facts/src/extract/script.rs",
         &["class", "function", "module"],
         "kinds and fields of syntax trees",
     ),
     (
-        "crates/graph/src/extract/script/expressions.rs",
+        "crates/facts/src/extract/script/expressions.rs",
         &["function", "module"],
         "fields of syntax trees",
     ),
     (
-        "crates/graph/src/extract/script/modules.rs",
+        "crates/facts/src/extract/script/modules.rs",
         &["function", "module"],
         "a field of syntax trees; the object that has a module's exports",
     ),
@@ -101,22 +101,22 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         ],
         "endings in the order in which importers try them, and those of files that a compiler joins",
     ),
-    ("crates/graph/src/extract/c.rs", &["function", "struct"], "fields and kinds of syntax trees"),
+    ("crates/facts/src/extract/c.rs", &["function", "struct"], "fields and kinds of syntax trees"),
     (
-        "crates/graph/src/extract/cpp.rs",
+        "crates/facts/src/extract/cpp.rs",
         &["function", "struct"],
         "fields and kinds of syntax trees",
     ),
-    ("crates/graph/src/extract/csharp.rs", &["function"], "a field of syntax trees"),
+    ("crates/facts/src/extract/csharp.rs", &["function"], "a field of syntax trees"),
     (
-        "crates/graph/src/extract/go.rs",
+        "crates/facts/src/extract/go.rs",
         &["function", "struct", "v"],
         "fields of syntax trees; the beginning of a version",
     ),
-    ("crates/graph/src/extract/java.rs", &["class"], "the name of a type without one"),
-    ("crates/graph/src/extract/rust.rs", &["function", "trait"], "fields of syntax trees"),
+    ("crates/facts/src/extract/java.rs", &["class"], "the name of a type without one"),
+    ("crates/facts/src/extract/rust.rs", &["function", "trait"], "fields of syntax trees"),
     (
-        "crates/graph/src/extract/rust/tokens.rs",
+        "crates/facts/src/extract/rust/tokens.rs",
         &[";", "macro"],
         "tokens, and a field of syntax trees",
     ),

@@ -1,5 +1,7 @@
 //! Collects the facts of a file while its syntax tree is visited.
 
+mod rules;
+
 use std::{
     collections::{HashMap, HashSet},
     mem,
@@ -9,9 +11,11 @@ use tree_sitter::Node;
 
 use crate::{
     BoundValue, DefinitionFact, DefinitionIndex, DefinitionKind, DefinitionTraits, ImportFact,
-    ModuleSystem, NameBinding, NameScope, ReferenceFact, ReferenceKind, ScopeIndex, ScopeKind,
-    ShortExpression, SourceFacts, TypeExtension, to_index,
+    NameBinding, NameScope, ReferenceFact, ReferenceKind, ScopeIndex, ScopeKind, ShortExpression,
+    SourceFacts, TypeExtension, to_index,
 };
+
+pub(super) use rules::{NodeRole, SyntaxRules};
 
 /// Maximum depth of nodes that are visited; deeper ones are skipped.
 const MAX_DEPTH: u32 = 300;
@@ -30,97 +34,13 @@ pub(super) const FILE_SCOPE: ScopeIndex = 0;
 /// Maximum values of a function, field or variable.
 const MAX_VALUES: usize = 8;
 
-/// Functions that read a language, and its names for nodes that all languages have.
-pub(super) struct SyntaxRules {
-    pub(super) module_system: ModuleSystem,
-    /// Returns the role of nodes of a kind, for the reader of languages with declared types.
-    pub(super) classify: fn(&str) -> NodeRole,
-    /// Adds the facts of a node and of all nodes in it.
-    pub(super) visit_node: fn(&mut FactBuilder<'_>, Node<'_>),
-    /// Reads a node as an expression, given the number of nodes around it that are being read.
-    pub(super) read_node: fn(&FactBuilder<'_>, Node<'_>, usize) -> ShortExpression,
-    /// Kind of the node of `receiver.member`.
-    pub(super) member_kind: &'static str,
-    /// Field of that node which has the member's name; `object` has the receiver.
-    pub(super) member_field: &'static str,
-}
-
-/// Reads a node as an expression.
-type ReadFunction = fn(&ExpressionReader<'_, '_>, Node<'_>) -> ShortExpression;
-
-/// Role of the nodes of a kind.
-///
-/// Strings are names of fields; a blank one is the first named child.
-#[derive(Clone, Copy)]
-pub(super) enum NodeRole {
-    /// Only its children are read.
-    Children,
-    /// Neither the node nor its children are read.
-    Skipped,
-    /// A value of a type from outside of the repository.
-    Literal,
-    /// A name and how it is used.
-    Name(ReferenceKind),
-    This,
-    Super,
-    /// A member of a receiver: `object.name`.
-    Member(&'static str, &'static str, ReferenceKind),
-    /// A member of a receiver that is no function: object and name.
-    Field(&'static str, &'static str),
-    /// A call of the value of a field.
-    Call(&'static str),
-    /// A call of a method of a receiver, or of the enclosing type without one: receiver and name.
-    Invocation(&'static str, &'static str),
-    /// The construction of an object of a type.
-    Construct(&'static str),
-    /// A type with arguments: the type.
-    Generic(&'static str),
-    /// A type that holds others: a name for it, and fields of the others.
-    Container(&'static str, &'static [&'static str]),
-    /// A value with another type: the type.
-    Conversion(&'static str),
-    /// The same value as a part.
-    Same(&'static str),
-    /// The value that a part holds.
-    Held(&'static str),
-    /// An item of a container.
-    Index(&'static str),
-    Either(&'static str, &'static str),
-    /// The target and the value of an assignment.
-    Assignment(&'static str, &'static str),
-    /// A function with a name: field of its result.
-    Function(&'static str),
-    /// A method of which the name may also be that of a field: field of its result.
-    Method(&'static str),
-    /// A function without a name.
-    Closure,
-    /// A type: kinds of the nodes with its bases.
-    Type(&'static [&'static str]),
-    /// Another name of a type: field of the type.
-    Alias(&'static str),
-    /// Parameters, fields or variables of one type: fields of names, type and value.
-    Variables(&'static str, &'static str, &'static str),
-    /// A value of the enclosing type: a member of an enumeration.
-    Constant,
-    TypeParameter,
-    /// A region with names of its own.
-    Block,
-    Return,
-    /// Visited by a function of the language.
-    Custom(fn(&mut FactBuilder<'_>, Node<'_>)),
-    /// Visited as its children, and read by a function of the language.
-    Value(ReadFunction),
-    /// Visited and read by functions of the language.
-    Special(fn(&mut FactBuilder<'_>, Node<'_>), ReadFunction),
-}
-
 /// Reads a node as an expression, to a bounded depth.
 pub(super) struct ExpressionReader<'a, 'text> {
     pub(super) builder: &'a FactBuilder<'text>,
     pub(super) depth: usize,
 }
 
-/// Facts of the nodes visited so far, and where the visitor is.
+/// Facts of the nodes already visited, and the position of the visitor.
 pub(super) struct FactBuilder<'text> {
     syntax: &'static SyntaxRules,
     text: &'text str,
@@ -135,7 +55,7 @@ pub(super) struct FactBuilder<'text> {
     global_names: HashSet<(ScopeIndex, &'text str)>,
     /// Scopes of objects and types without a name, by the id of their node.
     member_scopes: HashMap<usize, ScopeIndex>,
-    /// What the code around the next node says of it.
+    /// Context that the code around the next node gives it.
     next_value: ValueContext,
     /// Names that a condition gives a type, where it holds; the last one counts.
     narrowed: Vec<(&'text str, ShortExpression)>,
@@ -143,7 +63,7 @@ pub(super) struct FactBuilder<'text> {
     depth: u32,
 }
 
-/// What the code around a value says of it.
+/// Context that the code around a value gives it.
 #[derive(Default)]
 pub(super) struct ValueContext {
     /// Expression of a value of its type.
@@ -189,7 +109,7 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Goes on with a piece of the file that begins in a row.
+    /// Continues with a piece of the file that begins in a row.
     pub(super) fn begin_piece(&mut self, piece: &'text str, first_row: usize) {
         self.text = piece;
         self.first_row = first_row;
