@@ -40,7 +40,7 @@ pub struct DefinitionChange {
     pub line: u32,
     /// First and last line.
     pub lines: (u32, u32),
-    /// How it differs.
+    /// Kind of the difference.
     pub change: ChangeKind,
     is_function: bool,
 }

@@ -135,7 +135,7 @@ pub enum BoundValue {
     Typed(ShortExpression),
     /// The value of an expression.
     Assigned(ShortExpression),
-    /// What an expression names: an import of a name by its path.
+    /// The definition that an expression names: an import of a name by its path.
     Alias(ShortExpression),
     /// An element of a collection: the variable of a loop.
     Element(ShortExpression),
@@ -160,7 +160,7 @@ pub struct DefinitionFact {
     pub name_at: (u32, u32),
     /// Types that a type extends or implements.
     pub bases: Vec<ShortExpression>,
-    /// Annotations of a function's first parameters, at most 4; unknown where there is none.
+    /// Annotations of a function's first parameters, at most 4; unknown for those without one.
     pub parameters: Vec<ShortExpression>,
     /// Annotated result of a function, or type of a variable, field or alias.
     pub result: Option<ShortExpression>,
@@ -255,7 +255,7 @@ pub enum ShortExpression {
     Item(Box<ShortExpression>, Vec<ShortExpression>),
     /// The type of a function with its first parameters and its result.
     Signature(Vec<ShortExpression>, Box<ShortExpression>),
-    /// What the keywords of a call name: the fields of a type that has no constructor.
+    /// Fields that the keywords of a call name, of a type that has no constructor.
     Keywords(Box<ShortExpression>),
     /// The value that a function expects as its argument at a position.
     Argument(Box<ShortExpression>, u32),

@@ -48,7 +48,7 @@ pub fn is_manifest(path: &str) -> bool {
 }
 
 impl ImportNames {
-    /// Reads manifests, given by path and text; what cannot be read is left out.
+    /// Reads manifests, given by path and text; those that cannot be parsed are skipped.
     pub(crate) fn new(manifests: &[(String, String)]) -> Self {
         let mut names = Self::default();
         for (path, text) in manifests {
@@ -82,8 +82,8 @@ impl ImportNames {
         let mut exports = Vec::new();
         match manifest.get("exports") {
             Some(Value::Object(entries)) if entries.keys().all(|key| key.starts_with('.')) => {
-                let entries = entries.iter().take(MAX_ENTRIES);
-                exports.extend(entries.map(|(key, value)| (key.clone(), list_files(value))));
+                let first_entries = entries.iter().take(MAX_ENTRIES);
+                exports.extend(first_entries.map(|(key, value)| (key.clone(), list_files(value))));
             }
             Some(value) => exports.push((".".to_owned(), list_files(value))),
             None => {}
@@ -102,9 +102,9 @@ impl ImportNames {
         let paths = options.get("paths").and_then(Value::as_object).unwrap_or(&no_paths);
         let listed = paths.iter().map(|(pattern, value)| (pattern.as_str(), list_files(value)));
         let from_base = base_url.map(|_| ("*", vec!["*".to_owned()]));
-        for (pattern, targets) in listed.chain(from_base) {
+        for (pattern, files) in listed.chain(from_base) {
             if self.mappings.len() < MAX_ENTRIES {
-                let targets = targets.iter().map(|target| join_paths(&base, target)).collect();
+                let targets = files.iter().map(|target| join_paths(&base, target)).collect();
                 let (scope, pattern) = (folder.to_owned(), pattern.to_owned());
                 self.mappings.push(PathMapping { scope, pattern, targets });
             }

@@ -192,8 +192,8 @@ impl ModuleIndex {
         names.iter().find_map(|name| self.find_path(&format!("{folder}{separator}{name}")))
     }
 
-    /// Finds the file that a file of C includes, beside it or by the end of its path. Names between
-    /// angle brackets that no folder is given with are of the system, except in folders for them.
+    /// Finds the file that a file of C includes, beside it or by the end of its path. A name
+    /// between angle brackets and without a folder is searched for in folders named `include` only.
     pub(crate) fn find_include(&self, importer: &str, path: &str) -> ImportedModule {
         let (name, is_system) = match path.strip_prefix('<') {
             Some(name) => (name.trim_end_matches('>'), true),

@@ -72,7 +72,7 @@ pub struct DefinitionId {
 /// its overloads, and the first accessor of a property over the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResolutionRule {
-    /// What a compiler recorded.
+    /// A record of a compiler.
     Compiler,
     /// A name of the same scope or of one around it.
     Scope,
@@ -128,7 +128,7 @@ pub struct SymbolGraph {
     /// Declaration files of scripts whose names are global, once they were needed.
     global_files: OnceCell<Vec<FileIndex>>,
     load_facts: FactLoader,
-    /// What a compiler recorded of the files whose present texts are confirmed.
+    /// Records of a compiler for the files whose present texts are confirmed.
     compiler: Option<SharedScipIndex>,
 }
 
@@ -188,7 +188,7 @@ impl SymbolGraph {
         file.facts.get_or_init(load).as_deref()
     }
 
-    /// Returns the paths and facts of the files that were needed so far.
+    /// Returns the paths and facts of the files that were needed.
     pub fn into_facts(self) -> impl Iterator<Item = (String, Option<SourceFacts>)> {
         self.files.into_iter().filter_map(|file| {
             let facts = file.facts.into_inner()?;
@@ -196,7 +196,7 @@ impl SymbolGraph {
         })
     }
 
-    /// Returns true if the facts of a file were needed so far.
+    /// Returns true if the facts of a file were needed.
     pub fn is_loaded(&self, file: FileIndex) -> bool {
         self.files.get(file as usize).is_some_and(|file| file.facts.get().is_some())
     }
@@ -241,7 +241,8 @@ impl SymbolGraph {
     }
 
     /// Returns the definition that a compiler recorded for the name at a place.
-    fn find_recorded(&self, file: FileIndex, (line, column): (u32, u32)) -> Option<DefinitionId> {
+    fn find_recorded(&self, file: FileIndex, position: (u32, u32)) -> Option<DefinitionId> {
+        let (line, column) = position;
         let compiler = self.compiler.as_ref()?;
         let lock = || compiler.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.file_path(file);

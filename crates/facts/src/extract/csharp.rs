@@ -130,8 +130,8 @@ fn visit_binding(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 
 fn read_binding(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
     let name = node.child_by_field_name("name");
-    let name = name.map(|name| typed::name_text(reader.builder, name)).unwrap_or_default();
-    reader.read_member(find_condition(node), name)
+    let text = name.map(|name| typed::name_text(reader.builder, name)).unwrap_or_default();
+    reader.read_member(find_condition(node), text)
 }
 
 /// Visits `new A(b) { C = d }`, where `C` is a member of `A`.

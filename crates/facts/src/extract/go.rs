@@ -226,11 +226,11 @@ fn visit_type_spec(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         "field_declaration" => member.child_by_field_name("name").is_none(),
         kind => kind == "type_elem",
     };
-    let bases = members
+    let base_nodes = members
         .iter()
         .filter(embedded)
         .filter_map(|member| find_part(*member, "type").or_else(|| member.named_child(0)));
-    let bases: Vec<ShortExpression> = bases.map(|base| builder.read(base)).collect();
+    let bases: Vec<ShortExpression> = base_nodes.map(|base| builder.read(base)).collect();
     let result = (!is_body).then(|| builder.read(kind));
     if let Some(definition) = builder.definition_mut(defined) {
         definition.bases = bases;
@@ -375,7 +375,7 @@ fn choose_package_name(path: &str) -> &str {
     let is_version = last.strip_prefix('v').is_some_and(|number| {
         !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
     });
-    let name = if is_version { parts.next().unwrap_or(last) } else { last };
-    let name = name.split(".v").next().unwrap_or(name);
+    let versioned = if is_version { parts.next().unwrap_or(last) } else { last };
+    let name = versioned.split(".v").next().unwrap_or(versioned);
     name.strip_prefix("go-").unwrap_or(name)
 }

@@ -230,11 +230,11 @@ fn visit_invocation(builder: &mut FactBuilder<'_>, node: Node<'_>, receiver: &st
 pub(super) fn visit_function(
     builder: &mut FactBuilder<'_>,
     node: Node<'_>,
-    name: Option<Node<'_>>,
+    name_node: Option<Node<'_>>,
     bound_name: &str,
     result: &str,
 ) -> Option<DefinitionIndex> {
-    let name = name?;
+    let name = name_node?;
     let nodes = DefinitionNodes { name, definition: node };
     let text = builder.text(name);
     let defined =
@@ -420,10 +420,10 @@ fn visit_type_parameter(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     if let Some(bound) = bound {
         collect_types(builder, bound, &mut bounds);
     }
-    let bounds = bounds
+    let instance = bounds
         .into_iter()
         .reduce(|one, other| ShortExpression::Either(Box::new(one), Box::new(other)));
-    builder.bind(builder.text(name), bounds.map_or(BoundValue::Unknown, BoundValue::Typed));
+    builder.bind(builder.text(name), instance.map_or(BoundValue::Unknown, BoundValue::Typed));
 }
 
 /// Reads the types in a clause.

@@ -114,8 +114,8 @@ impl SymbolGraph {
                 }
             }
         }
-        for (value, rule) in self.evaluate(scope, function) {
-            let rule = rule.max(ResolutionRule::Argument);
+        for (value, value_rule) in self.evaluate(scope, function) {
+            let rule = value_rule.max(ResolutionRule::Argument);
             match value {
                 ExpressionValue::Function(id, _) => {
                     add_values(&mut values, self.parameter_values(id, place), rule);

@@ -6,7 +6,7 @@ use super::{DefinitionId, ResolutionRule, SymbolGraph, members::TypeAncestors, v
 use crate::modules::FileIndex;
 use codeinfo_facts::{DefinitionFact, ScopeKind, to_index};
 
-/// How often a resolved reference is right.
+/// Measured likelihood that a resolved reference is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
@@ -52,9 +52,10 @@ impl SymbolGraph {
         for (body, is_inherited) in self.list_bodies(id) {
             let definitions = self.file_facts(body.file).map(|facts| facts.definitions.as_slice());
             let numbered = definitions.unwrap_or_default().iter().enumerate();
-            let found = numbered.filter(|(_, fact)| fact.scope == body.index && fact.name == name);
+            let matching =
+                numbered.filter(|(_, fact)| fact.scope == body.index && fact.name == name);
             let found =
-                found.map(|(index, _)| DefinitionId { file: body.file, index: to_index(index) });
+                matching.map(|(index, _)| DefinitionId { file: body.file, index: to_index(index) });
             if !is_inherited || members.is_empty() {
                 members.extend(found);
             }

@@ -104,8 +104,8 @@ impl SymbolGraph {
         name: &str,
     ) -> Vec<NameTarget> {
         let module = inline.copied().unwrap_or(scope.with_index(0));
-        let bindings = self.scope(module).into_iter();
-        let bindings = bindings.flat_map(|entry| entry.list_bindings(name));
+        let entries = self.scope(module).into_iter();
+        let bindings = entries.flat_map(|entry| entry.list_bindings(name));
         let mut found = Targets::new();
         for binding in bindings.take(MAX_BINDINGS) {
             match &binding.value {

@@ -136,7 +136,7 @@ impl SymbolGraph {
     /// Finds a name that a file sees without an import.
     pub(super) fn find_in_unit(&self, file: FileIndex, name: &str) -> Targets {
         let Some(facts) = self.file_facts(file) else { return Vec::new() };
-        let targets = match facts.module_system {
+        let names = match facts.module_system {
             ModuleSystem::Go => self.find_in_folder(file, &facts.namespace, name),
             ModuleSystem::Rust => self.find_in_crate(file, name),
             ModuleSystem::C | ModuleSystem::Cpp => self.find_linked(name),
@@ -148,7 +148,7 @@ impl SymbolGraph {
             _ => Vec::new(),
         };
         let mut targets =
-            targets.into_iter().map(|target| (target, super::ResolutionRule::Scope)).collect();
+            names.into_iter().map(|target| (target, super::ResolutionRule::Scope)).collect();
         self.join_definitions(&mut targets);
         targets
     }

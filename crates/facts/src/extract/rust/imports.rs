@@ -30,8 +30,8 @@ fn visit_tree(builder: &mut FactBuilder<'_>, node: Node<'_>, prefix: Option<&Sho
             }
         }
         "scoped_use_list" => {
-            let path = node.child_by_field_name("path");
-            let path = path.map(|path| visit_use_path(builder, path, prefix));
+            let path_node = node.child_by_field_name("path");
+            let path = path_node.map(|path| visit_use_path(builder, path, prefix));
             if let Some(list) = node.child_by_field_name("list") {
                 builder.descend(|builder| visit_tree(builder, list, path.as_ref().or(prefix)));
             }

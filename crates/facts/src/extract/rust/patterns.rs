@@ -98,13 +98,13 @@ pub(super) fn visit_condition(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 
 /// Binds a pattern to a value, which may have the name that the pattern binds.
 fn bind_hiding(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<ShortExpression>) {
-    let source = source.map(|source| match find_first_name(&source) {
+    let outer_source = source.map(|source| match find_first_name(&source) {
         Some(name) if builder.text(pattern).contains(name) => {
             ShortExpression::Outer(Box::new(source))
         }
         _ => source,
     });
-    bind_pattern(builder, pattern, source.as_ref());
+    bind_pattern(builder, pattern, outer_source.as_ref());
 }
 
 /// Returns the name that an expression begins with.
@@ -215,9 +215,9 @@ fn bind_pattern_parts(
         "tuple_pattern" => {
             for (place, part) in list_named_children(pattern).into_iter().enumerate() {
                 let place = u8::try_from(place).unwrap_or(u8::MAX);
-                let source =
+                let value =
                     source.map(|source| ShortExpression::Part(Box::new(source.clone()), place));
-                bind_pattern(builder, part, source.as_ref());
+                bind_pattern(builder, part, value.as_ref());
             }
         }
         "tuple_struct_pattern" => bind_tuple_struct(builder, pattern, source),
