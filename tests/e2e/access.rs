@@ -83,6 +83,10 @@ const MAIN: &[Line] = &[
     ("POST", "search", "/search", "{}", Asking),
     ("GET HEAD", "source", "/source", "", Asking),
     ("GET HEAD", "map", "/map", "", Asking),
+    ("GET HEAD", "symbols", "/symbols", "", Asking),
+    ("GET HEAD", "symbols trace", "/symbols/trace", "", Asking),
+    ("GET HEAD", "symbols at", "/symbols/at", "", Asking),
+    ("GET HEAD", "symbols impact", "/symbols/impact", "", Asking),
     // The last one: tokens are gone then.
     ("POST", "auth logout-all", "/auth/logout-all", "", Owner),
 ];

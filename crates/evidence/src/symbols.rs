@@ -179,9 +179,9 @@ impl Evidence {
             recorded: [0, 0],
         };
         for root in roots_with_name.into_iter().take(MAX_TREES) {
-            let name = name.clone();
+            let symbol = name.clone();
             let work = move |session: &GraphSession<'_>| {
-                let definitions = session.find_definitions(&name);
+                let definitions = session.find_definitions(&symbol);
                 let groups = session.relate(&definitions, kind);
                 let places: Vec<SymbolPlace> =
                     definitions.iter().filter_map(|id| session.place(*id)).collect();

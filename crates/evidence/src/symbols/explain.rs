@@ -116,9 +116,9 @@ impl Evidence {
         lines: Vec<(String, u32)>,
         explanation: &mut UseExplanation,
     ) -> Result<(), EvidenceError> {
-        let (repository, name) = (root.name.clone(), name.clone());
+        let (repository, symbol) = (root.name.clone(), name.clone());
         let work = move |session: &GraphSession<'_>| {
-            let definitions = session.find_definitions(&name);
+            let definitions = session.find_definitions(&symbol);
             let (uses, mut enclosing) = session.count_uses_of(&definitions);
             for (path, line) in lines {
                 let around = session.find_definition_at(&path, line);

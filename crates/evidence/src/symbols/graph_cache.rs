@@ -64,9 +64,9 @@ impl GraphCache {
         let stamp = compiler_index.as_ref().map(|(_, facts)| *facts);
         let tree = match former {
             Some(tree) if tree.stamp == stamp && tree.reader.has_files(&files) => tree,
-            former => {
+            outdated => {
                 // A file that was confirmed with another text must not stay so.
-                let former = former.filter(|tree| tree.stamp.is_none() && stamp.is_none());
+                let former = outdated.filter(|tree| tree.stamp.is_none() && stamp.is_none());
                 let compiler = compiler_index.and_then(|(file, _)| read_compiler_index(file));
                 TreeGraph { stamp, ..TreeGraph::new(store, root.id, files, former, compiler) }
             }

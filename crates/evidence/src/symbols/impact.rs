@@ -45,7 +45,7 @@ pub struct TouchedDefinition {
     /// The definition; of a deleted one where it was in the commit.
     #[serde(flatten)]
     pub place: SymbolPlace,
-    /// How it changed.
+    /// Kind of the change.
     pub change: ChangeKind,
 }
 
@@ -78,9 +78,9 @@ pub struct ChangeImpact {
     pub commit: String,
     /// Touched definitions, by file; those of tests last.
     pub touched: Vec<TouchedDefinition>,
-    /// What reaches them outside of tests: least steps first.
+    /// Definitions outside of tests that reach them, least steps first.
     pub callers: Vec<ReachingDefinition>,
-    /// What reaches them in files of tests: least steps first.
+    /// Definitions in files of tests that reach them, least steps first.
     pub tests: Vec<ReachingDefinition>,
     /// Further files of the change.
     #[serde(flatten)]
@@ -250,9 +250,9 @@ impl GraphSession<'_> {
             }
             let new = reached.found.iter().skip(first);
             let next = new.filter_map(|(id, found)| {
-                let id = id.filter(|id| !touched.contains_key(id))?;
+                let caller = id.filter(|id| !touched.contains_key(id))?;
                 let (name, certainty) = (found.place.name.clone(), found.certainty);
-                Some(ImpactStep { id: Some(id), name, certainty, deleted: None })
+                Some(ImpactStep { id: Some(caller), name, certainty, deleted: None })
             });
             level = next.collect();
         }

@@ -46,8 +46,8 @@ impl SymbolName {
         };
         let before = whole.strip_suffix(&*name).unwrap_or_default();
         let parts = before.split(SEPARATORS).map(|part| part.trim().trim_end_matches('-'));
-        let qualifiers = parts.filter(|part| !part.is_empty());
-        let qualifiers = qualifiers
+        let named = parts.filter(|part| !part.is_empty());
+        let qualifiers = named
             .map(|part| part.split('<').next().unwrap_or(part).trim_start_matches('$').to_owned());
         Self::Named { path: None, qualifiers: qualifiers.collect(), name }
     }
@@ -82,9 +82,9 @@ impl SymbolName {
 
 /// Splits `src/store.py:Store.open` after the path.
 fn split_path(text: &str) -> Option<(&str, &str)> {
-    let (path, name) = text.split_once(':')?;
+    let (path, rest) = text.split_once(':')?;
     let file = path.rsplit('/').next().unwrap_or(path);
-    let name = name.trim_start_matches(':');
+    let name = rest.trim_start_matches(':');
     (detect::is_file_name(file) && !name.is_empty()).then_some((path, name))
 }
 

@@ -76,9 +76,8 @@ impl Evidence {
             let numbered = pieces.iter().cloned().enumerate();
             let pieces: Vec<(usize, FoundPiece)> =
                 numbered.filter(|(_, piece)| piece.repo == repository).collect();
-            let query_words = query_words.clone();
-            let work =
-                move |session: &GraphSession<'_>| session.find_neighbours(&pieces, &query_words);
+            let words = query_words.clone();
+            let work = move |session: &GraphSession<'_>| session.find_neighbours(&pieces, &words);
             found.extend(self.run_with_graph(root.clone(), TIME, work).await?.0);
         }
         found.sort_by(|one, other| {

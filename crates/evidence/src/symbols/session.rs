@@ -275,8 +275,8 @@ impl<'a> GraphSession<'a> {
             for reference in self.find_references(&[target]) {
                 let facts = self.graph().file_facts(reference.file);
                 let is_type = matches!(reference.kind, ReferenceKind::Base | ReferenceKind::Type);
-                let around = facts.filter(|_| is_type);
-                let around = around.and_then(|facts| facts.definition_at(reference.at.0));
+                let around =
+                    facts.filter(|_| is_type).and_then(|facts| facts.definition_at(reference.at.0));
                 let Some(index) = around else { continue };
                 let subtype = DefinitionId { file: reference.file, index };
                 if !self.graph().list_base_types(subtype).contains(&target) {

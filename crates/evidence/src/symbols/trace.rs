@@ -109,9 +109,9 @@ impl Evidence {
         };
         let mut trace = None;
         for root in found.into_iter().take(super::MAX_TREES) {
-            let (from, to, request) = (from.clone(), to.clone(), request.clone());
+            let (start, end, asked) = (from.clone(), to.clone(), request.clone());
             let work =
-                move |session: &GraphSession<'_>| session.trace(&from, to.as_ref(), &request);
+                move |session: &GraphSession<'_>| session.trace(&start, end.as_ref(), &asked);
             let (mut found, is_incomplete) = self.run_with_graph(root, TIME, work).await?;
             found.is_cut |= is_incomplete;
             let is_better = trace.as_ref().is_none_or(|known: &CallTrace| {

@@ -221,13 +221,13 @@ pub(super) enum PageRoute<'a> {
     Source,
     /// The folders of a repository, or the files of a turn.
     Map,
-    /// What has a relation to a definition.
+    /// Relations of a definition.
     Symbols,
     /// The calls that lead from a definition or to it.
     Trace,
-    /// Where the name at a place is defined.
+    /// Definition of the name at a place.
     SymbolAt,
-    /// What a change reaches.
+    /// Callers and tests that a change reaches.
     Impact,
 }
 

@@ -30,10 +30,10 @@ pub(super) async fn find_relations(
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
     let names = ["name", "kind", "format", "repository", "folder"];
-    let [name, kind, format, repository, folder] = read_parameters(query, names)?;
-    let name = require(name, "`name` is missing: give `Type.name` or `path:line`")?;
+    let [given_name, given_kind, format, repository, folder] = read_parameters(query, names)?;
+    let name = require(given_name, "`name` is missing: give `Type.name` or `path:line`")?;
     let within = resolve_filter(services, repository, folder).await?;
-    let kind = kind.as_deref().unwrap_or(EVERY_USE);
+    let kind = given_kind.as_deref().unwrap_or(EVERY_USE);
     if kind == EVERY_USE {
         let found = services.evidence.find_uses(&name, within).await?;
         return reply_found(format.as_deref(), &found, || render::render_uses(&found).0);
@@ -54,16 +54,16 @@ pub(super) async fn trace_calls(
 ) -> Result<Response, ApiError> {
     let names = ["from", "to", "direction", "depth", "format", "repository", "folder"];
     let [from, to, direction, depth, format, repository, folder] = read_parameters(query, names)?;
-    let from = require(from, "`from` is missing: give `Type.name` or `path:line`")?;
-    let direction = match direction.as_deref() {
+    let start = require(from, "`from` is missing: give `Type.name` or `path:line`")?;
+    let followed = match direction.as_deref() {
         None | Some("callees") => TraceDirection::Callees,
         Some("callers") => TraceDirection::Callers,
         Some(_) => return Err(invalid_argument("`direction` must be `callers` or `callees`")),
     };
     let default_depth = if to.is_some() { MAX_TRACE_DEPTH } else { DEFAULT_TRACE_DEPTH };
-    let depth = parse_depth(depth.as_deref(), default_depth)?;
+    let max_depth = parse_depth(depth.as_deref(), default_depth)?;
     let within = resolve_filter(services, repository, folder).await?;
-    let request = TraceRequest { from, to, direction, depth };
+    let request = TraceRequest { from: start, to, direction: followed, depth: max_depth };
     let found = services.evidence.trace_calls(request.clone(), within).await?;
     reply_found(format.as_deref(), &found, || render::render_trace(&found, &request).0)
 }
@@ -76,16 +76,16 @@ pub(super) async fn find_impact(
     let names = ["since", "depth", "format", "repository", "folder"];
     let [since, depth, format, repository, folder] = read_parameters(query, names)?;
     let since = since.unwrap_or_else(|| DEFAULT_SINCE.to_owned());
-    let depth = parse_depth(depth.as_deref(), DEFAULT_TRACE_DEPTH)?;
+    let max_depth = parse_depth(depth.as_deref(), DEFAULT_TRACE_DEPTH)?;
     let within = resolve_filter(services, repository, folder).await?;
-    let request = ImpactRequest { since, depth };
+    let request = ImpactRequest { since, depth: max_depth };
     let found = services.evidence.find_impact(request.clone(), within).await?;
     reply_found(format.as_deref(), &found, || render::render_impact(&found, &request).0)
 }
 
 fn parse_depth(depth: Option<&str>, default_depth: usize) -> Result<usize, ApiError> {
-    let depth = depth.map_or(Some(default_depth), |depth| depth.parse().ok());
-    depth.filter(|depth| (1..=MAX_TRACE_DEPTH).contains(depth)).ok_or_else(|| {
+    let given = depth.map_or(Some(default_depth), |text| text.parse().ok());
+    given.filter(|depth| (1..=MAX_TRACE_DEPTH).contains(depth)).ok_or_else(|| {
         invalid_argument(&format!("`depth` must be a number from 1 to {MAX_TRACE_DEPTH}"))
     })
 }
@@ -97,13 +97,16 @@ pub(super) async fn find_definitions(
 ) -> Result<Response, ApiError> {
     let names = ["path", "line", "column", "repository"];
     let [path, line, column, repository] = read_parameters(query, names)?;
-    let path = require(path, "`path` is missing: give that of an indexed file")?;
+    let file_path = require(path, "`path` is missing: give that of an indexed file")?;
     let number = |text: Option<String>| text.and_then(|text| text.parse::<u32>().ok());
-    let (Some(line), Some(column)) = (number(line), number(column)) else {
+    let (Some(line_number), Some(byte_column)) = (number(line), number(column)) else {
         return Err(invalid_argument("`line` must be a number from 1, `column` one from 0"));
     };
     let within = resolve_filter(services, repository, None).await?;
-    let found = services.evidence.find_definitions_at(&path, (line, column), within).await?;
+    let found = services
+        .evidence
+        .find_definitions_at(&file_path, (line_number, byte_column), within)
+        .await?;
     Ok(reply::json_response(StatusCode::OK, &json!({ "definitions": found })))
 }
 
