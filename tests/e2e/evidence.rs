@@ -106,6 +106,8 @@ async fn uses_stand_in_groups_with_counts() {
     let server = zoo().await;
     assert_snapshot!(uses(&server, "feed_okapi").await, @r#"
     10 places of "feed_okapi" in 4 files, all shown: 1 definition, 2 uses, 2 in tests, 1 in documents, 4 in comments and strings
+    uses of FOLDER/zoo/src/store.rs:4-7 feed_okapi: 2 certain
+    other places: 8
     definitions:
     FOLDER/zoo/src/store.rs
     4|pub fn feed_okapi(amount: u32) -> bool {
@@ -113,11 +115,14 @@ async fn uses_stand_in_groups_with_counts() {
     FOLDER/zoo/bin/feed.lua
     2|local done = feed_okapi(5)
     FOLDER/zoo/src/store.rs
+    in Keeper::feed_all:
     15|self.okapis.iter().all(|okapi| feed_okapi(*okapi))
     tests:
     FOLDER/zoo/src/store.rs
+    in tests::feeds_little:
     25|assert!(!feed_okapi(3));
     FOLDER/zoo/tests/feeding.rs
+    in feeds:
     3|assert!(feed_okapi(4));
     documents:
     FOLDER/zoo/README.md
@@ -133,6 +138,8 @@ async fn uses_stand_in_groups_with_counts() {
     "#);
     assert_snapshot!(uses(&server, "Keeper").await, @r#"
     2 places of "Keeper" in 1 file, all shown: 1 definition, 1 use
+    uses of FOLDER/zoo/src/store.rs:9-11 Keeper: 1 certain
+    other places: 1
     definitions:
     FOLDER/zoo/src/store.rs
     9|pub struct Keeper {
@@ -145,6 +152,7 @@ async fn uses_stand_in_groups_with_counts() {
     1 place of "okapis.iter" in 1 file, all shown: 1 use
     uses:
     FOLDER/zoo/src/store.rs
+    in Keeper::feed_all:
     15|self.okapis.iter().all(|okapi| feed_okapi(*okapi))
     ("iter" alone may be in more places)
     (whole words of the index: zoo less than a minute old)

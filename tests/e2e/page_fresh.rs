@@ -44,7 +44,7 @@ async fn a_file_that_is_written_while_it_is_open_is_read_again_at_the_next_click
     page.click("a.cite").await;
     page.wait("document.querySelector('.line[data-line=\"1\"]')", "the lines").await;
     page.sees("Permalink").await;
-    assert_eq!(actions(&page).await, ["Open in VS Code", "Copy path", "Permalink"]);
+    assert_eq!(actions(&page).await, ["Open in VS Code", "What uses this", "Copy path", "Permalink"]);
     let file = server.folder.path().join("demo/src/parse.rs");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("lines()", "split('\\n')")).unwrap();
@@ -81,7 +81,7 @@ async fn a_commit_that_is_not_checked_out_has_no_file_to_open() {
         .await;
     page.wait("document.querySelector('#source .line')", "the lines").await;
     page.sees("Permalink").await;
-    assert_eq!(actions(&page).await, ["Permalink"]);
+    assert_eq!(actions(&page).await, ["What uses this", "Permalink"]);
     looks_right(&page, "commit").await;
     page.is_faultless().await;
 }
