@@ -44,7 +44,10 @@ async fn a_file_that_is_written_while_it_is_open_is_read_again_at_the_next_click
     page.click("a.cite").await;
     page.wait("document.querySelector('.line[data-line=\"1\"]')", "the lines").await;
     page.sees("Permalink").await;
-    assert_eq!(actions(&page).await, ["Open in VS Code", "What uses this", "Copy path", "Permalink"]);
+    assert_eq!(
+        actions(&page).await,
+        ["Open in VS Code", "What uses this", "Copy path", "Permalink"]
+    );
     let file = server.folder.path().join("demo/src/parse.rs");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("lines()", "split('\\n')")).unwrap();

@@ -218,7 +218,9 @@ async fn a_search_of_a_server_takes_two_round_trips() {
         show(&format!("{name}: {rounds:?}"));
         // What the first ones learn is there for those after them, and some ask for names that are looked up.
         rounds.sort_unstable();
-        assert!(0 < rounds[0] && rounds[rounds.len() / 2] <= 2, "{name}: {rounds:?}");
+        // A comparison also reads both versions of the files that differ.
+        let most = if name == "between" { 4 } else { 2 };
+        assert!(0 < rounds[0] && rounds[rounds.len() / 2] <= most, "{name}: {rounds:?}");
     }
     let ask = async || {
         let mut answers = Vec::new();

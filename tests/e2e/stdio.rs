@@ -86,7 +86,7 @@ async fn ten_relays_at_once_elect_one_server_that_ends_after_them() {
         let mut relay = Relay::start(&data, folder.path(), &without_codex(), &["--search"]);
         relay.send(1, "tools/list", json!({})).await;
         let answer = relay.answer(1).await;
-        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 5, "{answer:#}");
+        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 7, "{answer:#}");
         (server(&data), relay)
     });
     let answered = join_all(relays).await;
