@@ -76,7 +76,7 @@ const ANSWERS: [&str; 36] = [
     // Names in other spellings, and words that are none.
     "`relPath` is the path below the root, `movedTo` the right lines (src/cite.rs:<<src/cite.rs CheckedCitation>>).",
     "The `moved-to` member and the field `rel_path` are in src/cite.rs:<<src/cite.rs CheckedCitation>>.",
-    "A citation is `verified`, `moved`, `changed` or `missing` (src/cite/state.rs:<<src/cite/state.rs DocumentCitationState>>).",
+    "A citation is `verified`, `moved`, `changed` or `missing` (src/cite/fault.rs:<<src/cite/fault.rs DocumentCitationState>>).",
     "`RootDir::open_file(path)?` and `fn read_file(&self)` read (`src/cite/read.rs`:<<src/cite/read.rs read_file>>).",
     "`room.acquire_owned().await` waits for one of `MAX_CHECKS` (src/cite.rs:<<src/cite.rs run_blocking>>, e.g. the \
      first lines).",

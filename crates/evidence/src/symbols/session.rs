@@ -277,16 +277,20 @@ impl<'a> GraphSession<'a> {
                 let is_type = matches!(reference.kind, ReferenceKind::Base | ReferenceKind::Type);
                 let around =
                     facts.filter(|_| is_type).and_then(|facts| facts.definition_at(reference.at.0));
-                let Some(index) = around else { continue };
-                let subtype = DefinitionId { file: reference.file, index };
-                if !self.graph().list_base_types(subtype).contains(&target) {
-                    continue;
-                }
-                let is_known =
-                    subtype == of || found.iter().any(|known| known.enclosing == Some(subtype));
-                if !is_known && found.len() < max_types {
-                    found.push(FoundReference { enclosing: Some(subtype), ..reference });
-                    next.insert(0, subtype);
+                let around = around.map(|index| DefinitionId { file: reference.file, index });
+                let extended = if reference.kind == ReferenceKind::Base {
+                    self.graph().list_extended_types(reference.file, target)
+                } else {
+                    Vec::new()
+                };
+                for subtype in around.into_iter().chain(extended) {
+                    let is_known =
+                        subtype == of || found.iter().any(|known| known.enclosing == Some(subtype));
+                    let is_subtype = self.graph().list_base_types(subtype).contains(&target);
+                    if is_subtype && !is_known && found.len() < max_types {
+                        found.push(FoundReference { enclosing: Some(subtype), ..reference });
+                        next.insert(0, subtype);
+                    }
                 }
             }
         }

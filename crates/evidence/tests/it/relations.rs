@@ -347,3 +347,29 @@ async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
         assert_eq!((found.recorded, found.related.len()), ([0, 0], 2), "{damage}");
     }
 }
+
+#[tokio::test]
+async fn types_of_rust_implement_traits_in_other_files() {
+    let bench = Bench::new().await;
+    let files = [
+        ("Cargo.toml", "[package]\nname = \"zoo\"\n"),
+        ("src/lib.rs", "pub mod feed;\npub mod okapi;\npub mod keeper;\n"),
+        ("src/feed.rs", "pub trait Feed {\n    fn feed(&self);\n}\n"),
+        ("src/okapi.rs", "pub struct Okapi;\npub struct Zebra;\n"),
+        (
+            "src/keeper.rs",
+            "use crate::{feed::Feed, okapi::{Okapi, Zebra}};\n\nimpl Feed for Okapi {\n    fn feed(&self) {}\n}\n\nimpl Zebra {\n    fn feed(&self) {}\n}\n\npub fn run(okapi: &Okapi, zebra: &Zebra) {\n    okapi.feed();\n    zebra.feed();\n}\n",
+        ),
+    ];
+    let repo = bench.repo("zoo", &files);
+    bench.ingest(&repo).await;
+    let evidence = Evidence::new(bench.store.clone(), PathMap::default());
+    for (name, kind, expected) in [
+        ("Feed", RelationKind::Implementations, "src/okapi.rs:1 Okapi Certain 3"),
+        ("Feed::feed", RelationKind::Overrides, "src/keeper.rs:4 Okapi::feed Certain 3"),
+        ("Okapi::feed", RelationKind::Callers, "src/keeper.rs:11 run Certain 12"),
+        ("Zebra::feed", RelationKind::Callers, "src/keeper.rs:11 run Certain 13"),
+    ] {
+        assert_eq!(relate(&evidence, name, kind).await, [expected], "{kind:?} of {name}");
+    }
+}

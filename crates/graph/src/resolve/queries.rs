@@ -74,6 +74,22 @@ impl SymbolGraph {
         self.find_body_owner(scope)
     }
 
+    /// Returns the types to which a file adds a type as base, outside of their definitions: `impl A for B`.
+    pub fn list_extended_types(&self, file: FileIndex, base: DefinitionId) -> Vec<DefinitionId> {
+        let Some(facts) = self.file_facts(file) else { return Vec::new() };
+        let mut types = Vec::new();
+        for extension in facts.extensions.iter().filter(|extension| !extension.bases.is_empty()) {
+            self.memory.begin_reference();
+            let body = ScopeId { file, index: extension.body };
+            let owner = self.find_body_owner(body);
+            let Some(owner) = owner.filter(|owner| !types.contains(owner)) else { continue };
+            if self.list_base_types(owner).contains(&base) {
+                types.push(owner);
+            }
+        }
+        types
+    }
+
     /// Returns the definitions of a file that have a name.
     pub fn find_definitions(&self, file: FileIndex, name: &str) -> Vec<DefinitionId> {
         let definitions = self.file_facts(file).map(|facts| facts.definitions.as_slice());
