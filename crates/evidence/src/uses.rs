@@ -52,7 +52,7 @@ pub struct NameUses {
 }
 
 impl NameUses {
-    /// Number of occurrences that are no use of the `definitions`, as far as the graph knows.
+    /// Number of occurrences that the graph does not count as uses of the `definitions`.
     pub fn other(&self) -> usize {
         let used: usize =
             self.definitions.iter().map(|uses| uses.by_certainty.iter().sum::<usize>()).sum();

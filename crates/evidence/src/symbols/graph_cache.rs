@@ -49,7 +49,7 @@ pub(crate) struct GraphCache(Arc<Mutex<Vec<TreeGraph>>>);
 
 impl GraphCache {
     /// Takes the graph of a tree with these files out of the cache, or makes one.
-    pub(super) fn take(
+    pub(super) fn take_graph(
         &self,
         store: &Store,
         root: &Root,

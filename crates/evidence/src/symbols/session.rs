@@ -27,7 +27,7 @@ use super::{
 
 /// Maximum other names that re-exports give a definition.
 const MAX_ALIASES: usize = 8;
-/// Maximum definitions with one name that are told apart.
+/// Maximum definitions with one name that are distinguished.
 pub(super) const MAX_DEFINITIONS: usize = 50;
 /// Maximum types whose methods may replace one that is called.
 const MAX_SUBTYPES: usize = 20;
@@ -40,7 +40,7 @@ pub(super) struct GraphSession<'a> {
     evidence: &'a Evidence,
     pub(super) root: &'a Root,
     tree: TreeGraph,
-    /// Methods that replace others, as far as they were needed.
+    /// Methods that replace others, once they were needed.
     overriding: RefCell<HashMap<DefinitionId, Vec<DefinitionId>>>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> GraphSession<'a> {
         files: Vec<FileRecord>,
         time: Duration,
     ) -> Self {
-        let tree = evidence.graphs.take(&evidence.store, root, files, time);
+        let tree = evidence.graphs.take_graph(&evidence.store, root, files, time);
         Self { evidence, root, tree, overriding: RefCell::default() }
     }
 
