@@ -22,6 +22,8 @@ use crate::beneath::{self, ObjectDatabase, ObjectFault, RootDir};
 
 /// Name of the git folder in a worktree, or of the file that names the folder's path.
 pub const GIT: &str = ".git";
+/// Maximum generations between a named commit and its ancestor.
+const MAX_GENERATIONS: u32 = 100_000;
 /// Maximum bytes of a reference and of a file that names a path. Both are one line.
 const MAX_LINE_BYTES: u64 = 8 << 10;
 const MAX_CONFIG_BYTES: u64 = 256 << 10;
@@ -132,6 +134,20 @@ impl GitRepository {
             Some(fault) => CommitLookupError::Object(fault),
             None => CommitLookupError::Unreadable,
         })
+    }
+
+    /// Returns the full id of a commit that is named as for [`Self::resolve_commit`], or of an
+    /// ancestor of it along first parents: `main~3`, `HEAD^`.
+    pub fn resolve_ancestor(&self, name: &str) -> Result<String, CommitLookupError> {
+        let (base, generations) = split_generations(name).ok_or(CommitLookupError::Unknown)?;
+        let commit = self.resolve_commit(base)?;
+        let found = ObjectDatabase::open(&self.common, commit.len())
+            .and_then(|objects| objects.find_ancestor(&commit, generations));
+        match found {
+            Ok(ancestor) => ancestor.ok_or(CommitLookupError::Unknown),
+            Err(error) => Err(beneath::as_object_fault(&error)
+                .map_or(CommitLookupError::Unreadable, CommitLookupError::Object)),
+        }
     }
 
     /// Returns the id of the oldest ancestor of a commit along first parents. Calls `beat` for
@@ -289,6 +305,27 @@ pub fn find_repository(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let found = find_work_tree(&canonical)?;
     let is_home = home.is_some_and(|home| home.starts_with(found));
     (!is_home).then(|| found.to_owned())
+}
+
+/// Splits a name such as `main~3` or `HEAD^` into the name of a commit and a number of generations;
+/// `None` if there are too many.
+fn split_generations(name: &str) -> Option<(&str, u32)> {
+    let end = name.find(['~', '^']).unwrap_or(name.len());
+    let (base, mut rest) = name.split_at(end);
+    let mut generations = 0_u32;
+    while let Some(sign) = rest.chars().next() {
+        let digits = rest.get(1..)?.bytes().take_while(u8::is_ascii_digit).count();
+        let number = rest.get(1..=digits)?;
+        let count = match sign {
+            '~' if number.is_empty() => 1,
+            '~' => number.parse().ok()?,
+            '^' if number.is_empty() || number == "1" => 1,
+            _ => return None,
+        };
+        generations = generations.checked_add(count).filter(|all| *all <= MAX_GENERATIONS)?;
+        rest = rest.get(1 + digits..)?;
+    }
+    Some((base, generations))
 }
 
 #[cfg(test)]

@@ -96,12 +96,11 @@ fn resolve_since(root: &Root, since: &str) -> Result<(GitRepository, String), Ev
     let git = GitRepository::open(folder).ok().flatten().ok_or_else(|| {
         refuse("it is no Git work tree; index the folder that has `.git`".to_owned())
     })?;
-    let commit = git.resolve_commit(since).map_err(|error| {
+    let commit = git.resolve_ancestor(since).map_err(|error| {
         let named = plain_name(since, 100).replace('`', "'");
         refuse(match error {
             CommitLookupError::Unknown => format!(
-                "`{named}` is no branch, tag or commit of it; `git log` lists commits, and `git rev-parse` tells the \
-                 id that `main~3` means"
+                "`{named}` is no branch, tag or commit of it, and no `main~3` or `HEAD^` that it has; `git log` lists commits"
             ),
             CommitLookupError::Reftable | CommitLookupError::Packed => {
                 format!("its references cannot be read; name the id of a commit instead of `{named}`")

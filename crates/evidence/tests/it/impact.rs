@@ -89,6 +89,19 @@ async fn callers_and_tests_of_changed_definitions_are_found() {
     git(&repo.0, &["checkout", "--quiet", "--detach"]);
     let since_branch = find_impact(&evidence, "main").await;
     assert_snapshot!("changed", since_branch.replace("since main", "since HEAD"));
+    commit_all(&repo.0, "Second");
+    for since in ["HEAD~1", "HEAD^", "HEAD~"] {
+        let since_ancestor = find_impact(&evidence, since).await;
+        assert_snapshot!(
+            "changed",
+            since_ancestor.replace(&format!("since {since}"), "since HEAD")
+        );
+    }
+    for since in ["HEAD~2", "HEAD^2", "HEAD~99999999999", "HEAD^^", "HEAD~é"] {
+        let failure = find_impact(&evidence, since).await;
+        assert!(failure.contains("is no branch, tag or commit of it"), "{since}: {failure}");
+    }
+    git(&repo.0, &["reset", "--quiet", "--hard", "HEAD~1"]);
     // A method that replaces another one, and the top level.
     repo.write("store.py", &STORE.replace("return 1", "return 2"));
     repo.write("app.py", &APP.replace("\nrun()\n", "\nprint(run())\n"));

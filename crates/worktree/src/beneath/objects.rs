@@ -166,6 +166,20 @@ impl ObjectDatabase {
         Err(ObjectFault::Strange.into())
     }
 
+    /// Returns the id of an ancestor along first parents; `None` if there are fewer.
+    pub(crate) fn find_ancestor(&self, id: &str, generations: u32) -> io::Result<Option<String>> {
+        let handle = self.new_handle();
+        let mut commit = ObjectId::from_hex(id.as_bytes()).map_err(|_| ObjectFault::Missing)?;
+        for _ in 0..generations {
+            let bytes = self.find_object(&handle, &commit)?.read_bytes()?;
+            match CommitRefIter::from_bytes(&bytes, commit.kind()).parent_ids().next() {
+                Some(parent) => commit = parent,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(commit.to_string()))
+    }
+
     /// Returns the id of the oldest ancestor along first parents. Calls `beat` for each commit.
     pub(crate) fn first_commit(&self, id: &str, beat: impl Fn()) -> io::Result<String> {
         let handle = self.new_handle();
