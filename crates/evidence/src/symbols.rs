@@ -19,6 +19,7 @@ use codeinfo_core::{Root, RootFilter};
 use codeinfo_facts::ReferenceKind;
 use codeinfo_graph::resolve::DefinitionId;
 use serde::Serialize;
+use tokio::time::timeout;
 
 use super::{
     Evidence, EvidenceError,
@@ -49,6 +50,8 @@ const MAX_RELATED: usize = 200;
 const MAX_LINES: usize = 8;
 /// Maximum time of a request for relations of definitions.
 const TIME: Duration = Duration::from_secs(6);
+/// Time after that of a request until it is given up.
+const GRACE: Duration = Duration::from_secs(1);
 /// Maximum trees whose graphs are asked for one request.
 const MAX_TREES: usize = 8;
 
@@ -266,7 +269,8 @@ impl Evidence {
             let done = work(&session);
             (done, session.close())
         };
-        self.run_blocking(run).await
+        // The folder of a tree, where its `index.scip` may be, may hang.
+        timeout(time + GRACE, self.run_blocking(run)).await.map_err(|_| EvidenceError::Stalled)?
     }
 
     /// Adds the texts of the lines of references.

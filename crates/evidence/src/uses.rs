@@ -71,7 +71,7 @@ impl Evidence {
     ) -> Result<NameUses, EvidenceError> {
         WordMatcher::new(name)?;
         let asked = || Some(name.trim().to_owned());
-        let explained = self.explain_qualified_uses(name, within).await?;
+        let explained = self.explain_qualified_uses(name, within).await.or_else(without_stall)?;
         if let Some((word, explanation)) = explained {
             let mut uses = self.count_uses(word, within, Some(explanation)).await?;
             uses.asked = asked().filter(|asked| *asked != uses.name);
@@ -126,9 +126,11 @@ impl Evidence {
             root.map(|root| self.to_indexed_file(root, &file.path)).unwrap_or_default()
         };
         let mut groups = pick_lines(found, shown);
-        let explained = match explained {
-            Some(explained) => explained,
-            None => self.explain_uses(&word, &roots, list_code_lines(&groups), files).await?,
+        let explained = if let Some(explained) = explained {
+            explained
+        } else {
+            let lines = list_code_lines(&groups);
+            self.explain_uses(&word, &roots, lines, files).await.or_else(without_stall)?
         };
         for used in groups.iter_mut().flat_map(|group| &mut group.files) {
             for line in &mut used.lines {
@@ -153,6 +155,11 @@ impl Evidence {
             unsearched,
         })
     }
+}
+
+/// Returns nothing if a graph could not be read in time: the counts do not need it.
+fn without_stall<T: Default>(error: EvidenceError) -> Result<T, EvidenceError> {
+    if matches!(error, EvidenceError::Stalled) { Ok(T::default()) } else { Err(error) }
 }
 
 /// Returns the shown lines with code, by repository: path and number.

@@ -206,7 +206,7 @@ pub fn render_trace(trace: &CallTrace, request: &TraceRequest) -> (String, Vec<F
 
 /// Renders neighbours, a line each, in at most `max_bytes` bytes; blank without any.
 pub fn render_neighbours(neighbours: &[SymbolNeighbour], max_bytes: usize) -> String {
-    const HEAD: &str = "\n\none step on (> called by these pieces, < calls them):";
+    const HEAD: &str = "\n\none call away (> these pieces call it, < it calls them):";
     let mut text = HEAD.to_owned();
     for neighbour in neighbours {
         let SymbolPlace { file, line, name, .. } = &neighbour.place;

@@ -233,7 +233,7 @@ async fn neighbours_of_a_piece_are_what_it_calls_and_what_calls_it() {
         let found = evidence.find_neighbours(&[piece], query).await.unwrap();
         render::render_neighbours(&found, max_bytes)
     };
-    let head = "\n\none step on (> called by these pieces, < calls them):";
+    let head = "\n\none call away (> these pieces call it, < it calls them):";
     // `read` shares a word with the query; `door.open()` in line 6 is only possible.
     assert_eq!(
         neighbours("app.py", 3, 7, "who reads the path", 1_000).await,
