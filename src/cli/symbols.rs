@@ -11,7 +11,7 @@ use super::{
     print::{print_json, print_line, resolve_reference, scope_parameter},
 };
 
-/// Text that models get, too.
+/// Found places as text, in the form that tools return to models.
 #[derive(Deserialize)]
 struct FoundText {
     text: String,

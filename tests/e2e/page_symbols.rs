@@ -160,7 +160,7 @@ async fn a_name_in_a_source_leads_to_its_definition() {
     page.sees("No definition of door is known.").await;
     let asked = page.requests().into_iter().filter(|one| one.url.contains("/symbols/at"));
     assert_eq!(asked.count(), 2);
-    // Which of two is meant is the reader's choice.
+    // The reader chooses between two definitions.
     page.goto(&page.url().await.replace("app.py", "pick.py")).await;
     wait_for_place(&page, "pick.py:4").await;
     page.click_word(&line(8), "pick", "left").await;

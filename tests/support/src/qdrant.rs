@@ -58,7 +58,7 @@ struct Inner {
 /// One address; a node of a cluster whose nodes all have the same data.
 struct Door {
     address: SocketAddr,
-    /// Bound and never listening, so that nobody else is given the port while the door is shut.
+    /// Socket that stays bound and never listens. It keeps the port while the door is shut.
     _reservation: TcpSocket,
     /// `None` while it is shut.
     open: Mutex<Option<Runtime>>,
