@@ -120,6 +120,13 @@ impl Root {
         }
     }
 
+    /// Returns when the files of the root last began to change; `None` while a run may be changing
+    /// them. A run writes its root before it changes a file and again when it ends, so a root that
+    /// reads as before has the same files.
+    pub fn last_change(&self) -> Option<Timestamp> {
+        self.changed_at.filter(|_| self.last_run.is_completed())
+    }
+
     /// Returns the root with its index marked as discarded; it must be indexed again.
     #[must_use]
     pub fn without_index(self) -> Self {

@@ -244,6 +244,9 @@ impl Evidence {
             }
             SymbolName::Named { name, .. } => WordMatcher::new(name)?,
         };
+        if let [_] = roots {
+            return Ok((name, roots.to_vec()));
+        }
         let candidates = self.find_candidate_files(&word, roots).await?;
         let mut found: Vec<Root> = Vec::new();
         for (at, _) in candidates.files {
@@ -262,15 +265,24 @@ impl Evidence {
         time: Duration,
         work: impl FnOnce(&GraphSession<'_>) -> T + Send + 'static,
     ) -> Result<(T, bool), EvidenceError> {
-        let files = retain_indexed(self.store.files(root.id).await?, &root);
         let evidence = self.clone();
-        let run = move || {
-            let session = GraphSession::open(&evidence, &root, files, time);
-            let done = work(&session);
-            (done, session.close())
+        let run = async {
+            let lease = self.graphs.lease_graph(root.id).await;
+            let is_current = lease.as_ref().is_some_and(|tree| tree.is_current(&root));
+            let files = if is_current {
+                None
+            } else {
+                Some(retain_indexed(self.store.files(root.id).await?, &root))
+            };
+            self.run_blocking(move || {
+                let session = GraphSession::open(&evidence, &root, lease, files.as_deref(), time);
+                let done = work(&session);
+                (done, session.close())
+            })
+            .await
         };
         // The folder of a tree, where its `index.scip` may be, may hang.
-        timeout(time + GRACE, self.run_blocking(run)).await.map_err(|_| EvidenceError::Stalled)?
+        timeout(time + GRACE, run).await.map_err(|_| EvidenceError::Stalled)?
     }
 
     /// Adds the texts of the lines of references.
@@ -279,21 +291,24 @@ impl Evidence {
         related: &mut [RelatedSymbol],
         roots: &[Root],
     ) -> Result<(), EvidenceError> {
-        let mut wanted: HashMap<(&str, &str), Vec<&mut ReferenceLine>> = HashMap::new();
+        let mut wanted: HashMap<&str, HashMap<&str, Vec<&mut ReferenceLine>>> = HashMap::new();
         for symbol in related {
             let file = &symbol.lines_in;
-            let lines = wanted.entry((&file.repo, &file.rel_path)).or_default();
-            lines.extend(&mut symbol.lines);
+            let files = wanted.entry(&file.repo).or_default();
+            files.entry(&file.rel_path).or_default().extend(&mut symbol.lines);
         }
-        for ((repository, path), lines) in wanted {
-            let Some(root) = roots.iter().find(|root| root.name == repository) else { continue };
-            let records = self.store.files_at(root.id, vec![path.to_owned()]).await?;
-            let Some(snapshot) = self.load_snapshots(records).await?.pop() else { continue };
-            let text = snapshot.text();
-            let all_lines: Vec<&str> = text.lines().collect();
-            for shown in lines {
-                let line = all_lines.get((shown.number as usize).saturating_sub(1));
-                shown.text = line.map(|line| line.trim().to_owned()).unwrap_or_default();
+        for root in roots {
+            let Some(mut lines_by_path) = wanted.remove(root.name.as_str()) else { continue };
+            let paths = lines_by_path.keys().map(|path| (*path).to_owned()).collect();
+            let records = self.store.files_at(root.id, paths).await?;
+            for snapshot in self.load_snapshots(records).await? {
+                let text = snapshot.text();
+                let all_lines: Vec<&str> = text.lines().collect();
+                let path = snapshot.record.path.as_str();
+                for shown in lines_by_path.get_mut(path).into_iter().flatten() {
+                    let line = all_lines.get((shown.number as usize).saturating_sub(1));
+                    shown.text = line.map(|line| line.trim().to_owned()).unwrap_or_default();
+                }
             }
         }
         Ok(())

@@ -106,7 +106,8 @@ impl ReferenceFact {
         match &self.target {
             // `run()` and `.run` tell methods from fields.
             ShortExpression::Name(name) | ShortExpression::Member(_, name) => {
-                Some(name.trim_start_matches('.').trim_end_matches("()"))
+                let name = name.strip_suffix("()").unwrap_or(name);
+                Some(name.strip_prefix('.').unwrap_or(name))
             }
             _ => None,
         }

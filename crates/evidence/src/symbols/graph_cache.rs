@@ -5,6 +5,7 @@
 //! `index.scip` in the folder of the tree is believed for the files whose indexed text it describes.
 
 use std::{
+    cell::RefCell,
     collections::{HashMap, HashSet},
     io::BufReader,
     mem,
@@ -14,16 +15,16 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, Root, RootId};
-use codeinfo_facts::SourceFacts;
-use codeinfo_facts::extract_facts;
+use codeinfo_facts::{SourceFacts, extract_facts, reads_language};
 use codeinfo_graph::{
     is_manifest,
-    resolve::{SharedScipIndex, SymbolGraph},
+    resolve::{FileIndex, SharedScipIndex, SymbolGraph},
     scip::ScipIndex,
 };
+use codeinfo_lang::detect;
 use codeinfo_store::Store;
 use codeinfo_worktree::beneath::{FileFacts, FileHandle, RootDir};
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync};
 use tracing::warn;
 
 use super::super::snapshot::load_snapshots;
@@ -35,6 +36,9 @@ const MAX_TREES: usize = 4;
 const MAX_KEPT_BYTES: usize = 16 << 20;
 /// Maximum bytes of text that are read for one request.
 const MAX_READ_BYTES: usize = 16 << 20;
+/// Maximum words of a tree whose files are remembered, and files of all of them.
+const MAX_WORDS: usize = 4_096;
+const MAX_WORD_FILES: usize = 200_000;
 /// Maximum manifests that are read of a tree.
 const MAX_MANIFESTS: usize = 256;
 /// Maximum files that are read from the store at a time.
@@ -45,38 +49,67 @@ const SCIP_FILE: &str = "index.scip";
 
 /// Graphs of the trees that were asked about last, the last one at the end.
 #[derive(Clone, Default)]
-pub(crate) struct GraphCache(Arc<Mutex<Vec<TreeGraph>>>);
+pub(crate) struct GraphCache(Arc<Mutex<Vec<CachedGraph>>>);
+
+struct CachedGraph {
+    root: RootId,
+    /// Bytes of text whose facts the graph has.
+    bytes: usize,
+    graph: Arc<sync::Mutex<Option<TreeGraph>>>,
+}
+
+/// The graph of a tree, which no other request uses meanwhile; `None` if it was not kept.
+pub(super) type GraphLease = sync::OwnedMutexGuard<Option<TreeGraph>>;
 
 impl GraphCache {
-    /// Takes the graph of a tree with these files out of the cache, or makes one.
+    /// Waits until no other request uses the graph of a tree.
+    pub(super) async fn lease_graph(&self, root: RootId) -> GraphLease {
+        let graph = {
+            let mut cached = lock(&self.0);
+            let known = cached.iter().position(|cached| cached.root == root);
+            let new = || CachedGraph { root, bytes: 0, graph: Arc::default() };
+            let entry = known.map_or_else(new, |place| cached.remove(place));
+            let graph = Arc::clone(&entry.graph);
+            cached.push(entry);
+            graph
+        };
+        graph.lock_owned().await
+    }
+
+    /// Takes the graph of a tree out of a lease, or makes one. `files` are those of the tree unless
+    /// the graph is of the same ones.
     pub(super) fn take_graph(
-        &self,
+        lease: &mut GraphLease,
         store: &Store,
         root: &Root,
-        files: Vec<FileRecord>,
+        files: Option<&[FileRecord]>,
         time: Duration,
     ) -> TreeGraph {
-        let mut kept = lock(&self.0);
-        let place = kept.iter().position(|tree| tree.root == root.id);
-        let former = place.map(|place| kept.remove(place));
-        drop(kept);
         let compiler_index = open_compiler_index(root);
         let stamp = compiler_index.as_ref().map(|(_, facts)| *facts);
-        let tree = match former {
-            Some(tree) if tree.stamp == stamp && tree.reader.has_files(&files) => tree,
+        let has_files = |tree: &TreeGraph| files.is_none_or(|files| tree.reader.has_files(files));
+        let mut tree = match lease.take() {
+            Some(tree) if tree.stamp == stamp && has_files(&tree) => tree,
             outdated => {
+                let known = outdated.iter().flat_map(|tree| tree.reader.files.values().cloned());
+                let listed = files.map_or_else(|| known.collect(), <[FileRecord]>::to_vec);
                 // A file that was confirmed with another text must not stay so.
                 let former = outdated.filter(|tree| tree.stamp.is_none() && stamp.is_none());
                 let compiler = compiler_index.and_then(|(file, _)| read_compiler_index(file));
-                TreeGraph { stamp, ..TreeGraph::new(store, root.id, files, former, compiler) }
+                TreeGraph { stamp, ..TreeGraph::new(store, root, listed, former, compiler) }
             }
         };
+        if files.is_some() {
+            // The files may have been others meanwhile.
+            tree.files_by_word.get_mut().clear();
+            tree.root = root.clone();
+        }
         tree.reader.begin_request(time);
         tree
     }
 
     /// Keeps a graph for later requests, unless it has become too large; drops others for it.
-    pub(super) fn put_back(&self, store: &Store, tree: TreeGraph) {
+    pub(super) fn put_back(&self, mut lease: GraphLease, store: &Store, tree: TreeGraph) {
         let state = lock(&tree.reader.state);
         let is_incomplete = !state.skipped.is_empty();
         drop(state);
@@ -84,27 +117,35 @@ impl GraphCache {
         let tree = if is_incomplete {
             let files = tree.reader.files.values().cloned().collect();
             let (stamp, compiler) = (tree.stamp, tree.reader.compiler.clone());
-            TreeGraph { stamp, ..TreeGraph::new(store, tree.root, files, Some(tree), compiler) }
+            let root = tree.root.clone();
+            TreeGraph { stamp, ..TreeGraph::new(store, &root, files, Some(tree), compiler) }
         } else {
             tree
         };
-        let mut kept = lock(&self.0);
-        kept.retain(|other| other.root != tree.root);
-        kept.push(tree);
+        let (root, bytes) = (tree.root.id, lock(&tree.reader.state).total_bytes);
+        *lease = Some(tree);
+        drop(lease);
+        let mut cached = lock(&self.0);
+        if let Some(entry) = cached.iter_mut().find(|entry| entry.root == root) {
+            entry.bytes = bytes;
+        }
         // Keeps the last ones that have room together.
         let mut bytes = 0;
-        let newest = kept.iter().rev().take(MAX_TREES).take_while(|tree| {
-            bytes += lock(&tree.reader.state).total_bytes;
+        let newest = cached.iter().rev().take(MAX_TREES).take_while(|entry| {
+            bytes += entry.bytes;
             bytes <= MAX_KEPT_BYTES
         });
-        let surplus = kept.len() - newest.count();
-        kept.drain(..surplus);
+        let surplus = cached.len() - newest.count();
+        cached.drain(..surplus);
     }
 }
 
 /// Graph of a tree.
 pub(super) struct TreeGraph {
-    root: RootId,
+    /// The tree as it was when its files were listed.
+    root: Root,
+    /// Files that were found for words, by the maximum number of chunks that were searched.
+    files_by_word: RefCell<HashMap<(usize, String), Vec<FileIndex>>>,
     /// Size and time of the compiler's index.
     stamp: Option<FileFacts>,
     pub(super) graph: SymbolGraph,
@@ -114,7 +155,7 @@ pub(super) struct TreeGraph {
 impl TreeGraph {
     fn new(
         store: &Store,
-        root: RootId,
+        root: &Root,
         files: Vec<FileRecord>,
         former: Option<TreeGraph>,
         compiler: Option<SharedScipIndex>,
@@ -138,7 +179,37 @@ impl TreeGraph {
         let graph = SymbolGraph::new(paths, Box::new(move |path| loading.take_facts(path)))
             .with_manifests(&reader.read_manifests())
             .with_compiler(compiler);
-        Self { root, stamp: None, graph, reader }
+        let (root, files_by_word) = (root.clone(), RefCell::default());
+        Self { root, files_by_word, stamp: None, graph, reader }
+    }
+
+    /// Returns the files that a search for a word finds, which is made once while the tree stays the
+    /// same.
+    pub(super) fn find_files(
+        &self,
+        word: &str,
+        max_chunks: usize,
+        search: impl FnOnce() -> Option<Vec<String>>,
+    ) -> Vec<FileIndex> {
+        let key = (max_chunks, word.to_owned());
+        if let Some(known) = self.files_by_word.borrow().get(&key) {
+            return known.clone();
+        }
+        let Some(mut paths) = search() else { return Vec::new() };
+        paths.retain(|path| detect::detect_by_path(path).is_none_or(reads_language));
+        let files: Vec<FileIndex> =
+            paths.iter().filter_map(|path| self.graph.find_file(path)).collect();
+        let mut known = self.files_by_word.borrow_mut();
+        let count = known.values().map(Vec::len).sum::<usize>() + files.len();
+        if count <= MAX_WORD_FILES && known.len() < MAX_WORDS {
+            known.insert(key, files.clone());
+        }
+        files
+    }
+
+    /// Returns true if the tree has the same files as when they were listed.
+    pub(super) fn is_current(&self, root: &Root) -> bool {
+        root.last_change().is_some() && self.root == *root
     }
 }
 

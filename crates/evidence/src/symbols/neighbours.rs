@@ -171,18 +171,18 @@ impl GraphSession<'_> {
 
     /// Returns the files of the chunks that a search for a word finds first, and reads them.
     fn find_best_files(&self, word: &str) -> Vec<FileIndex> {
-        let Some(terms) = lexical::list_required_terms(word).into_iter().next() else {
-            return Vec::new();
-        };
-        let query = ChunkQuery::lexical(terms, Some(self.root.id), MAX_CALLER_CHUNKS);
-        let found = Handle::current().block_on(self.store().search(query)).unwrap_or_default();
-        let mut paths: Vec<String> = Vec::new();
-        for chunk in found {
-            if chunk.record.text.contains(word) && !paths.contains(&chunk.record.path) {
-                paths.push(chunk.record.path);
+        self.read_files_with(word, MAX_CALLER_CHUNKS, || {
+            let terms = lexical::list_required_terms(word).into_iter().next()?;
+            let query = ChunkQuery::lexical(terms, Some(self.root.id), MAX_CALLER_CHUNKS);
+            let found = Handle::current().block_on(self.store().search(query)).ok()?;
+            let mut paths: Vec<String> = Vec::new();
+            for chunk in found {
+                if chunk.record.text.contains(word) && !paths.contains(&chunk.record.path) {
+                    paths.push(chunk.record.path);
+                }
             }
-        }
-        self.read_files(paths)
+            Some(paths)
+        })
     }
 }
 

@@ -8,7 +8,6 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, Root};
-use codeinfo_facts::reads_language;
 use codeinfo_facts::{DefinitionKind, ReferenceFact, ReferenceKind};
 use codeinfo_graph::resolve::{Certainty, DefinitionId, FileIndex, ResolutionResult, SymbolGraph};
 use codeinfo_lang::{
@@ -21,7 +20,7 @@ use tokio::runtime::Handle;
 use super::{
     super::{Evidence, IndexedFile, word::WordMatcher},
     SymbolPlace,
-    graph_cache::{FactReader, TreeGraph},
+    graph_cache::{FactReader, GraphCache, GraphLease, TreeGraph},
     name::SymbolName,
 };
 
@@ -40,6 +39,7 @@ pub(super) struct GraphSession<'a> {
     evidence: &'a Evidence,
     pub(super) root: &'a Root,
     tree: TreeGraph,
+    lease: GraphLease,
     /// Methods that replace others, once they were needed.
     overriding: RefCell<HashMap<DefinitionId, Vec<DefinitionId>>>,
 }
@@ -59,21 +59,22 @@ pub(super) struct FoundReference {
 }
 
 impl<'a> GraphSession<'a> {
-    /// Begins a request on a tree with these files.
+    /// Begins a request on a tree with these files, or with those of its kept graph.
     pub(super) fn open(
         evidence: &'a Evidence,
         root: &'a Root,
-        files: Vec<FileRecord>,
+        mut lease: GraphLease,
+        files: Option<&[FileRecord]>,
         time: Duration,
     ) -> Self {
-        let tree = evidence.graphs.take_graph(&evidence.store, root, files, time);
-        Self { evidence, root, tree, overriding: RefCell::default() }
+        let tree = GraphCache::take_graph(&mut lease, &evidence.store, root, files, time);
+        Self { evidence, root, tree, lease, overriding: RefCell::default() }
     }
 
     /// Ends the request. Returns true if some files were not read.
     pub(super) fn close(self) -> bool {
         let is_incomplete = self.reader().is_incomplete();
-        self.evidence.graphs.put_back(&self.evidence.store, self.tree);
+        self.evidence.graphs.put_back(self.lease, &self.evidence.store, self.tree);
         is_incomplete
     }
 
@@ -136,20 +137,28 @@ impl<'a> GraphSession<'a> {
 
     /// Returns the files with facts that contain a word, and reads them.
     pub(super) fn find_files_with(&self, word: &str) -> Vec<FileIndex> {
-        let Ok(word) = WordMatcher::new(word) else { return Vec::new() };
-        let finding = self.evidence.find_candidate_files(&word, slice::from_ref(self.root));
-        let candidates = Handle::current().block_on(finding).unwrap_or_default();
-        self.read_files(candidates.files.into_iter().map(|(_, record)| record.path).collect())
+        self.read_files_with(word, usize::MAX, || {
+            let matcher = WordMatcher::new(word).ok()?;
+            let finding = self.evidence.find_candidate_files(&matcher, slice::from_ref(self.root));
+            let found = Handle::current().block_on(finding).ok()?.files.into_iter();
+            Some(found.map(|(_, record)| record.path).collect())
+        })
     }
 
-    /// Reads the files at some paths. Returns those whose language has rules.
-    pub(super) fn read_files(&self, mut paths: Vec<String>) -> Vec<FileIndex> {
-        paths.retain(|path| detect::detect_by_path(path).is_none_or(reads_language));
-        let find = |path: &String| self.graph().find_file(path);
-        let is_new = |path: &&String| find(path).is_some_and(|file| !self.graph().is_loaded(file));
-        let unread: Vec<String> = paths.iter().filter(is_new).cloned().collect();
-        self.reader().read_ahead(&unread);
-        paths.iter().filter_map(find).collect()
+    /// Reads the files that a search of at most so many chunks finds for a word. Returns those whose
+    /// language has rules.
+    pub(super) fn read_files_with(
+        &self,
+        word: &str,
+        max_chunks: usize,
+        search: impl FnOnce() -> Option<Vec<String>>,
+    ) -> Vec<FileIndex> {
+        let files = self.tree.find_files(word, max_chunks, search);
+        let graph = self.graph();
+        let unread = files.iter().filter(|file| !graph.is_loaded(**file));
+        let paths: Vec<String> = unread.map(|file| graph.file_path(*file).to_owned()).collect();
+        self.reader().read_ahead(&paths);
+        files
     }
 
     pub(super) fn store(&self) -> &Store {

@@ -1,7 +1,6 @@
 //! The files of the roots of a shared store as they were last read, so that not every search reads them.
 //!
-//! A run writes its root before it changes any of its files and again when it ends. A root that reads as before
-//! therefore has the same files.
+//! A root that reads as before has the same files, as [`Root::last_change`] explains.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -92,7 +91,7 @@ impl RootMemory {
             return;
         }
         let changes: HashMap<RootId, Timestamp> =
-            roots.iter().filter_map(|root| Some((root.id, last_change(root)?))).collect();
+            roots.iter().filter_map(|root| Some((root.id, root.last_change()?))).collect();
         state.files.retain(|id, entry| changes.get(id) == Some(&entry.changed_at));
         state.roots = Some(Arc::new(roots.to_vec()));
     }
@@ -106,7 +105,7 @@ impl RootMemory {
     pub(super) fn begin_reading(&self, id: RootId) -> Option<Root> {
         let mut state = self.lock_state();
         let root = state.roots.as_ref()?.iter().find(|root| root.id == id)?.clone();
-        let changed_at = last_change(&root)?;
+        let changed_at = root.last_change()?;
         if state.files.contains_key(&id) {
             return None;
         }
@@ -120,7 +119,7 @@ impl RootMemory {
         let files = records.map(|records| RootFiles::from_records(root.chunk_owner(), records));
         let mut state = self.lock_state();
         let current = state.files.get(&root.id).map(|entry| entry.changed_at);
-        let Some(changed_at) = current.filter(|at| last_change(root) == Some(*at)) else { return };
+        let Some(changed_at) = current.filter(|at| root.last_change() == Some(*at)) else { return };
         let Some(files) = files else {
             state.files.remove(&root.id);
             return;
@@ -137,11 +136,6 @@ impl RootMemory {
     fn lock_state(&self) -> MutexGuard<'_, RootMemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Returns when the files of a root last began to change; `None` while a run may be changing them.
-fn last_change(root: &Root) -> Option<Timestamp> {
-    root.changed_at.filter(|_| root.last_run.is_completed())
 }
 
 #[cfg(test)]
