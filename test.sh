@@ -31,7 +31,7 @@ has git || lack git git
 skip_if_set SKIP_BROWSER_TESTS "${SKIP_BROWSER_TESTS-}" "a browser" '[bB]rowser::' ||
 	has chromium chromium-browser google-chrome google-chrome-stable || lack "Chromium or Chrome" "chromium fonts-liberation"
 skip_if_set SKIP_PACKAGE_TESTS "${SKIP_PACKAGE_TESTS-}" "packages of npm, pip or Debian" \
-	'codex::(binary|environment|home|wrapped|shim_folder)|Harness::|with_codex|install::(npm|python|debian|node)|compose::|container::|published' || {
+	'codex::(codex_binary|codex_environment|write_codex_home|write_wrapper|shim_folder)|Harness::|with_codex|install::(install_|unpack_|find_node)|compose::|container::|(npm|python)_toolkit_spec' || {
 	has npm || lack npm npm
 	python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
 		lack "Python 3.11 with pip and venv" python3-venv

@@ -14,6 +14,6 @@ const LIMIT: Duration = Duration::from_secs(20);
 fuzz_target!(|input: &str| {
     let (path, text) = input.split_once('\n').unwrap_or(("a.py", input));
     let start = Instant::now();
-    cut::check(path, text);
+    cut::check_chunks(path, text);
     assert!(start.elapsed() < LIMIT, "{:?} for {} bytes", start.elapsed(), text.len());
 });

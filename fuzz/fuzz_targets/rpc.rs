@@ -6,11 +6,11 @@ mod judge;
 
 use std::cell::LazyCell;
 
-use judge::{Headers, Judge};
+use judge::{EndpointJudge, PostHeaders};
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {
-    static JUDGE: LazyCell<Judge> = LazyCell::new(Judge::new);
+    static JUDGE: LazyCell<EndpointJudge> = LazyCell::new(EndpointJudge::new);
 }
 
 fuzz_target!(|input: &[u8]| {
@@ -20,6 +20,6 @@ fuzz_target!(|input: &[u8]| {
         (!text.is_empty()).then(|| text.to_owned())
     };
     let (accept, version, method, name) = (header(), header(), header(), header());
-    let headers = Headers { accept, version, method, name };
-    JUDGE.with(|judge| judge.check(&headers, parts.next().unwrap_or_default()));
+    let headers = PostHeaders { accept, version, method, name };
+    JUDGE.with(|judge| judge.check_post(&headers, parts.next().unwrap_or_default()));
 });

@@ -2,16 +2,16 @@
 
 use std::{collections::BTreeSet, fs, net::SocketAddr, path::Path};
 
-use codeinfo_test_support::wire::{Reply, get, post, request};
+use codeinfo_test_support::wire::{RawReply, send_get, send_post, send_request};
 use serde_json::json;
 
-use crate::{accounts::Account, listeners::Listeners};
+use crate::{accounts::SystemAccount, listeners::InProcessServer};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// Callers that get past the question who asks and what they may; the others are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Allowed {
+enum AllowedCallers {
     /// Everybody.
     All,
     /// Everybody but other accounts.
@@ -28,12 +28,12 @@ enum Allowed {
     Turns,
 }
 
-use Allowed::{Administering, All, Asking, Local, Named, Owner, Turns};
+use AllowedCallers::{Administering, All, Asking, Local, Named, Owner, Turns};
 
 /// Methods, route, address and body of a request without consequences, and whom it is for.
-type Line = (&'static str, &'static str, &'static str, &'static str, Allowed);
+type RouteCase = (&'static str, &'static str, &'static str, &'static str, AllowedCallers);
 
-const MAIN: &[Line] = &[
+const MAIN: &[RouteCase] = &[
     ("GET HEAD", "", "/", "", All),
     ("GET HEAD", "page {}", "/page/api.js", "", All),
     ("GET HEAD", "health", "/health", "", All),
@@ -91,7 +91,7 @@ const MAIN: &[Line] = &[
     ("POST", "auth logout-all", "/auth/logout-all", "", Owner),
 ];
 
-const MCP: &[Line] = &[
+const MCP: &[RouteCase] = &[
     ("POST", "", "/", "{}", Asking),
     ("POST", "mcp", "/mcp", "{}", Asking),
     ("GET", "mcp", "/mcp", "", Asking),
@@ -100,7 +100,7 @@ const MCP: &[Line] = &[
 
 /// Kinds of callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Caller {
+enum CallerKind {
     /// Without a bearer, where one is required.
     Unnamed,
     /// Without one, where none is required, from another account.
@@ -112,20 +112,26 @@ enum Caller {
     Owner,
 }
 
-impl Allowed {
-    fn status_is_right(self, caller: Caller, status: u16) -> bool {
+impl AllowedCallers {
+    fn expects_status(self, caller: CallerKind, status: u16) -> bool {
         let is_allowed = match self {
             All => true,
-            Local => caller != Caller::OtherAccount,
+            Local => caller != CallerKind::OtherAccount,
             Turns => false,
-            Asking => !matches!(caller, Caller::Unnamed | Caller::OtherAccount),
+            Asking => !matches!(caller, CallerKind::Unnamed | CallerKind::OtherAccount),
             Administering => {
-                matches!(caller, Caller::OwnAccount | Caller::AdminToken | Caller::Owner)
+                matches!(
+                    caller,
+                    CallerKind::OwnAccount | CallerKind::AdminToken | CallerKind::Owner
+                )
             }
-            Named => matches!(caller, Caller::Token | Caller::AdminToken | Caller::Owner),
-            Owner => caller == Caller::Owner,
+            Named => {
+                matches!(caller, CallerKind::Token | CallerKind::AdminToken | CallerKind::Owner)
+            }
+            Owner => caller == CallerKind::Owner,
         };
-        let has_name = matches!(caller, Caller::Token | Caller::AdminToken | Caller::Owner);
+        let has_name =
+            matches!(caller, CallerKind::Token | CallerKind::AdminToken | CallerKind::Owner);
         match (is_allowed, has_name && self != Turns) {
             (true, _) => !matches!(status, 401 | 403),
             (false, true) => status == 403,
@@ -135,24 +141,29 @@ impl Allowed {
 }
 
 /// Sends a request; the reply to a `HEAD` has no body.
-async fn send_request(
+async fn request_as(
     to: SocketAddr,
-    (method, path): (&str, &str),
+    route: (&str, &str),
     bearer: Option<&str>,
     body: &str,
-) -> Reply {
+) -> RawReply {
     let mut headers = vec![JSON];
     headers.extend(bearer.map(|bearer| ("authorization", bearer)));
-    request(to, method, path, &headers, body).await
+    send_request(to, route.0, route.1, &headers, body).await
 }
 
-async fn check(caller: Caller, server: &Listeners, bearer: Option<&str>, lines: &[Line]) {
+async fn check_routes(
+    caller: CallerKind,
+    server: &InProcessServer,
+    bearer: Option<&str>,
+    lines: &[RouteCase],
+) {
     let mut wrong = Vec::new();
     for (methods, route, path, body, allowed) in lines {
         let to = if std::ptr::eq(lines, MCP) { server.mcp } else { server.main };
         for method in methods.split(' ') {
-            let status = send_request(to, (method, path), bearer, body).await.status;
-            if !allowed.status_is_right(caller, status) {
+            let status = request_as(to, (method, path), bearer, body).await.status;
+            if !allowed.expects_status(caller, status) {
                 wrong.push(format!("{method} {route}: {status}, but it is for {allowed:?}"));
             }
         }
@@ -161,37 +172,37 @@ async fn check(caller: Caller, server: &Listeners, bearer: Option<&str>, lines: 
 }
 
 #[tokio::test]
-async fn each_kind_of_caller_gets_what_is_for_it_and_nothing_else() {
-    let open = Listeners::start().await;
-    let closed = Listeners::start_with(&[("AUTH", "required")]).await;
-    let token = closed.token(json!({ "name": "plain" })).await;
-    let admin = closed.token(json!({ "name": "admin", "admin": true })).await;
-    let owner = closed.owner();
+async fn each_kind_of_caller_gets_its_routes_and_no_others() {
+    let open = InProcessServer::start().await;
+    let closed = InProcessServer::start_with(&[("AUTH", "required")]).await;
+    let token = closed.create_token(json!({ "name": "plain" })).await;
+    let admin = closed.create_token(json!({ "name": "admin", "admin": true })).await;
+    let owner = closed.owner_header();
     for lines in [MCP, MAIN] {
-        check(Caller::Unnamed, &closed, None, lines).await;
-        check(Caller::OwnAccount, &open, None, lines).await;
-        check(Caller::Token, &closed, Some(&token), lines).await;
-        check(Caller::AdminToken, &closed, Some(&admin), lines).await;
-        check(Caller::Owner, &closed, Some(&owner), lines).await;
+        check_routes(CallerKind::Unnamed, &closed, None, lines).await;
+        check_routes(CallerKind::OwnAccount, &open, None, lines).await;
+        check_routes(CallerKind::Token, &closed, Some(&token), lines).await;
+        check_routes(CallerKind::AdminToken, &closed, Some(&admin), lines).await;
+        check_routes(CallerKind::Owner, &closed, Some(&owner), lines).await;
     }
 }
 
 #[tokio::test]
-async fn another_account_gets_only_what_is_for_all() {
-    let Some(account) = Account::create() else { return };
-    let server = Listeners::start().await;
+async fn another_account_gets_only_the_public_routes() {
+    let Some(account) = SystemAccount::create() else { return };
+    let server = InProcessServer::start().await;
     for (to, lines) in [(server.main, MAIN), (server.mcp, MCP)] {
         for (methods, route, path, body, allowed) in lines {
             let method = methods.split(' ').next().unwrap();
-            let status = account.request(to, (method, path), &[JSON], body).await.status;
-            let is_right = allowed.status_is_right(Caller::OtherAccount, status);
+            let status = account.send_request(to, (method, path), &[JSON], body).await.status;
+            let is_right = allowed.expects_status(CallerKind::OtherAccount, status);
             assert!(is_right, "{method} {route}: {status}");
         }
     }
 }
 
 /// Reads the routes of a file: methods, and the parts of a path, where a variable counts as `{}`.
-fn routes(file: &str) -> BTreeSet<String> {
+fn read_routes(file: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut routes = BTreeSet::new();
@@ -214,7 +225,7 @@ fn routes(file: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_route_has_a_line() {
-    let routes = routes("crates/server/src/api/route.rs");
+    let routes = read_routes("crates/server/src/api/route.rs");
     let lines: BTreeSet<String> =
         MAIN.iter().map(|(methods, route, ..)| format!("{methods}: {route}")).collect();
     assert!(routes.len() > 40, "{routes:?}");
@@ -228,12 +239,12 @@ fn every_route_has_a_line() {
 async fn a_token_has_folders_indexed_below_what_is_indexed_or_may_be_chosen_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
     let chosen = folder.path().canonicalize().unwrap();
-    let server = Listeners::start_with(&[("FOLDER_ROOTS", chosen.to_str().unwrap())]).await;
+    let server = InProcessServer::start_with(&[("FOLDER_ROOTS", chosen.to_str().unwrap())]).await;
     server.ingest_demo().await;
-    let token = server.token(json!({ "name": "ci" })).await;
+    let token = server.create_token(json!({ "name": "ci" })).await;
     let start = async |path: &Path| {
         let body = json!({ "path": path }).to_string();
-        send_request(server.main, ("POST", "/ingest/start"), Some(&token), &body).await
+        request_as(server.main, ("POST", "/ingest/start"), Some(&token), &body).await
     };
     for below in ["open", "open/deeper"] {
         fs::create_dir_all(chosen.join(below)).unwrap();
@@ -256,27 +267,28 @@ async fn a_token_has_folders_indexed_below_what_is_indexed_or_may_be_chosen_and_
         assert_eq!(refused.status, 403, "{}: {refused:?}", outside.display());
         assert!(refused.body.contains("codeinfo ingest PATH"), "{refused:?}");
     }
-    let admin = server.token(json!({ "name": "admin", "admin": true })).await;
+    let admin = server.create_token(json!({ "name": "admin", "admin": true })).await;
     let body = json!({ "path": private }).to_string();
-    let started = send_request(server.main, ("POST", "/ingest/start"), Some(&admin), &body).await;
+    let started = request_as(server.main, ("POST", "/ingest/start"), Some(&admin), &body).await;
     assert_eq!(started.status, 202, "{started:?}");
-    let roots = get(server.main, "/ingest/roots").await;
+    let roots = send_get(server.main, "/ingest/roots").await;
     assert!(roots.body.contains("/private\""), "{roots:?}");
 }
 
 #[tokio::test]
 async fn only_the_owner_makes_a_token_that_administers() {
-    let server = Listeners::start().await;
-    let plain = server.token(json!({ "name": "ci" })).await;
-    let admin = server.token(json!({ "name": "admin", "admin": true })).await;
+    let server = InProcessServer::start().await;
+    let plain = server.create_token(json!({ "name": "ci" })).await;
+    let admin = server.create_token(json!({ "name": "admin", "admin": true })).await;
     let make = async |bearer: &str, body: serde_json::Value| {
         let to = ("POST", "/auth/mcp-tokens");
-        send_request(server.main, to, Some(bearer), &body.to_string()).await.status
+        request_as(server.main, to, Some(bearer), &body.to_string()).await.status
     };
     assert_eq!(make(&plain, json!({ "name": "ci", "overwrite": true, "admin": true })).await, 403);
     assert_eq!(make(&admin, json!({ "name": "ci", "overwrite": true })).await, 403);
     let listed =
-        send_request(server.main, ("GET", "/auth/mcp-tokens"), Some(&server.owner()), "").await;
+        request_as(server.main, ("GET", "/auth/mcp-tokens"), Some(&server.owner_header()), "")
+            .await;
     let listed = listed.json();
     assert_eq!(
         (&listed["tokens"][0]["admin"], &listed["tokens"][1]["admin"]),
@@ -287,5 +299,5 @@ async fn only_the_owner_makes_a_token_that_administers() {
         201
     );
     // Without a bearer nobody makes any.
-    assert_eq!(post(server.main, "/auth/mcp-tokens", r#"{"name":"x"}"#).await.status, 401);
+    assert_eq!(send_post(server.main, "/auth/mcp-tokens", r#"{"name":"x"}"#).await.status, 401);
 }

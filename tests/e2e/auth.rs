@@ -7,35 +7,37 @@ use std::{
     process::Output,
 };
 
-use codeinfo_test_support::wire::{self, get, head, request};
+use codeinfo_test_support::wire::{self, render_head, send_get, send_request};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
-    listeners::Listeners,
+    listeners::InProcessServer,
     support::{
         codex,
-        model::{Model, Reply, says, searches},
-        process::{Environment, Program, fresh, http, run},
+        model::{FakeModel, ModelReply, message_item, search_item},
+        process::{
+            ProgramEnvironment, RunningServer, create_scratch_folder, http_client, run_command,
+        },
     },
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-fn owner_key(data: &Path) -> String {
+fn read_owner_key(data: &Path) -> String {
     fs::read_to_string(data.join("owner.key")).unwrap().trim().to_owned()
 }
 
 /// A server without Codex that demands tokens, and its owner's key as a header.
-async fn closed() -> (Listeners, String) {
-    let server = Listeners::start_with(&[("AUTH", "required")]).await;
-    let bearer = format!("Bearer {}", owner_key(&server.folder.path().join("data")));
+async fn start_with_required_tokens() -> (InProcessServer, String) {
+    let server = InProcessServer::start_with(&[("AUTH", "required")]).await;
+    let bearer = format!("Bearer {}", read_owner_key(&server.folder.path().join("data")));
     (server, bearer)
 }
 
 #[tokio::test]
-async fn with_auth_required_nobody_is_answered_without_a_token_on_either_listener() {
-    let (server, bearer) = closed().await;
+async fn with_auth_required_neither_listener_answers_without_a_token() {
+    let (server, bearer) = start_with_required_tokens().await;
     let bearer = ("authorization", bearer.as_str());
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for (to, method, path, body) in [
@@ -53,63 +55,66 @@ async fn with_auth_required_nobody_is_answered_without_a_token_on_either_listene
         (server.mcp, "POST", "/mcp", list),
         (server.mcp, "GET", "/health", ""),
     ] {
-        let refused = request(to, method, path, &[JSON], body).await;
+        let refused = send_request(to, method, path, &[JSON], body).await;
         assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
         assert!(refused.body.contains("codeinfo token create NAME"), "{refused:?}");
-        let wrong = request(to, method, path, &[JSON, ("authorization", "Bearer x")], body).await;
+        let wrong =
+            send_request(to, method, path, &[JSON, ("authorization", "Bearer x")], body).await;
         assert_eq!(wrong.status, 401, "{method} {path}");
-        let answered = request(to, method, path, &[JSON, bearer], body).await;
+        let answered = send_request(to, method, path, &[JSON, bearer], body).await;
         assert_ne!(answered.status, 401, "{method} {path}: {answered:?}");
     }
-    let pong = request(server.mcp, "POST", "/mcp", &[JSON, bearer], list).await;
+    let pong = send_request(server.mcp, "POST", "/mcp", &[JSON, bearer], list).await;
     assert_eq!((pong.status, &pong.json()["result"]), (200, &json!({})));
 }
 
 #[tokio::test]
-async fn monitors_are_answered_without_a_token_and_learn_no_more_than_how_it_goes() {
-    let (server, bearer) = closed().await;
-    assert_snapshot!(get(server.main, "/health").await.render_reply(), @r#"
+async fn monitors_without_a_token_learn_only_the_health() {
+    let (server, bearer) = start_with_required_tokens().await;
+    assert_snapshot!(send_get(server.main, "/health").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "status": "degraded"
     }
     "#);
-    assert_snapshot!(get(server.main, "/ready").await.render_reply(), @r#"
+    assert_snapshot!(send_get(server.main, "/ready").await.render_reply(), @r#"
     503 content-type: application/json
     {
       "ready": false
     }
     "#);
-    assert_snapshot!(get(server.main, "/version").await.render_reply(), @r#"
+    assert_snapshot!(send_get(server.main, "/version").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "app": "codeinfo"
     }
     "#);
     for path in ["/health", "/version"] {
-        let whole = request(server.main, "GET", path, &[("authorization", &bearer)], "").await;
+        let whole = send_request(server.main, "GET", path, &[("authorization", &bearer)], "").await;
         assert!(whole.json()["version"].is_string(), "{whole:?}");
-        let wrong = request(server.main, "GET", path, &[("authorization", "Bearer x")], "").await;
+        let wrong =
+            send_request(server.main, "GET", path, &[("authorization", "Bearer x")], "").await;
         assert_eq!(wrong.status, 401, "{path}");
     }
 }
 
 #[tokio::test]
 async fn a_bearer_is_judged_after_host_and_origin_and_before_the_body() {
-    let (server, bearer) = closed().await;
+    let (server, bearer) = start_with_required_tokens().await;
     let foreign = [JSON, ("host", "evil.example")];
-    assert_eq!(request(server.main, "POST", "/chat", &foreign, "{}").await.status, 403);
+    assert_eq!(send_request(server.main, "POST", "/chat", &foreign, "{}").await.status, 403);
     let page = [JSON, ("origin", "http://evil.example"), ("authorization", bearer.as_str())];
-    assert_eq!(request(server.main, "POST", "/chat", &page, "{}").await.status, 403);
+    assert_eq!(send_request(server.main, "POST", "/chat", &page, "{}").await.status, 403);
     for to in [server.main, server.mcp] {
         // Of the body nothing is ever sent.
-        let refused = wire::send(to, head("POST", "/mcp", &[JSON], 1000).as_bytes()).await;
+        let refused =
+            wire::send_bytes(to, render_head("POST", "/mcp", &[JSON], 1000).as_bytes()).await;
         assert_eq!(refused.status, 401);
     }
 }
 
 /// A repository, and the environment of programs that demand tokens and log much.
-fn world(folder: &Path, more: Environment) -> (PathBuf, Environment) {
+fn prepare_setup(folder: &Path, more: ProgramEnvironment) -> (PathBuf, ProgramEnvironment) {
     let repository = folder.join("boiler");
     fs::create_dir_all(repository.join("src")).unwrap();
     let valve = "/// Opens the valve when the pressure is too high.\n\
@@ -121,22 +126,22 @@ fn world(folder: &Path, more: Environment) -> (PathBuf, Environment) {
     (repository, environment)
 }
 
-fn without_codex() -> Environment {
+fn without_codex() -> ProgramEnvironment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
 }
 
-fn text(output: &Output) -> (Option<i32>, String, String) {
+fn read_output(output: &Output) -> (Option<i32>, String, String) {
     let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
 }
 
 /// Every file below a folder that has `secret` in it.
-fn with_secret(folder: &Path, secret: &str) -> Vec<PathBuf> {
+fn find_files_with(folder: &Path, secret: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let (path, kind) = (entry.path(), entry.file_type().unwrap());
         if kind.is_dir() {
-            found.extend(with_secret(&path, secret));
+            found.extend(find_files_with(&path, secret));
         } else if kind.is_file() {
             let bytes = fs::read(&path).unwrap_or_default();
             if memchr::memmem::find(&bytes, secret.as_bytes()).is_some() {
@@ -148,7 +153,7 @@ fn with_secret(folder: &Path, secret: &str) -> Vec<PathBuf> {
 }
 
 /// The programs that `pid` started, and theirs: how each was called, and with which variables.
-fn called(pid: u32) -> Vec<String> {
+fn describe_children(pid: u32) -> Vec<String> {
     let mut called = Vec::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten() {
         let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
@@ -156,7 +161,7 @@ fn called(pid: u32) -> Vec<String> {
             let read = |what: &str| fs::read(format!("/proc/{child}/{what}")).unwrap_or_default();
             let all = [read("cmdline"), read("environ")].concat();
             called.push(String::from_utf8_lossy(&all).into_owned());
-            called.extend(self::called(child.parse().unwrap()));
+            called.extend(describe_children(child.parse().unwrap()));
         }
     }
     called
@@ -164,49 +169,56 @@ fn called(pid: u32) -> Vec<String> {
 
 #[tokio::test]
 async fn a_turn_searches_although_tokens_are_required_and_no_secret_is_left_anywhere() {
-    let folder = fresh();
-    let model = Model::answer(|request| {
+    let folder = create_scratch_folder();
+    let model = FakeModel::answer_with(|request| {
         if request["input"].to_string().contains("function_call_output") {
-            Reply::Items(vec![says("In valve.rs.")])
+            ModelReply::Items(vec![message_item("In valve.rs.")])
         } else {
-            Reply::Items(vec![searches("relieve pressure")])
+            ModelReply::Items(vec![search_item("relieve pressure")])
         }
     })
     .await;
-    let environment = codex::environment(folder.path(), &model.url);
-    let (repository, environment) = world(folder.path(), environment);
+    let environment = codex::codex_environment(folder.path(), &model.url);
+    let (repository, environment) = prepare_setup(folder.path(), environment);
     let (data, log) = (folder.path().join("data"), folder.path().join("server.log"));
-    let server = Program::serve_logging_to(&log, &data, &environment).await;
+    let server = RunningServer::serve_logging_to(&log, &data, &environment).await;
     // The command line shows the owner's key by itself.
-    let ingested =
-        text(&run(&data, &environment, &["ingest", &repository.to_string_lossy()]).await);
+    let ingested = read_output(
+        &run_command(&data, &environment, &["ingest", &repository.to_string_lossy()]).await,
+    );
     assert_eq!(ingested.0, Some(0), "{}", ingested.2);
-    let (code, token, advice) = text(&run(&data, &environment, &["token", "create", "ci"]).await);
+    let (code, token, advice) =
+        read_output(&run_command(&data, &environment, &["token", "create", "ci"]).await);
     assert_eq!((code, token.lines().count()), (Some(0), 1), "{advice}");
     let token = token.trim().to_owned();
     let config = json!({ "mcpServers": { "git": {
         "command": "git-mcp", "env": { "PAT": "hunter2-hunter2" } } } });
-    let stored = http().post(format!("{}/mcp/config", server.main)).bearer_auth(&token);
+    let stored = http_client().post(format!("{}/mcp/config", server.main)).bearer_auth(&token);
     assert_eq!(stored.json(&config).send().await.unwrap().status(), 200);
 
     let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "codebase_question", "arguments": { "question": "What opens the valve?" } } });
-    let request = || http().post(&server.mcp).header("accept", "application/json").json(&asked);
+    let request =
+        || http_client().post(&server.mcp).header("accept", "application/json").json(&asked);
     assert_eq!(request().send().await.unwrap().status(), 401);
     let reply: Value = request().bearer_auth(&token).send().await.unwrap().json().await.unwrap();
     let shown = reply["result"]["content"][0]["text"].as_str().unwrap_or_default();
     assert!(shown.contains("vector_summary") && shown.contains("src/valve.rs"), "{reply:#}");
-    assert!(model.latest().contains("relieve_pressure(limit: f64)"), "{}", model.latest());
+    assert!(
+        model.latest_request_text().contains("relieve_pressure(limit: f64)"),
+        "{}",
+        model.latest_request_text()
+    );
 
-    let codex = called(server.pid());
+    let codex = describe_children(server.pid());
     assert!(codex.iter().any(|codex| codex.contains("app-server")), "{codex:?}");
     assert!(!codex.iter().any(|codex| codex.contains("codeinfo_key_")), "{codex:?}");
-    let owner = owner_key(&data);
+    let owner = read_owner_key(&data);
     assert!(server.terminate().await.success());
     assert!(fs::read_to_string(&log).unwrap().contains("DEBUG"));
-    assert_eq!(with_secret(folder.path(), "codeinfo_key_"), [data.join("owner.key")]);
+    assert_eq!(find_files_with(folder.path(), "codeinfo_key_"), [data.join("owner.key")]);
     for secret in [token.as_str(), "hunter2"] {
-        assert_eq!(with_secret(folder.path(), secret), Vec::<PathBuf>::new(), "{secret}");
+        assert_eq!(find_files_with(folder.path(), secret), Vec::<PathBuf>::new(), "{secret}");
     }
     for said in [&ingested.1, &ingested.2, &advice] {
         assert!(!said.contains(&owner) && !said.contains(&token), "{said}");
@@ -215,17 +227,18 @@ async fn a_turn_searches_although_tokens_are_required_and_no_secret_is_left_anyw
 
 #[tokio::test]
 async fn the_key_of_codex_is_good_for_the_search_of_the_main_listener_only() {
-    let folder = fresh();
-    let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
+    let folder = create_scratch_folder();
+    let model = FakeModel::replay([ModelReply::Items(vec![message_item("Done.")])]).await;
     let written = folder.path().join("written.jsonl");
     let script = format!("tee -a '{}' | \"$REAL\" \"$@\"", written.display());
-    let mut environment = codex::environment(folder.path(), &model.url);
-    let program = codex::wrapped(folder.path(), &script).display().to_string();
+    let mut environment = codex::codex_environment(folder.path(), &model.url);
+    let program = codex::write_wrapper(folder.path(), &script).display().to_string();
     environment.push(("CODEX_BIN".to_owned(), program));
-    let (repository, environment) = world(folder.path(), environment);
+    let (repository, environment) = prepare_setup(folder.path(), environment);
     let data = folder.path().join("data");
-    let server = Program::serve(&data, &[&repository], &environment).await;
-    let asked = http().post(format!("{}/chat", server.main)).bearer_auth(owner_key(&data));
+    let server = RunningServer::serve(&data, &[&repository], &environment).await;
+    let asked =
+        http_client().post(format!("{}/chat", server.main)).bearer_auth(read_owner_key(&data));
     let frames = asked.json(&json!({ "question": "What?" })).send().await.unwrap();
     let frames = frames.text().await.unwrap();
     assert!(frames.contains("Done."), "{frames}");
@@ -234,7 +247,7 @@ async fn the_key_of_codex_is_good_for_the_search_of_the_main_listener_only() {
     let key = &format!("codeinfo_key_{}", rest.split('"').next().unwrap());
     let status = async |url: String| {
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-        http().post(url).bearer_auth(key).json(&ping).send().await.unwrap().status().as_u16()
+        http_client().post(url).bearer_auth(key).json(&ping).send().await.unwrap().status().as_u16()
     };
     let main = &server.main;
     assert_eq!(status(format!("{main}/mcp")).await, 200);
@@ -248,10 +261,11 @@ async fn the_key_of_codex_is_good_for_the_search_of_the_main_listener_only() {
 
 #[tokio::test]
 async fn tokens_are_made_listed_and_revoked_with_and_without_a_server() {
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let data = folder.path().join("data");
-    let (_, environment) = world(folder.path(), without_codex());
-    let codeinfo = async |arguments: &[&str]| text(&run(&data, &environment, arguments).await);
+    let (_, environment) = prepare_setup(folder.path(), without_codex());
+    let codeinfo =
+        async |arguments: &[&str]| read_output(&run_command(&data, &environment, arguments).await);
     let (code, alone, advice) = codeinfo(&["token", "create", "ann"]).await;
     assert_eq!(code, Some(0), "{advice}");
     assert!(alone.starts_with("codeinfo_pat_") && alone.lines().count() == 1, "{alone}");
@@ -262,9 +276,10 @@ async fn tokens_are_made_listed_and_revoked_with_and_without_a_server() {
     let (code, _, wrong) = codeinfo(&["token", "create", "a b"]).await;
     assert!(code == Some(1) && wrong.contains("cannot be the name of a token"), "{wrong}");
 
-    let server = Program::serve(&data, &[], &environment).await;
+    let server = RunningServer::serve(&data, &[], &environment).await;
     let knows = async |token: &str| {
-        let request = http().get(format!("{}/ingest/roots", server.main)).bearer_auth(token.trim());
+        let request =
+            http_client().get(format!("{}/ingest/roots", server.main)).bearer_auth(token.trim());
         request.send().await.unwrap().status() == 200
     };
     assert!(knows(&alone).await, "made without the server, known to it");
@@ -294,25 +309,25 @@ async fn tokens_are_made_listed_and_revoked_with_and_without_a_server() {
 
 #[tokio::test]
 async fn a_key_of_the_owner_that_others_may_read_or_that_is_cut_is_not_used() {
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let data = folder.path().join("data");
-    let (_, environment) = world(folder.path(), without_codex());
-    let server = Program::serve(&data, &[], &environment).await;
+    let (_, environment) = prepare_setup(folder.path(), without_codex());
+    let server = RunningServer::serve(&data, &[], &environment).await;
     let key = data.join("owner.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
-    let (code, _, said) = text(&run(&data, &environment, &["repos"]).await);
+    let (code, _, said) = read_output(&run_command(&data, &environment, &["repos"]).await);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("owner.key") && said.contains("chmod 600"), "{said}");
     assert!(said.contains("a token is needed"), "{said}");
     assert!(server.terminate().await.success());
-    let (code, _, said) = text(&run(&data, &environment, &["repos"]).await);
+    let (code, _, said) = read_output(&run_command(&data, &environment, &["repos"]).await);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("owner.key") && said.contains("chmod 600"), "{said}");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(run(&data, &environment, &["repos"]).await.status.code(), Some(0));
+    assert_eq!(run_command(&data, &environment, &["repos"]).await.status.code(), Some(0));
     let whole = fs::read_to_string(&key).unwrap();
     fs::write(&key, whole.trim().strip_suffix(|_: char| true).unwrap()).unwrap();
-    let (code, _, said) = text(&run(&data, &environment, &["repos"]).await);
+    let (code, _, said) = read_output(&run_command(&data, &environment, &["repos"]).await);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("owner.key") && said.contains("no whole key"), "{said}");
 }

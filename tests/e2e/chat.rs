@@ -9,19 +9,19 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::support::{
-    harness::{Harness, render_outcome, root},
-    model::{Item, Model, Reply, says, searches, thinks},
+    harness::{ChatHarness, make_root, render_outcome},
+    model::{FakeModel, ModelReply, OutputItem, message_item, search_item, thinking_item},
 };
 
 #[tokio::test]
 async fn segments_keep_the_order_of_events() {
-    let harness = Harness::new([
-        Reply::Items(vec![
-            Item::Thinks(vec!["look for the parser".into(), "by meaning".into()]),
-            searches("parser"),
+    let harness = ChatHarness::new([
+        ModelReply::Items(vec![
+            OutputItem::Thinks(vec!["look for the parser".into(), "by meaning".into()]),
+            search_item("parser"),
         ]),
-        Reply::Items(vec![thinks("and callers"), searches("callers")]),
-        Reply::Items(vec![thinks("ok"), says("It is in src/parse.rs.")]),
+        ModelReply::Items(vec![thinking_item("and callers"), search_item("callers")]),
+        ModelReply::Items(vec![thinking_item("ok"), message_item("It is in src/parse.rs.")]),
     ])
     .await;
     let outcome = harness.ask("Where is the parser?").await;
@@ -43,13 +43,13 @@ async fn segments_keep_the_order_of_events() {
 }
 
 #[tokio::test]
-async fn the_stream_tells_tool_calls_too() {
-    let harness = Harness::new([
-        Reply::Items(vec![searches("parser"), searches("fail")]),
-        Reply::Items(vec![says("Done.")]),
+async fn the_stream_includes_tool_calls() {
+    let harness = ChatHarness::new([
+        ModelReply::Items(vec![search_item("parser"), search_item("fail")]),
+        ModelReply::Items(vec![message_item("Done.")]),
     ])
     .await;
-    let turn = harness.begin("Where?", None).await.unwrap();
+    let turn = harness.begin_turn("Where?", None).await.unwrap();
     let reported: Vec<String> = turn
         .map(|event| match event {
             ChatEvent::Thread { model_id, .. } => format!("thread {model_id}"),
@@ -85,13 +85,13 @@ async fn the_stream_tells_tool_calls_too() {
 
 #[tokio::test]
 async fn a_cut_stream_is_retried_without_repeating_itself() {
-    let response = || vec![thinks("same"), says("half"), searches("x")];
+    let response = || vec![thinking_item("same"), message_item("half"), search_item("x")];
     let mut whole = response();
-    whole.push(says("whole"));
-    let harness = Harness::new([
-        Reply::Cut(response()),
-        Reply::Items(whole),
-        Reply::Items(vec![thinks("same"), says("end")]),
+    whole.push(message_item("whole"));
+    let harness = ChatHarness::new([
+        ModelReply::Cut(response()),
+        ModelReply::Items(whole),
+        ModelReply::Items(vec![thinking_item("same"), message_item("end")]),
     ])
     .await;
     assert_snapshot!(render_outcome(&harness.ask("What?").await), @r"
@@ -105,9 +105,11 @@ async fn a_cut_stream_is_retried_without_repeating_itself() {
 }
 
 #[tokio::test]
-async fn a_stream_cut_for_good_is_unavailability_and_keeps_what_was_said() {
-    let unfinished = || Reply::Cut(vec![thinks("first"), Item::BeginsToThink("and th".into())]);
-    let harness = Harness::new([unfinished(), unfinished()]).await;
+async fn a_stream_that_stays_cut_is_unavailability_and_keeps_its_text() {
+    let unfinished = || {
+        ModelReply::Cut(vec![thinking_item("first"), OutputItem::BeginsToThink("and th".into())])
+    };
+    let harness = ChatHarness::new([unfinished(), unfinished()]).await;
     let outcome = harness.ask("What?").await;
     assert_snapshot!(render_outcome(&outcome), @r"
     thinking: first
@@ -118,12 +120,13 @@ async fn a_stream_cut_for_good_is_unavailability_and_keeps_what_was_said() {
 }
 
 #[tokio::test]
-async fn a_failing_service_is_told_from_a_refused_request() {
-    let status =
-        |status: u16, error: serde_json::Value| Reply::Status(status, json!({ "error": error }));
+async fn a_failing_service_is_distinguished_from_a_refused_request() {
+    let status = |status: u16, error: serde_json::Value| {
+        ModelReply::Status(status, json!({ "error": error }))
+    };
     let secret = "see https://u:p@host/x with sk-0123456789 in /home/me/x/y";
-    let harness = Harness::with(
-        Model::replay([
+    let harness = ChatHarness::with_settings(
+        FakeModel::replay([
             status(401, json!({ "message": secret })),
             status(401, json!({ "message": secret })),
             status(404, json!({ "message": "the model `gpt-0` does not exist" })),
@@ -131,7 +134,7 @@ async fn a_failing_service_is_told_from_a_refused_request() {
             status(429, json!({ "type": "usage_limit_reached", "message": "" })),
             status(400, json!({ "message": secret })),
             status(400, json!({ "code": "context_length_exceeded", "message": "too long" })),
-            Reply::Items(vec![says("Back.")]),
+            ModelReply::Items(vec![message_item("Back.")]),
         ])
         .await,
         "",
@@ -154,9 +157,9 @@ async fn a_failing_service_is_told_from_a_refused_request() {
 
 #[tokio::test]
 async fn a_service_that_cannot_be_reached_fails_in_bounded_time() {
-    let nobody = Model::replay([]).await;
-    let harness = Harness::with(nobody, "", |_| ()).await;
-    let config = harness.home().join("config.toml");
+    let nobody = FakeModel::replay([]).await;
+    let harness = ChatHarness::with_settings(nobody, "", |_| ()).await;
+    let config = harness.codex_home().join("config.toml");
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, text.replace(&harness.model.url, "http://127.0.0.1:1/v1")).unwrap();
     assert_snapshot!(
@@ -167,7 +170,7 @@ async fn a_service_that_cannot_be_reached_fails_in_bounded_time() {
 
 #[tokio::test]
 async fn a_turn_without_an_answer_is_a_failure() {
-    let harness = Harness::new([Reply::Items(vec![thinks("hm")])]).await;
+    let harness = ChatHarness::new([ModelReply::Items(vec![thinking_item("hm")])]).await;
     assert_snapshot!(render_outcome(&harness.ask("What?").await), @r"
     thinking: hm
     failure: TURN_FAILED: the model gave no answer
@@ -177,17 +180,17 @@ async fn a_turn_without_an_answer_is_a_failure() {
 #[tokio::test]
 async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut() {
     let long = "\u{e9}".repeat(1_500_000);
-    let model = Model::replay([
-        Reply::Items((0..10).map(|_| says(&long)).collect()),
-        Reply::Items(vec![thinks(&long), says("never")]),
-        Reply::Silent((0..9).map(|_| says(long.get(..900_000).unwrap())).collect()),
-        Reply::Items(vec![says("Back.")]),
+    let model = FakeModel::replay([
+        ModelReply::Items((0..10).map(|_| message_item(&long)).collect()),
+        ModelReply::Items(vec![thinking_item(&long), message_item("never")]),
+        ModelReply::Silent((0..9).map(|_| message_item(long.get(..900_000).unwrap())).collect()),
+        ModelReply::Items(vec![message_item("Back.")]),
     ])
     .await;
-    let harness = Harness::with(model, "", |_| ()).await;
+    let harness = ChatHarness::with_settings(model, "", |_| ()).await;
     let mark = "\n\n[cut: more than 1 MiB]";
     let cut = format!("{}{mark}", long.get(..1024 * 1024).unwrap());
-    let turn = harness.begin("What?", None).await.unwrap();
+    let turn = harness.begin_turn("What?", None).await.unwrap();
     let reported: Vec<ChatEvent> = turn.collect().await;
     let [ChatEvent::Thread { .. }, ChatEvent::Answer { text }, ChatEvent::Ended(outcome)] =
         reported.as_slice()
@@ -215,51 +218,59 @@ async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut(
     assert!(said.len() < 4 * 1024 * 1024 + 1000, "{} bytes", said.len());
     let end = "[cut: the turn has more than 4 MiB]\nfailure: TURN_FAILED: the model wrote more than 4 MiB in one turn, and was stopped";
     assert!(said.ends_with(end), "{}", said.get(said.len() - 200..).unwrap());
-    harness.model.left(1).await;
+    harness.model.wait_for_abandoned_streams(1).await;
     assert_eq!(render_outcome(&harness.ask("Still there?").await), "answer: Back.");
 }
 
 #[tokio::test]
-async fn a_silent_model_ends_at_the_deadline_with_what_was_said() {
-    let model = Model::replay([
-        Reply::Silent(vec![thinks("first"), Item::BeginsToThink("and th".into())]),
-        Reply::Items(vec![says("Here.")]),
+async fn a_silent_model_ends_at_the_deadline_with_the_text_so_far() {
+    let model = FakeModel::replay([
+        ModelReply::Silent(vec![
+            thinking_item("first"),
+            OutputItem::BeginsToThink("and th".into()),
+        ]),
+        ModelReply::Items(vec![message_item("Here.")]),
     ])
     .await;
-    let harness =
-        Harness::with(model, "", |settings| settings.turn_timeout = Duration::from_secs(3)).await;
+    let harness = ChatHarness::with_settings(model, "", |settings| {
+        settings.turn_timeout = Duration::from_secs(3)
+    })
+    .await;
     let outcome = harness.ask("What?").await;
     assert_snapshot!(render_outcome(&outcome), @r"
     thinking: first
     thinking: and th
     failure: TURN_TIMED_OUT: the turn reached its time limit of 3 s
     ");
-    harness.model.left(1).await;
+    harness.model.wait_for_abandoned_streams(1).await;
     let next = harness.follow_up(outcome.conversation, "Still there?").await;
     assert_eq!(render_outcome(&next), "answer: Here.");
 }
 
 #[tokio::test]
 async fn dropping_a_turn_interrupts_codex_and_frees_its_place() {
-    let model =
-        Model::replay([Reply::Silent(vec![thinks("hm")]), Reply::Items(vec![says("Next.")])]).await;
-    let harness = Harness::with(model, "", |settings| {
+    let model = FakeModel::replay([
+        ModelReply::Silent(vec![thinking_item("hm")]),
+        ModelReply::Items(vec![message_item("Next.")]),
+    ])
+    .await;
+    let harness = ChatHarness::with_settings(model, "", |settings| {
         settings.max_turns = 1;
         settings.max_waiting = 1;
     })
     .await;
-    let turn = harness.begin("What?", None).await.unwrap();
+    let turn = harness.begin_turn("What?", None).await.unwrap();
     let conversation = turn.conversation();
     harness.model.wait_for_requests(1).await;
     drop(turn);
-    harness.model.left(1).await;
+    harness.model.wait_for_abandoned_streams(1).await;
     assert_eq!(render_outcome(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
 }
 
 #[tokio::test]
 async fn dropping_the_question_itself_leaves_no_turn_behind() {
-    let harness = Harness::new([Reply::Items(vec![says("Mine.")])]).await;
-    let mut asking = Box::pin(harness.begin("Never mind", None));
+    let harness = ChatHarness::new([ModelReply::Items(vec![message_item("Mine.")])]).await;
+    let mut asking = Box::pin(harness.begin_turn("Never mind", None));
     // Polled once, it is under way; then its caller goes away.
     assert!(futures_util::poll!(&mut asking).is_pending());
     drop(asking);
@@ -269,9 +280,9 @@ async fn dropping_the_question_itself_leaves_no_turn_behind() {
 
 #[tokio::test]
 async fn a_follow_up_reaches_the_model_with_earlier_turns() {
-    let harness = Harness::new([
-        Reply::Items(vec![thinks("hm"), says("The first answer.")]),
-        Reply::Items(vec![says("The second answer.")]),
+    let harness = ChatHarness::new([
+        ModelReply::Items(vec![thinking_item("hm"), message_item("The first answer.")]),
+        ModelReply::Items(vec![message_item("The second answer.")]),
     ])
     .await;
     let first = harness.ask("The first question?").await;
@@ -280,19 +291,19 @@ async fn a_follow_up_reaches_the_model_with_earlier_turns() {
     assert_eq!(render_outcome(&second), "answer: The second answer.");
     assert_eq!(second.usage.unwrap().total_tokens, 110);
     assert_eq!(harness.codex.counts().starts, 1);
-    let latest = harness.model.latest();
+    let latest = harness.model.latest_request_text();
     for text in ["The first question?", "The first answer.", "The second question?"] {
         assert!(latest.contains(text), "`{text}` is missing in {latest}");
     }
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_after_a_restart() {
-    let mut harness = Harness::new([
-        Reply::Items(vec![says("The first answer.")]),
-        Reply::Cut(vec![thinks("again")]),
-        Reply::Items(vec![thinks("again"), searches("x")]),
-        Reply::Items(vec![says("The second answer.")]),
+async fn a_conversation_continues_after_a_restart() {
+    let mut harness = ChatHarness::new([
+        ModelReply::Items(vec![message_item("The first answer.")]),
+        ModelReply::Cut(vec![thinking_item("again")]),
+        ModelReply::Items(vec![thinking_item("again"), search_item("x")]),
+        ModelReply::Items(vec![message_item("The second answer.")]),
     ])
     .await;
     let first = harness.ask("The first question?").await;
@@ -304,22 +315,23 @@ async fn a_conversation_goes_on_after_a_restart() {
         "thinking: again\nvector_summary: src/parse.rs\nanswer: The second answer."
     );
     assert_eq!(second.usage.unwrap().total_tokens, 220);
-    let latest = harness.model.latest();
+    let latest = harness.model.latest_request_text();
     assert!(latest.contains("The first answer."));
     let metadata = harness.model.requests().pop().unwrap()["client_metadata"].to_string();
     assert!(metadata.contains("workspace-write"), "{metadata}");
 }
 
 #[tokio::test]
-async fn a_loaded_thread_follows_what_the_next_question_is_opened_with() {
-    let replies =
-        (0..12).flat_map(|_| [Reply::Items(vec![searches("x")]), Reply::Items(vec![says("Ok.")])]);
-    let mut harness = Harness::new(replies).await;
+async fn a_loaded_thread_takes_the_parameters_of_the_next_question() {
+    let replies = (0..12).flat_map(|_| {
+        [ModelReply::Items(vec![search_item("x")]), ModelReply::Items(vec![message_item("Ok.")])]
+    });
+    let mut harness = ChatHarness::new(replies).await;
     let conversation = harness.ask("What?").await.conversation;
     let mut expected = vec!["/mcp".to_owned()];
     for round in 1..12 {
         let at = format!("/mcp?round={}", round / 3);
-        harness.search_at(&at);
+        harness.set_search_target(&at);
         expected.push(at);
         assert_eq!(
             render_outcome(&harness.follow_up(conversation, "And?").await).lines().count(),
@@ -332,10 +344,10 @@ async fn a_loaded_thread_follows_what_the_next_question_is_opened_with() {
 
 #[tokio::test]
 async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
-    let harness = Harness::new([
-        Reply::Items(vec![says("One.")]),
-        Reply::Items(vec![says("Two.")]),
-        Reply::Items(vec![says("Three.")]),
+    let harness = ChatHarness::new([
+        ModelReply::Items(vec![message_item("One.")]),
+        ModelReply::Items(vec![message_item("Two.")]),
+        ModelReply::Items(vec![message_item("Three.")]),
     ])
     .await;
     let developer = |request: &serde_json::Value| -> String {
@@ -345,9 +357,9 @@ async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
     harness.ask("What does repo do?").await;
     let alone = developer(&harness.model.requests()[0]);
     assert!(!alone.contains("The next question"), "the only one is meant anyway: {alone}");
-    let other = harness.repo().with_file_name("flask");
+    let other = harness.repository_folder().with_file_name("flask");
     std::fs::create_dir(&other).unwrap();
-    harness.store.put_root(root(&other)).await.unwrap();
+    harness.store.put_root(make_root(&other)).await.unwrap();
     harness.ask("What does Flask do?").await;
     let named = developer(&harness.model.requests()[1]);
     let other = other.canonicalize().unwrap();
@@ -366,9 +378,13 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
     // Codex reports nothing of a command that ends within a few milliseconds.
     let command =
         "env; touch here && echo wrote here; touch ../outside && echo wrote outside; sleep 0.5";
-    let call = Item::Calls(String::new(), "exec_command".into(), json!({ "cmd": command }));
-    let harness = Harness::new([Reply::Items(vec![call]), Reply::Items(vec![says("Done.")])]).await;
-    let turn = harness.begin("What?", None).await.unwrap();
+    let call = OutputItem::Calls(String::new(), "exec_command".into(), json!({ "cmd": command }));
+    let harness = ChatHarness::new([
+        ModelReply::Items(vec![call]),
+        ModelReply::Items(vec![message_item("Done.")]),
+    ])
+    .await;
+    let turn = harness.begin_turn("What?", None).await.unwrap();
     let results: Vec<String> = turn
         .filter_map(async |event| match event {
             ChatEvent::ToolResult { name, result, .. } if name == "shell" => {
@@ -390,22 +406,22 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_in_a_new_process_while_the_old_one_still_works() {
-    let model = Model::answer(|request| {
+async fn a_conversation_continues_in_a_new_process_while_the_old_one_still_works() {
+    let model = FakeModel::answer_with(|request| {
         let latest = request["input"].as_array().unwrap().last().unwrap().to_string();
         if latest.contains("Wait?") {
-            Reply::Silent(Vec::new())
+            ModelReply::Silent(Vec::new())
         } else {
-            Reply::Items(vec![says("Done.")])
+            ModelReply::Items(vec![message_item("Done.")])
         }
     })
     .await;
-    let harness = Harness::with(model, "", |_| ()).await;
+    let harness = ChatHarness::with_settings(model, "", |_| ()).await;
     let first = harness.ask("The first question?").await;
-    let waiting = harness.begin("Wait?", None).await.unwrap();
+    let waiting = harness.begin_turn("Wait?", None).await.unwrap();
     harness.model.wait_for_requests(2).await;
     // Codex reads its configuration at its start only, so the next turn needs another process.
-    let config = harness.home().join("config.toml");
+    let config = harness.codex_home().join("config.toml");
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, format!("# changed\n{text}")).unwrap();
     let second = harness.follow_up(first.conversation, "The second question?").await;
@@ -419,15 +435,15 @@ async fn a_conversation_goes_on_in_a_new_process_while_the_old_one_still_works()
 
 #[tokio::test]
 async fn two_conversations_stay_apart() {
-    let model = Model::answer(|request| {
+    let model = FakeModel::answer_with(|request| {
         let input = request["input"].to_string();
         let mut seen: Vec<&str> =
             ["crimson", "azure"].into_iter().filter(|colour| input.contains(colour)).collect();
         seen.sort_unstable();
-        Reply::Items(vec![says(&seen.join(" "))])
+        ModelReply::Items(vec![message_item(&seen.join(" "))])
     })
     .await;
-    let harness = Harness::with(model, "", |_| ()).await;
+    let harness = ChatHarness::with_settings(model, "", |_| ()).await;
     let (red, blue) = tokio::join!(harness.ask("Is it crimson?"), harness.ask("Is it azure?"));
     assert_ne!(red.conversation, blue.conversation);
     let (red, blue) = tokio::join!(
@@ -439,10 +455,10 @@ async fn two_conversations_stay_apart() {
 
 #[tokio::test]
 async fn two_questions_in_one_conversation_run_one_after_the_other() {
-    let harness = Harness::new([
-        Reply::Items(vec![says("One.")]),
-        Reply::Items(vec![says("Two.")]),
-        Reply::Items(vec![says("Three.")]),
+    let harness = ChatHarness::new([
+        ModelReply::Items(vec![message_item("One.")]),
+        ModelReply::Items(vec![message_item("Two.")]),
+        ModelReply::Items(vec![message_item("Three.")]),
     ])
     .await;
     let conversation = harness.ask("First?").await.conversation;
@@ -453,25 +469,28 @@ async fn two_questions_in_one_conversation_run_one_after_the_other() {
     let mut answers = [render_outcome(&second), render_outcome(&third)];
     answers.sort();
     assert_eq!(answers, ["answer: Three.", "answer: Two."]);
-    assert!(harness.model.latest().contains("Two."), "the later question knows the earlier answer");
+    assert!(
+        harness.model.latest_request_text().contains("Two."),
+        "the later question knows the earlier answer"
+    );
 }
 
 #[tokio::test]
 async fn an_unknown_conversation_is_refused_and_starts_nothing() {
-    let harness = Harness::new([]).await;
+    let harness = ChatHarness::new([]).await;
     let unknown: ConversationId = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17".parse().unwrap();
-    let error = harness.begin("What?", Some(unknown)).await.unwrap_err();
+    let error = harness.begin_turn("What?", Some(unknown)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ConversationNotFound);
     assert_eq!(harness.model.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn a_session_of_the_users_own_is_not_a_conversation() {
-    let harness = Harness::new([Reply::Items(vec![says("For the user.")])]).await;
+    let harness = ChatHarness::new([ModelReply::Items(vec![message_item("For the user.")])]).await;
     let ran = tokio::process::Command::new(harness.settings.bin.as_ref().unwrap())
         .args(["exec", "--json", "--skip-git-repo-check", "-c", "features.plugins=false", "Hi"])
-        .env("CODEX_HOME", harness.home())
-        .current_dir(harness.home())
+        .env("CODEX_HOME", harness.codex_home())
+        .current_dir(harness.codex_home())
         .stdin(std::process::Stdio::null())
         .output()
         .await
@@ -479,22 +498,23 @@ async fn a_session_of_the_users_own_is_not_a_conversation() {
     let first = ran.stdout.split(|byte| *byte == b'\n').next().unwrap();
     let started: serde_json::Value = serde_json::from_slice(first).unwrap();
     let theirs: ConversationId = started["thread_id"].as_str().unwrap().parse().unwrap();
-    let error = harness.begin("What did I say?", Some(theirs)).await.unwrap_err();
+    let error = harness.begin_turn("What did I say?", Some(theirs)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ConversationNotFound);
     assert_eq!(harness.model.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn questions_over_the_bound_are_refused() {
-    let model = Model::answer(|_| Reply::Silent(Vec::new())).await;
-    let harness = Harness::with(model, "", |settings| {
+    let model = FakeModel::answer_with(|_| ModelReply::Silent(Vec::new())).await;
+    let harness = ChatHarness::with_settings(model, "", |settings| {
         settings.max_turns = 1;
         settings.max_waiting = 1;
     })
     .await;
-    let running = harness.begin("One?", None).await.unwrap();
+    let running = harness.begin_turn("One?", None).await.unwrap();
     // Of two, one waits, and so the other is refused.
-    let [two, three] = ["Two?", "Three?"].map(|question| Box::pin(harness.begin(question, None)));
+    let [two, three] =
+        ["Two?", "Three?"].map(|question| Box::pin(harness.begin_turn(question, None)));
     let (refused, waiting) = futures_util::future::select(two, three).await.factor_first();
     assert_eq!(refused.unwrap_err().code(), ErrorCode::Busy);
     drop(running);
@@ -504,7 +524,7 @@ async fn questions_over_the_bound_are_refused() {
 
 #[tokio::test]
 async fn the_model_gets_our_prompt_our_search_and_no_server_of_the_users() {
-    let theirs = crate::support::search::Search::start().await;
+    let theirs = crate::support::search::FakeSearch::start().await;
     let more = format!(
         r#"
 [mcp_servers.codeinfo]
@@ -518,13 +538,13 @@ command = "no-such-program"
 "#,
         url = theirs.url
     );
-    let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
-    let harness = Harness::with(model, &more, |_| ()).await;
-    let config = || std::fs::read_to_string(harness.home().join("config.toml")).unwrap();
+    let model = FakeModel::replay([ModelReply::Items(vec![message_item("Done.")])]).await;
+    let harness = ChatHarness::with_settings(model, &more, |_| ()).await;
+    let config = || std::fs::read_to_string(harness.codex_home().join("config.toml")).unwrap();
     let before = config();
     assert_eq!(render_outcome(&harness.ask("What?").await), "answer: Done.");
     assert_eq!(config(), before);
-    assert_eq!(theirs.messages(), 0);
+    assert_eq!(theirs.count_messages(), 0);
     let request = &harness.model.requests()[0];
     let names: Vec<&str> = request["tools"]
         .as_array()
@@ -553,15 +573,16 @@ command = "no-such-program"
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "`cargo test -- --nocapture` shows the measurement")]
 async fn a_turn_costs_little_beyond_the_model() {
-    let replies =
-        (0..12).flat_map(|_| [Reply::Items(vec![searches("x")]), Reply::Items(vec![says("Ok.")])]);
-    let harness = Harness::new(replies).await;
+    let replies = (0..12).flat_map(|_| {
+        [ModelReply::Items(vec![search_item("x")]), ModelReply::Items(vec![message_item("Ok.")])]
+    });
+    let harness = ChatHarness::new(replies).await;
     let conversation = harness.ask("Warm up").await.conversation;
     let mut follow_ups = Vec::new();
     let mut fresh = Vec::new();
     for _ in 0..5 {
         let began = Instant::now();
-        drop(collect_outcome(harness.begin("What?", Some(conversation)).await.unwrap()).await);
+        drop(collect_outcome(harness.begin_turn("What?", Some(conversation)).await.unwrap()).await);
         follow_ups.push(began.elapsed());
         let began = Instant::now();
         drop(harness.ask("What?").await);
@@ -576,8 +597,9 @@ async fn a_turn_costs_little_beyond_the_model() {
 #[tokio::test]
 async fn a_model_without_a_shell_has_no_tool_for_one_and_is_not_told_of_it() {
     let given = async |shell: bool| {
-        let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
-        let harness = Harness::with(model, "", |settings| settings.shell = shell).await;
+        let model = FakeModel::replay([ModelReply::Items(vec![message_item("Done.")])]).await;
+        let harness =
+            ChatHarness::with_settings(model, "", |settings| settings.shell = shell).await;
         assert_eq!(render_outcome(&harness.ask("What?").await), "answer: Done.");
         let request = harness.model.requests().remove(0);
         let tools = request["tools"].as_array().unwrap().iter();

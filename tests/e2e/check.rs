@@ -29,9 +29,9 @@ fn close_door() {
 ";
 const LOCK: &str = "citations.lock";
 
-struct Tree(TempDir);
+struct CheckedFolder(TempDir);
 
-impl Tree {
+impl CheckedFolder {
     fn new(files: &[(&str, &str)]) -> Self {
         let tree = Self(TempDir::new().unwrap());
         fs::create_dir(tree.0.path().join(".git")).unwrap();
@@ -48,20 +48,20 @@ impl Tree {
         fs::write(path, text).unwrap();
     }
 
-    fn text(&self, path: &str) -> String {
+    fn read_file(&self, path: &str) -> String {
         fs::read_to_string(self.0.path().join(path)).unwrap()
     }
 
-    fn has(&self, path: &str) -> bool {
+    fn has_file(&self, path: &str) -> bool {
         self.0.path().join(path).try_exists().unwrap()
     }
 
-    fn check(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
-        check(self.0.path(), arguments)
+    fn run_check(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        run_check(self.0.path(), arguments)
     }
 }
 
-fn check(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+fn run_check(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_codeinfo"));
     // No server, no store and no setting is asked for.
     program.arg("check").args(arguments).current_dir(folder).env_clear().env("PORT", "none");
@@ -72,7 +72,7 @@ fn check(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 
 #[test]
 fn the_documents_of_this_repository_cite_what_is_there() {
-    let (code, out, said) = check(Path::new(env!("CARGO_MANIFEST_DIR")), &[]);
+    let (code, out, said) = run_check(Path::new(env!("CARGO_MANIFEST_DIR")), &[]);
     assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
     // It is not only that nothing was found.
     let count: u32 = said.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
@@ -81,7 +81,7 @@ fn the_documents_of_this_repository_cite_what_is_there() {
 
 #[test]
 fn every_fault_is_a_line_that_editors_understand() {
-    let tree = Tree::new(&[
+    let tree = CheckedFolder::new(&[
         (
             "README.md",
             "# Door *house*\n\n\
@@ -97,7 +97,7 @@ fn every_fault_is_a_line_that_editors_understand() {
              [top](/README.md), [own](#two-words) and\n`more.md`, but not ../src/app.rs:13.\n",
         ),
     ]);
-    let (code, out, said) = tree.check(&[]);
+    let (code, out, said) = tree.run_check(&[]);
     assert_snapshot!(out, @r"
     README.md:4:4: src/gone.rs: no such file
     README.md:4:18: docs/none.md: no such file
@@ -116,15 +116,15 @@ fn every_fault_is_a_line_that_editors_understand() {
     ");
     assert_eq!(code, Some(1));
     // From elsewhere, and of one document.
-    let (code, out, _) = check(&tree.0.path().join("docs"), &["more.md"]);
+    let (code, out, _) = run_check(&tree.0.path().join("docs"), &["more.md"]);
     assert_snapshot!(out, @"more.md:7:20: ../src/app.rs:13: the file has 12 lines, counted from 1");
     assert_eq!(code, Some(1));
-    assert!(!tree.has(LOCK));
+    assert!(!tree.has_file(LOCK));
 }
 
 #[test]
-fn what_is_no_file_of_the_repository_is_no_fault() {
-    let tree = Tree::new(&[
+fn a_path_outside_the_repository_is_no_fault() {
+    let tree = CheckedFolder::new(&[
         (".gitignore", "made/\n*.log\n/docs/site/\n"),
         ("made/lib.rs", "fn lib() {}\n"),
         (".env", "KEY=1\n"),
@@ -148,25 +148,26 @@ fn what_is_no_file_of_the_repository_is_no_fault() {
         ("HISTORY.md", "<!-- codeinfo: ignore all -->\n\n`src/gone.rs` was [here](src/gone.rs).\n"),
         ("made/x.md", "[x](../gone.md)\n"),
     ]);
-    let (code, out, said) = tree.check(&[]);
+    let (code, out, said) = tree.run_check(&[]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
     assert_snapshot!(said, @"3 documents, 5 citations: 3 verified, 2 not read");
     // What is ignored is checked if it is named.
-    assert_eq!(tree.check(&["made/x.md"]).0, Some(1));
+    assert_eq!(tree.run_check(&["made/x.md"]).0, Some(1));
 }
 
 #[test]
-fn what_moved_is_rewritten_and_nothing_else() {
+fn only_moved_citations_are_rewritten() {
     let document = "# App\r\n\r\nIt opens (src/app.rs:4-7), closes ([here](../src/app.rs#L9-L12), \
         `app.rs`, lines 9 to 12),\tand does both at `../src/app.rs:4:1-7:2,9-12`  \r\n\
         Its key is 42: src/app.rs:5.";
-    let tree = Tree::new(&[("docs/b.md", document), ("a.md", "`key == 42` at `src/app.rs`:5\n")]);
+    let tree =
+        CheckedFolder::new(&[("docs/b.md", document), ("a.md", "`key == 42` at `src/app.rs`:5\n")]);
     let path = tree.0.path().join("docs/b.md");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    let (code, out, _) = tree.check(&["--fix"]);
+    let (code, out, _) = tree.run_check(&["--fix"]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
-    assert_eq!(tree.text("docs/b.md"), document);
-    let lock = tree.text(LOCK);
+    assert_eq!(tree.read_file("docs/b.md"), document);
+    let lock = tree.read_file(LOCK);
     let places: Vec<&str> =
         lock.lines().skip(1).map(|line| line.rsplit_once(' ').unwrap().0).collect();
     let expected = [
@@ -179,12 +180,12 @@ fn what_moved_is_rewritten_and_nothing_else() {
 
     // White space at the ends of lines is no change, and neither are other line ends.
     tree.write("src/app.rs", &APP.replace('\n', " \r\n"));
-    assert_eq!(tree.check(&[]).0, Some(0));
+    assert_eq!(tree.run_check(&[]).0, Some(0));
     tree.write(
         "src/app.rs",
         &APP.replace("fn close", "// Now:\n\nfn close").replace("/// Opens", "//\n/// Opens"),
     );
-    let (code, out, _) = tree.check(&[]);
+    let (code, out, _) = tree.run_check(&[]);
     assert_snapshot!(out, @r"
     a.md:1:16: src/app.rs:5: moved to 6
     docs/b.md:3:11: src/app.rs:4-7: moved to 5-8
@@ -194,7 +195,7 @@ fn what_moved_is_rewritten_and_nothing_else() {
     docs/b.md:4:16: src/app.rs:5: moved to 6
     ");
     assert_eq!(code, Some(1));
-    let (code, out, said) = tree.check(&["--fix"]);
+    let (code, out, said) = tree.run_check(&["--fix"]);
     assert!(out.lines().all(|line| line.ends_with("(mended)")), "{out}");
     assert_eq!(code, Some(0), "{said}");
     let mended = document
@@ -203,25 +204,25 @@ fn what_moved_is_rewritten_and_nothing_else() {
         .replace("9 to 12", "12 to 15")
         .replace("4:1-7:2,9-12", "5:1-8:2,12-15")
         .replace("app.rs:5.", "app.rs:6.");
-    assert_eq!(tree.text("docs/b.md"), mended);
-    assert_eq!(tree.text("a.md"), "`key == 42` at `src/app.rs`:6\n");
+    assert_eq!(tree.read_file("docs/b.md"), mended);
+    assert_eq!(tree.read_file("a.md"), "`key == 42` at `src/app.rs`:6\n");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-    let (code, out, said) = tree.check(&[]);
+    let (code, out, said) = tree.run_check(&[]);
     assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
     let names: Vec<_> = fs::read_dir(tree.0.path().join("docs")).unwrap().collect();
     assert_eq!(names.len(), 1);
     // Checking one document leaves what others cite as it is.
-    let whole = tree.text(LOCK);
-    assert_eq!(tree.check(&["--fix", "a.md"]).0, Some(0));
-    assert_eq!(tree.text(LOCK), whole);
+    let whole = tree.read_file(LOCK);
+    assert_eq!(tree.run_check(&["--fix", "a.md"]).0, Some(0));
+    assert_eq!(tree.read_file(LOCK), whole);
     // What was cited is known by the content, so that moving back gives the same lock.
     tree.write("src/app.rs", APP);
-    assert_eq!(tree.check(&["--fix"]).0, Some(0));
-    assert_eq!((tree.text("docs/b.md"), tree.text(LOCK)), (document.to_owned(), lock));
+    assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
+    assert_eq!((tree.read_file("docs/b.md"), tree.read_file(LOCK)), (document.to_owned(), lock));
 }
 
 /// Lines that each stand once, after some others.
-fn numbered(before: usize) -> String {
+fn numbered_lines(before: usize) -> String {
     let lines = (1..=30).map(|line| format!("let line_{line} = {line} * 1_234_567;\n"));
     "// More.\n".repeat(before) + &lines.collect::<String>()
 }
@@ -234,41 +235,48 @@ const MOVED: &str = "See src/lines.rs:11-15 and src/lines.rs:16-20.\n";
 fn a_document_that_cannot_be_written_keeps_its_entries() {
     // Nothing can be written beside it: names have 255 bytes at most.
     let long = format!("{}.md", "x".repeat(250));
-    let tree = Tree::new(&[("a.md", MOVING), (&long, MOVING), ("src/lines.rs", &numbered(0))]);
-    assert_eq!(tree.check(&["--fix"]).0, Some(0));
-    let old = tree.text(LOCK);
-    tree.write("src/lines.rs", &numbered(5));
+    let tree = CheckedFolder::new(&[
+        ("a.md", MOVING),
+        (&long, MOVING),
+        ("src/lines.rs", &numbered_lines(0)),
+    ]);
+    assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
+    let old = tree.read_file(LOCK);
+    tree.write("src/lines.rs", &numbered_lines(5));
     for _ in 0..2 {
-        let (code, out, said) = tree.check(&["--fix"]);
+        let (code, out, said) = tree.run_check(&["--fix"]);
         assert_eq!(code, Some(2), "{out}{said}");
         assert!(said.contains(&format!("cannot write `{long}`")), "{said}");
         let mended = out.lines().filter(|line| line.ends_with("(mended)"));
         assert!(mended.into_iter().all(|line| line.starts_with("a.md:")), "{out}");
-        assert_eq!((tree.text("a.md").as_str(), tree.text(&long).as_str()), (MOVED, MOVING));
-        let lock = tree.text(LOCK);
+        assert_eq!(
+            (tree.read_file("a.md").as_str(), tree.read_file(&long).as_str()),
+            (MOVED, MOVING)
+        );
+        let lock = tree.read_file(LOCK);
         let of_long = |lock: &str| -> Vec<String> {
             lock.lines().filter(|line| line.starts_with("xxx")).map(str::to_owned).collect()
         };
         assert_eq!((lock.lines().count(), of_long(&lock)), (5, of_long(&old)));
-        let (code, out, _) = tree.check(&["a.md"]);
+        let (code, out, _) = tree.run_check(&["a.md"]);
         assert_eq!((code, out.as_str()), (Some(0), ""));
     }
-    assert_eq!(tree.check(&[]).0, Some(1));
+    assert_eq!(tree.run_check(&[]).0, Some(1));
 }
 
 #[test]
-fn documents_are_mended_right_whenever_it_is_stopped() {
+fn documents_are_updated_correctly_at_any_interruption() {
     let names: Vec<String> = (0..300).map(|number| format!("docs/{number:03}.md")).collect();
     let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), MOVING)).collect();
-    let (before, after) = (numbered(0), numbered(5));
+    let (before, after) = (numbered_lines(0), numbered_lines(5));
     files.push(("src/lines.rs", &before));
-    let tree = Tree::new(&files);
-    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    let tree = CheckedFolder::new(&files);
+    assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
     tree.write("src/lines.rs", &after);
     let mut program = Command::new(env!("CARGO_BIN_EXE_codeinfo"));
     program.args(["check", "--fix"]).current_dir(tree.0.path()).env_clear();
     let mut running = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while tree.text(&names[3]) == MOVING && running.try_wait().unwrap().is_none() {
+    while tree.read_file(&names[3]) == MOVING && running.try_wait().unwrap().is_none() {
         thread::yield_now();
     }
     running.kill().unwrap();
@@ -276,91 +284,94 @@ fn documents_are_mended_right_whenever_it_is_stopped() {
     // What was not finished may lie about.
     fs::write(tree.0.path().join("docs/.299.md.codeinfo.tmp"), "half").unwrap();
     fs::write(tree.0.path().join(".citations.lock.codeinfo.tmp"), "half").unwrap();
-    let (code, out, said) = tree.check(&["--fix", "docs/001.md"]);
+    let (code, out, said) = tree.run_check(&["--fix", "docs/001.md"]);
     assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
     for _ in 0..2 {
-        let (code, _, said) = tree.check(&["--fix"]);
+        let (code, _, said) = tree.run_check(&["--fix"]);
         assert_eq!(code, Some(0), "{said}");
-        assert!(names.iter().all(|name| tree.text(name) == MOVED));
+        assert!(names.iter().all(|name| tree.read_file(name) == MOVED));
     }
-    assert_eq!(tree.check(&[]).1, "");
-    assert_eq!(tree.text(LOCK).lines().count(), 601);
+    assert_eq!(tree.run_check(&[]).1, "");
+    assert_eq!(tree.read_file(LOCK).lines().count(), 601);
     assert_eq!(fs::read_dir(tree.0.path().join("docs")).unwrap().count(), names.len());
-    assert!(!tree.has(".citations.lock.codeinfo.tmp"));
+    assert!(!tree.has_file(".citations.lock.codeinfo.tmp"));
 }
 
 #[test]
-fn two_cannot_mend_at_once() {
-    let tree = Tree::new(&[("a.md", MOVING), ("src/lines.rs", &numbered(0))]);
+fn two_processes_cannot_update_documents_at_once() {
+    let tree = CheckedFolder::new(&[("a.md", MOVING), ("src/lines.rs", &numbered_lines(0))]);
     let root = fs::File::open(tree.0.path()).unwrap();
     root.lock().unwrap();
-    let (code, out, said) = tree.check(&["--fix"]);
+    let (code, out, said) = tree.run_check(&["--fix"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(said.contains("another `codeinfo check --fix`"), "{said}");
-    assert!(!tree.has(LOCK));
-    assert_eq!(tree.check(&[]).0, Some(0));
+    assert!(!tree.has_file(LOCK));
+    assert_eq!(tree.run_check(&[]).0, Some(0));
     root.unlock().unwrap();
-    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
 }
 
 #[test]
-fn what_changed_is_left_to_people() {
+fn changed_citations_are_left_to_people() {
     let document = "It closes (src/app.rs:9-12).\n";
-    let tree = Tree::new(&[("a.md", document)]);
-    assert_eq!(tree.check(&["--fix"]).0, Some(0));
-    let lock = tree.text(LOCK);
+    let tree = CheckedFolder::new(&[("a.md", document)]);
+    assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
+    let lock = tree.read_file(LOCK);
     tree.write("src/app.rs", &APP.replace("and locked", "and left open"));
     for arguments in [&[][..], &["--fix"]] {
-        let (code, out, _) = tree.check(arguments);
+        let (code, out, _) = tree.run_check(arguments);
         let line = "a.md:1:12: src/app.rs:9-12: these lines have changed since they were cited\n";
         assert_eq!((code, out.as_str()), (Some(1), line));
-        assert_eq!((tree.text("a.md"), tree.text(LOCK)), (document.to_owned(), lock.clone()));
+        assert_eq!(
+            (tree.read_file("a.md"), tree.read_file(LOCK)),
+            (document.to_owned(), lock.clone())
+        );
     }
     // What was cited may be there twice.
     tree.write("src/app.rs", &format!("\n{APP}\n{APP}"));
-    let (_, out, _) = tree.check(&["--fix"]);
+    let (_, out, _) = tree.run_check(&["--fix"]);
     assert!(out.contains("stands in several places"), "{out}");
-    assert_eq!(tree.check(&["--accept"]).0, Some(0));
-    assert_eq!(tree.text("a.md"), document);
-    assert_ne!(tree.text(LOCK), lock);
-    assert_eq!(tree.check(&[]).0, Some(0));
+    assert_eq!(tree.run_check(&["--accept"]).0, Some(0));
+    assert_eq!(tree.read_file("a.md"), document);
+    assert_ne!(tree.read_file(LOCK), lock);
+    assert_eq!(tree.run_check(&[]).0, Some(0));
     // Gone from the file, and then from the document.
     tree.write("src/app.rs", "fn x() {}\n");
-    let (code, out, _) = tree.check(&["--accept"]);
+    let (code, out, _) = tree.run_check(&["--accept"]);
     assert!(code == Some(1) && out.contains("have changed"), "{out}");
     tree.write("a.md", "Nothing.\n");
-    assert_eq!(tree.check(&["--fix"]).0, Some(0));
-    assert_eq!(tree.text(LOCK).lines().count(), 1);
+    assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
+    assert_eq!(tree.read_file(LOCK).lines().count(), 1);
 }
 
 #[test]
-fn what_changed_stays_wrong_where_something_else_moved_to_its_lines() {
+fn changed_citations_stay_wrong_where_other_code_moved_to_their_lines() {
     for document in
         ["See src/app.rs:4-7 and src/app.rs:9-12.\n", "See src/app.rs:9-12, src/app.rs:4-7.\n"]
     {
-        let tree = Tree::new(&[("a.md", document)]);
-        assert_eq!(tree.check(&["--fix"]).0, Some(0));
+        let tree = CheckedFolder::new(&[("a.md", document)]);
+        assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
         let shifted = format!("{}{APP}", "//! It opens and closes.\n".repeat(5));
         tree.write("src/app.rs", &shifted.replace("and locked", "and left open"));
-        let (code, out, _) = tree.check(&["--fix"]);
+        let (code, out, _) = tree.run_check(&["--fix"]);
         assert!(code == Some(1) && out.contains("moved to 9-12 (mended)"), "{out}");
-        assert_eq!(tree.text("a.md"), document.replace("4-7", "9-12"));
-        let (code, out, _) = tree.check(&[]);
+        assert_eq!(tree.read_file("a.md"), document.replace("4-7", "9-12"));
+        let (code, out, _) = tree.run_check(&[]);
         assert!(code == Some(1) && out.contains("have changed"), "{document}: {out}");
     }
 }
 
 #[test]
 fn a_renamed_file_is_found_by_what_was_cited() {
-    let tree = Tree::new(&[
+    let tree = CheckedFolder::new(&[
         ("docs/a.md", "It closes (src/app.rs:9-12, [x](../src/app.rs#L4-L7), app.rs:4-7).\n"),
         ("docs/b.md", "`close_door` in [it](../src/app.rs#L9-L12 \"title\").\n"),
     ]);
-    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
     fs::create_dir(tree.0.path().join("src/net")).unwrap();
     fs::remove_file(tree.0.path().join("src/app.rs")).unwrap();
     tree.write("src/net/door.rs", &format!("//\n{APP}"));
-    let (code, out, _) = tree.check(&[]);
+    let (code, out, _) = tree.run_check(&[]);
     assert_snapshot!(out, @r"
     docs/a.md:1:12: src/app.rs:9-12: moved to src/net/door.rs:10-13
     docs/a.md:1:33: ../src/app.rs#L4-L7: moved to src/net/door.rs:5-8
@@ -368,46 +379,49 @@ fn a_renamed_file_is_found_by_what_was_cited() {
     docs/b.md:1:22: ../src/app.rs#L9-L12: moved to src/net/door.rs:10-13
     ");
     assert_eq!(code, Some(1));
-    tree.check(&["--fix"]);
-    assert_snapshot!(tree.text("docs/a.md") + &tree.text("docs/b.md"), @r#"
+    tree.run_check(&["--fix"]);
+    assert_snapshot!(tree.read_file("docs/a.md") + &tree.read_file("docs/b.md"), @r#"
     It closes (src/net/door.rs:10-13, [x](../src/net/door.rs#L5-L8), src/net/door.rs:5-8).
     `close_door` in [it](../src/net/door.rs#L10-L13 "title").
     "#);
-    let (_, out, _) = tree.check(&[]);
+    let (_, out, _) = tree.run_check(&[]);
     assert_snapshot!(out, @"");
     // Of two that have it now, none is the one.
     tree.write("src/net/other.rs", &format!("//\n{APP}"));
     fs::rename(tree.0.path().join("src/net/door.rs"), tree.0.path().join("src/net/gate.rs"))
         .unwrap();
-    let (_, out, _) = tree.check(&["docs/b.md"]);
+    let (_, out, _) = tree.run_check(&["docs/b.md"]);
     assert_snapshot!(out, @"docs/b.md:1:22: ../src/net/door.rs#L10-L13: no such file");
 }
 
 #[test]
 fn what_was_cited_is_found_elsewhere_only_if_all_files_can_be_read() {
-    let tree = Tree::new(&[("a.md", "It closes (src/app.rs:9-12).\n"), ("b.md", "See z.rs:1.\n")]);
+    let tree = CheckedFolder::new(&[
+        ("a.md", "It closes (src/app.rs:9-12).\n"),
+        ("b.md", "See z.rs:1.\n"),
+    ]);
     tree.write("z.rs", "fn last() {}\n");
-    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
     fs::rename(tree.0.path().join("src/app.rs"), tree.0.path().join("here.rs")).unwrap();
     for place in 0..9 {
         tree.write(&format!("large/{place}.txt"), "");
         let large = tree.0.path().join(format!("large/{place}.txt"));
         fs::File::options().write(true).open(large).unwrap().set_len(8 << 20).unwrap();
     }
-    let (code, out, said) = tree.check(&[]);
+    let (code, out, said) = tree.run_check(&[]);
     assert_eq!((code, out.as_str()), (Some(1), "a.md:1:12: src/app.rs:9-12: no such file\n"));
     assert_eq!(said.lines().next(), Some("2 documents, 2 citations: 1 verified, 1 missing"));
     fs::remove_dir_all(tree.0.path().join("large")).unwrap();
-    assert!(tree.check(&[]).1.contains("moved to here.rs:9-12"));
+    assert!(tree.run_check(&[]).1.contains("moved to here.rs:9-12"));
 }
 
 #[test]
-fn the_list_is_a_promise() {
-    let tree = Tree::new(&[(
+fn the_json_output_is_a_promise() {
+    let tree = CheckedFolder::new(&[(
         "a.md",
         "See src/app.rs:9-12 and `src/gone.rs:3`; `open_door` is at src/app.rs:1.\n",
     )]);
-    let (code, out, _) = tree.check(&["--json"]);
+    let (code, out, _) = tree.run_check(&["--json"]);
     assert_eq!(code, Some(1));
     let root = tree.0.path().canonicalize().unwrap();
     let list: Value = serde_json::from_str(&out).unwrap();
@@ -464,68 +478,70 @@ fn the_list_is_a_promise() {
 fn nothing_outside_is_read_and_what_cannot_be_read_exits_with_2() {
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("secret.rs"), "fn secret_key() {}\n").unwrap();
-    let tree = Tree::new(&[]);
+    let tree = CheckedFolder::new(&[]);
     symlink(outside.path(), tree.0.path().join("src/out")).unwrap();
     symlink(outside.path().join("secret.rs"), tree.0.path().join("src/link.rs")).unwrap();
     tree.write("a.md", "`no_such` in src/out/secret.rs:99, src/link.rs:99, ../secret.rs:99 and [x](src/link.rs).\n");
-    let (code, out, said) = tree.check(&["--fix"]);
+    let (code, out, said) = tree.run_check(&["--fix"]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
     assert_snapshot!(said, @"1 document, 3 citations: 1 verified, 2 not read");
-    assert!(!tree.has(LOCK));
+    assert!(!tree.has_file(LOCK));
 
-    let (code, _, said) = tree.check(&["gone.md"]);
+    let (code, _, said) = tree.run_check(&["gone.md"]);
     assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
-    assert_eq!(tree.check(&["--nonsense"]).0, Some(2));
+    assert_eq!(tree.run_check(&["--nonsense"]).0, Some(2));
     fs::write(tree.0.path().join("b.md"), b"\xff\xfe").unwrap();
-    let (code, _, said) = tree.check(&["b.md"]);
+    let (code, _, said) = tree.run_check(&["b.md"]);
     assert!(code == Some(2) && said.contains("b.md"), "{said}");
     // The others are checked, and what the lock has of it stays.
     tree.write(LOCK, "b.md src/app.rs:1-2 0123456789abcdef0123\n");
-    let (code, out, said) = tree.check(&["--fix"]);
+    let (code, out, said) = tree.run_check(&["--fix"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert_snapshot!(said, @r"
     1 document, 3 citations: 1 verified, 2 not read
     codeinfo: cannot read `b.md`: it is not UTF-8
     ");
-    assert!(tree.text(LOCK).contains("b.md src/app.rs:1-2 0123456789abcdef0123\n"));
+    assert!(tree.read_file(LOCK).contains("b.md src/app.rs:1-2 0123456789abcdef0123\n"));
     tree.write(LOCK, "<<<<<<< ours\n");
-    let (code, _, said) = tree.check(&["a.md"]);
+    let (code, _, said) = tree.run_check(&["a.md"]);
     assert!(code == Some(2) && said.contains("line 1 of `citations.lock`"), "{said}");
 
     // Without Git the folder of the document is all there is.
     let bare = TempDir::new().unwrap();
     fs::write(bare.path().join("a.md"), "[x](b.md), [y](../c.md)\n").unwrap();
-    let (code, out, _) = check(bare.path(), &["a.md"]);
+    let (code, out, _) = run_check(bare.path(), &["a.md"]);
     assert_eq!((code, out.as_str()), (Some(1), "a.md:1:1: b.md: no such file\n"));
 }
 
 #[test]
 fn no_line_of_the_report_is_a_command_of_a_service() {
-    let tree = Tree::new(&[("::warning::a.md", "[x](gone.md)\n")]);
-    let (code, out, _) = tree.check(&[]);
+    let tree = CheckedFolder::new(&[("::warning::a.md", "[x](gone.md)\n")]);
+    let (code, out, _) = tree.run_check(&[]);
     assert_eq!((code, out.as_str()), (Some(1), "./::warning::a.md:1:1: gone.md: no such file\n"));
 }
 
 #[test]
 fn lines_of_any_number_are_compared() {
-    let tree =
-        Tree::new(&[("a.md", "See src/app.rs:0-4294967295 and src/gone.rs:0-4294967295.\n")]);
+    let tree = CheckedFolder::new(&[(
+        "a.md",
+        "See src/app.rs:0-4294967295 and src/gone.rs:0-4294967295.\n",
+    )]);
     let entry = |path| format!("a.md {path}:0-4294967295 0123456789abcdef0123\n");
     tree.write(LOCK, &(entry("src/app.rs") + &entry("src/gone.rs")));
-    let (code, out, said) = tree.check(&[]);
+    let (code, out, said) = tree.run_check(&[]);
     assert_eq!((code, out.lines().count()), (Some(1), 2), "{out}{said}");
 }
 
 #[test]
 fn large_documents_are_checked_in_time_that_grows_with_them() {
-    let tree = Tree::new(&[("a.md", &"[x](#y) ".repeat(40_000))]);
+    let tree = CheckedFolder::new(&[("a.md", &"[x](#y) ".repeat(40_000))]);
     let large = format!("{}\n", "let a = 1; ".repeat(20)).repeat(20_000);
     tree.write("src/large.rs", &large);
     let cited: Vec<String> =
         (1..3000).map(|line| format!("src/large.rs:{line}-20000 \n")).collect();
     tree.write("b.md", &cited.concat());
     let begun = Instant::now();
-    let (code, out, said) = tree.check(&[]);
+    let (code, out, said) = tree.run_check(&[]);
     assert_eq!((code, out.lines().count()), (Some(1), 40_000));
     assert!(out.ends_with("a.md:1:319993: #y: `a.md` has no heading of this name\n"));
     // The same lines again and again are compared so often, and not without end.

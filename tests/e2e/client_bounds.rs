@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     codex_client::run_codex,
-    end_to_end::{World, result},
+    end_to_end::{CodexSetup, read_result},
     support::{
-        model::{Item, Model, Reply, says, thinks},
-        process::{Program, http, signal},
-        relay::Relay,
+        model::{FakeModel, ModelReply, OutputItem, message_item, thinking_item},
+        process::{RunningServer, http_client, send_signal},
+        relay::RelayClient,
     },
 };
 
@@ -19,40 +19,41 @@ const UNKNOWN_MODEL: &str = "another-model";
 const KNOWN_MODEL: &str = "gpt-5.5";
 
 /// Returns a reply of the inner model that has more thinking than any client shows, and an answer of 5,000 bytes.
-fn long_reply() -> Reply {
+fn long_reply() -> ModelReply {
     let answer = format!("{} The end.", "It opens. ".repeat(500));
-    Reply::Items(vec![thinks(&"I look for it. ".repeat(4000)), says(&answer)])
+    ModelReply::Items(vec![thinking_item(&"I look for it. ".repeat(4000)), message_item(&answer)])
 }
 
 /// Returns the text of a result whose answer is whole.
 fn read_text(answer: &Value) -> String {
-    let segments = result(answer)["segments"].clone();
+    let segments = read_result(answer)["segments"].clone();
     let last = segments.as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
     assert!(last.starts_with("It opens. ") && last.ends_with(" The end."), "{last}");
     answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-fn greeting(client: &str) -> Value {
+fn initialize_params(client: &str) -> Value {
     json!({ "protocolVersion": "2025-06-18", "clientInfo": { "name": client, "version": "1" } })
 }
 
 #[tokio::test]
 async fn a_result_fits_the_client_that_the_session_names() {
-    let world = World::with_model(Model::answer(|_| long_reply()).await);
+    let world = CodexSetup::with_model(FakeModel::answer_with(|_| long_reply()).await);
     let server = world.serve_with(&[("MCP_RESULT_BYTES", "20000")]).await;
     for (client, bounds) in
         [("@cline/core", 7700..=7800), ("copilot-cli", 15_900..=16_000), ("other", 19_900..=20_000)]
     {
         let send = async |session: Option<&str>, method: &str, params: Value| {
             let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-            let request = http().post(&server.mcp).header("accept", "application/json").json(&body);
+            let request =
+                http_client().post(&server.mcp).header("accept", "application/json").json(&body);
             let request = match session {
                 Some(session) => request.header("mcp-session-id", session),
                 None => request,
             };
             request.send().await.unwrap()
         };
-        let greeted = send(None, "initialize", greeting(client)).await;
+        let greeted = send(None, "initialize", initialize_params(client)).await;
         let session = greeted.headers()["mcp-session-id"].to_str().unwrap().to_owned();
         let arguments = json!({ "question": "What opens the valve?" });
         let params = json!({ "name": "codebase_question", "arguments": arguments });
@@ -65,16 +66,18 @@ async fn a_result_fits_the_client_that_the_session_names() {
 
 #[tokio::test]
 async fn a_relay_names_its_client_to_the_next_server_as_well() {
-    let world = World::with_model(Model::answer(|_| long_reply()).await);
-    let data = world.indexed().await;
-    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
-    relay.send(1, "initialize", greeting("@cline/core")).await;
-    relay.answer(1).await;
+    let world = CodexSetup::with_model(FakeModel::answer_with(|_| long_reply()).await);
+    let data = world.index_repository().await;
+    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    relay.send_request(1, "initialize", initialize_params("@cline/core")).await;
+    relay.read_answer(1).await;
     for id in [2, 3] {
-        relay.call(id, "codebase_question", json!({ "question": "What opens the valve?" })).await;
-        let size = read_text(&relay.answer(id).await).len();
+        relay
+            .call_tool(id, "codebase_question", json!({ "question": "What opens the valve?" }))
+            .await;
+        let size = read_text(&relay.read_answer(id).await).len();
         assert!((7700..=7800).contains(&size), "{size}");
-        signal("KILL", codeinfo_store::find_lock_holder(&data).unwrap().unwrap().pid).await;
+        send_signal("KILL", codeinfo_store::find_lock_holder(&data).unwrap().unwrap().pid).await;
         while codeinfo_store::find_lock_holder(&data).unwrap().is_some() {
             tokio::task::yield_now().await;
         }
@@ -90,17 +93,21 @@ async fn codex_shows_its_model_the_whole_result() {
         match (request["model"] == "mock-model", input.iter().filter(is_output).count()) {
             (true, _) => long_reply(),
             (false, 0) if is_known => {
-                Reply::Items(vec![Item::FindsTools("find implementation".to_owned())])
+                ModelReply::Items(vec![OutputItem::FindsTools("find implementation".to_owned())])
             }
             (false, outputs) if outputs == usize::from(is_known) => {
                 let arguments = json!({ "question": "What opens the valve?" });
                 let (namespace, name) = ("mcp__codeinfo", "codebase_question");
-                Reply::Items(vec![Item::Calls(namespace.to_owned(), name.to_owned(), arguments)])
+                ModelReply::Items(vec![OutputItem::Calls(
+                    namespace.to_owned(),
+                    name.to_owned(),
+                    arguments,
+                )])
             }
-            (false, _) => Reply::Items(vec![says("Done.")]),
+            (false, _) => ModelReply::Items(vec![message_item("Done.")]),
         }
     };
-    let world = World::with_model(Model::answer(script).await);
+    let world = CodexSetup::with_model(FakeModel::answer_with(script).await);
     let server = world.serve_with(&[("MCP_RESULT_BYTES", "60000")]).await;
     for (model_name, bounds) in [(UNKNOWN_MODEL, 11_600..=11_788), (KNOWN_MODEL, 39_900..=40_000)] {
         let shown = ask_by_codex(&world, &server, model_name).await;
@@ -114,9 +121,10 @@ async fn codex_shows_its_model_the_whole_result() {
 #[tokio::test]
 async fn the_longest_reply_of_a_tool_reaches_the_model_whole() {
     let arguments = json!({ "path": "boiler/src/valves.rs", "first": 1, "last": 200 });
-    let call = Item::Calls("mcp__codeinfo_search".to_owned(), "ReadLines".to_owned(), arguments);
-    let replies = [Reply::Items(vec![call]), Reply::Items(vec![says("Done.")])];
-    let world = World::replay(replies).await;
+    let call =
+        OutputItem::Calls("mcp__codeinfo_search".to_owned(), "ReadLines".to_owned(), arguments);
+    let replies = [ModelReply::Items(vec![call]), ModelReply::Items(vec![message_item("Done.")])];
+    let world = CodexSetup::replay(replies).await;
     let function = |number: usize| {
         let body =
             format!("    open_the_valve_of_the_boiler_until_nothing_is_left_in_it({number});\n")
@@ -126,7 +134,7 @@ async fn the_longest_reply_of_a_tool_reaches_the_model_whole() {
     let text: String = (0..60).map(function).collect();
     std::fs::write(world.folder.path().join("boiler/src/valves.rs"), text).unwrap();
     let server = world.serve_with(&[]).await;
-    server.question(json!({ "question": "What opens the valve?" })).await;
+    server.ask_question(json!({ "question": "What opens the valve?" })).await;
     let input = world.model.requests().pop().unwrap()["input"].clone();
     let mut items = input.as_array().unwrap().iter();
     let output = items.find(|item| item["type"] == "function_call_output").unwrap();
@@ -137,7 +145,7 @@ async fn the_longest_reply_of_a_tool_reaches_the_model_whole() {
 }
 
 /// Returns the text of the result that Codex shows its model.
-async fn ask_by_codex(world: &World, server: &Program, model_name: &str) -> String {
+async fn ask_by_codex(world: &CodexSetup, server: &RunningServer, model_name: &str) -> String {
     let entry = format!("url = \"{}\"\nrequired = true", server.mcp);
     let outer = world.folder.path().join("outer");
     std::fs::create_dir_all(&outer).unwrap();

@@ -26,9 +26,9 @@ use tokio::{
 
 use crate::support::{
     codex,
-    install::{self, Parts},
-    model::{Model, Reply, says},
-    process::{Environment, Program, fresh, http},
+    install::{self, PackageParts},
+    model::{FakeModel, ModelReply, message_item},
+    process::{ProgramEnvironment, RunningServer, create_scratch_folder, http_client},
 };
 
 const TIMEOUT: Duration = Duration::from_mins(3);
@@ -36,12 +36,13 @@ const QUESTION: &str = "Where is the valve?";
 
 #[tokio::test]
 async fn every_client_lists_and_calls_the_tool() {
-    let model = Model::answer(|_| Reply::Items(vec![says("In valve.rs.")])).await;
-    let folder = fresh();
-    let environment = codex::environment(folder.path(), &model.url);
-    let server = serve(folder.path(), &environment).await;
-    let mut clients = clients(&server.mcp).await;
-    assert_snapshot!(seen(&mut clients).await, @r"
+    let model =
+        FakeModel::answer_with(|_| ModelReply::Items(vec![message_item("In valve.rs.")])).await;
+    let folder = create_scratch_folder();
+    let environment = codex::codex_environment(folder.path(), &model.url);
+    let server = serve_repository(folder.path(), &environment).await;
+    let mut clients = start_clients(&server.mcp).await;
+    assert_snapshot!(describe_all(&mut clients).await, @r"
     Inspector, legacy: codebase_question | In valve.rs.
     Inspector, modern: codebase_question | In valve.rs.
     Python 1: codebase_question | In valve.rs.
@@ -56,14 +57,15 @@ async fn every_client_lists_and_calls_the_tool() {
 
 #[tokio::test]
 async fn every_client_hears_that_codex_is_away_and_reaches_it_when_it_appears() {
-    let model = Model::answer(|_| Reply::Items(vec![says("In valve.rs.")])).await;
-    let folder = fresh();
+    let model =
+        FakeModel::answer_with(|_| ModelReply::Items(vec![message_item("In valve.rs.")])).await;
+    let folder = create_scratch_folder();
     let binary = folder.path().join("codex");
-    let mut environment = codex::environment(folder.path(), &model.url);
+    let mut environment = codex::codex_environment(folder.path(), &model.url);
     environment.push(("CODEX_BIN".to_owned(), binary.display().to_string()));
-    let server = serve(folder.path(), &environment).await;
-    let mut clients = clients(&server.mcp).await;
-    assert_snapshot!(seen(&mut clients).await, @r#"
+    let server = serve_repository(folder.path(), &environment).await;
+    let mut clients = start_clients(&server.mcp).await;
+    assert_snapshot!(describe_all(&mut clients).await, @r#"
     Inspector, legacy: "error" CODE_INFO_LLM_UNAVAILABLE | "error" CODE_INFO_LLM_UNAVAILABLE
     Inspector, modern: "error" CODE_INFO_LLM_UNAVAILABLE | "error" CODE_INFO_LLM_UNAVAILABLE
     Python 1: -32001 CODE_INFO_LLM_UNAVAILABLE, with the hint | -32001 CODE_INFO_LLM_UNAVAILABLE, with the hint
@@ -74,23 +76,23 @@ async fn every_client_hears_that_codex_is_away_and_reaches_it_when_it_appears() 
     rmcp, modern: -32001 CODE_INFO_LLM_UNAVAILABLE, with the hint | -32001 CODE_INFO_LLM_UNAVAILABLE, with the hint
     "#);
 
-    std::os::unix::fs::symlink(codex::binary(), &binary).unwrap();
-    let found = seen(&mut clients).await;
+    std::os::unix::fs::symlink(codex::codex_binary(), &binary).unwrap();
+    let found = describe_all(&mut clients).await;
     let answers = |line: &str| line.ends_with(": codebase_question | In valve.rs.");
     assert!(found.lines().all(answers), "{found}");
     server.terminate().await;
 }
 
 /// Serves one small repository.
-async fn serve(folder: &Path, environment: &Environment) -> Program {
+async fn serve_repository(folder: &Path, environment: &ProgramEnvironment) -> RunningServer {
     let repository = folder.join("boiler");
     std::fs::create_dir(&repository).unwrap();
     std::fs::write(repository.join("valve.rs"), "fn open() {}\n").unwrap();
-    Program::serve(&folder.join("data"), &[&repository], environment).await
+    RunningServer::serve(&folder.join("data"), &[&repository], environment).await
 }
 
 /// A client that is connected as long as it can be.
-enum Client {
+enum ConnectedClient {
     /// A script in `tests/clients/`, which lists and calls once for each line that it is sent.
     Script {
         child: Child,
@@ -106,23 +108,23 @@ enum Client {
 }
 
 /// Starts one client of each kind, with a name.
-async fn clients(url: &str) -> Vec<(&'static str, Client)> {
+async fn start_clients(url: &str) -> Vec<(&'static str, ConnectedClient)> {
     // Installing blocks this thread, so nothing may be connected yet.
-    let npm = |folder, package| install::npm(folder, package, Parts::Needed);
+    let npm = |folder, package| install::install_npm_package(folder, package, PackageParts::Needed);
     let sdk = npm("sdk-1.32.2", "@modelcontextprotocol/sdk@1.32.2");
     let inspector = npm("inspector-2.12.0", "@modelcontextprotocol/inspector@2.12.0");
-    let python_1 = install::python("mcp-1.30.0", "mcp==1.30.0");
-    let python_2 = install::python("mcp-2.3.0", "mcp==2.3.0");
-    let node = install::node();
+    let python_1 = install::install_python_package("mcp-1.30.0", "mcp==1.30.0");
+    let python_2 = install::install_python_package("mcp-2.3.0", "mcp==2.3.0");
+    let node = install::find_node();
 
-    let inspector = |arguments: &[&'static str]| Client::Inspector {
+    let inspector = |arguments: &[&'static str]| ConnectedClient::Inspector {
         program: inspector.join("node_modules/.bin/mcp-inspector"),
         arguments: arguments.to_vec(),
         url: url.to_owned(),
     };
     let rmcp = || {
         let config = StreamableHttpClientTransportConfig::with_uri(url);
-        StreamableHttpClientTransport::with_client(http(), config)
+        StreamableHttpClientTransport::with_client(http_client(), config)
     };
     let discover =
         ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
@@ -130,18 +132,18 @@ async fn clients(url: &str) -> Vec<(&'static str, Client)> {
     vec![
         ("Inspector, legacy", inspector(&[])),
         ("Inspector, modern", inspector(&["--protocol-era", "modern"])),
-        ("Python 1", script(&python_1, "mcp1.py", &[url])),
-        ("Python 2, legacy", script(&python_2, "mcp2.py", &[url, "legacy"])),
-        ("Python 2, auto", script(&python_2, "mcp2.py", &[url, "auto"])),
-        ("TypeScript", script(node, "sdk.mjs", &[sdk.to_str().unwrap(), url])),
-        ("rmcp, legacy", Client::Rmcp(().serve(rmcp()).await.unwrap())),
-        ("rmcp, modern", Client::Rmcp(rmcp_modern)),
+        ("Python 1", start_script(&python_1, "mcp1.py", &[url])),
+        ("Python 2, legacy", start_script(&python_2, "mcp2.py", &[url, "legacy"])),
+        ("Python 2, auto", start_script(&python_2, "mcp2.py", &[url, "auto"])),
+        ("TypeScript", start_script(node, "sdk.mjs", &[sdk.to_str().unwrap(), url])),
+        ("rmcp, legacy", ConnectedClient::Rmcp(().serve(rmcp()).await.unwrap())),
+        ("rmcp, modern", ConnectedClient::Rmcp(rmcp_modern)),
     ]
 }
 
-fn script(interpreter: &Path, name: &str, arguments: &[&str]) -> Client {
+fn start_script(interpreter: &Path, name: &str, arguments: &[&str]) -> ConnectedClient {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name);
-    let mut child = command(interpreter)
+    let mut child = client_command(interpreter)
         .arg(script)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -149,29 +151,29 @@ fn script(interpreter: &Path, name: &str, arguments: &[&str]) -> Client {
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    Client::Script { child, lines }
+    ConnectedClient::Script { child, lines }
 }
 
 /// A command that knows nothing of the machine's proxies and settings.
-fn command(program: &Path) -> Command {
+fn client_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", "/usr/bin:/bin").kill_on_drop(true);
     command
 }
 
 /// Lets all clients list and call at the same time; returns a line for each.
-async fn seen(clients: &mut [(&'static str, Client)]) -> String {
+async fn describe_all(clients: &mut [(&'static str, ConnectedClient)]) -> String {
     let lines = clients.iter_mut().map(|(name, client)| async move {
-        let sight = timeout(TIMEOUT, client.sight()).await;
+        let sight = timeout(TIMEOUT, client.list_and_call()).await;
         let [listed, called] = sight.unwrap_or_else(|_| panic!("{name} takes too long"));
         format!("{name}: {} | {}", render_tool_answer(&listed), render_tool_answer(&called))
     });
     join_all(lines).await.join("\n")
 }
 
-impl Client {
+impl ConnectedClient {
     /// Returns what listing and calling came to: names, the text of the result, or an error.
-    async fn sight(&mut self) -> [Value; 2] {
+    async fn list_and_call(&mut self) -> [Value; 2] {
         match self {
             Self::Script { child, lines } => {
                 child.stdin.as_mut().unwrap().write_all(b"again\n").await.unwrap();
@@ -181,10 +183,10 @@ impl Client {
             }
             Self::Inspector { program, arguments, url } => {
                 let run = |method: &[&str]| {
-                    let mut inspector = command(install::node());
+                    let mut inspector = client_command(install::find_node());
                     inspector.arg(&*program).args(["--cli", url.as_str()]).args(&*arguments);
                     inspector.args(["--format", "json", "--method"]).args(method);
-                    inspected(inspector)
+                    run_inspector(inspector)
                 };
                 let argument = format!("question={QUESTION}");
                 let call = ["tools/call", "--tool-name", "codebase_question", "--tool-arg"];
@@ -199,15 +201,15 @@ impl Client {
                 let call = CallToolRequestParams::new("codebase_question");
                 let called = service.call_tool(call.with_arguments(arguments)).await;
                 let called = called.map(|result| json!(result.content[0].as_text().unwrap().text));
-                [listed.unwrap_or_else(fault), called.unwrap_or_else(fault)]
+                [listed.unwrap_or_else(describe_error), called.unwrap_or_else(describe_error)]
             }
         }
     }
 }
 
 /// Runs the Inspector once and reads what it printed.
-async fn inspected(mut inspector: Command) -> Value {
-    let home = fresh();
+async fn run_inspector(mut inspector: Command) -> Value {
+    let home = create_scratch_folder();
     let ran = inspector.env("HOME", home.path()).stdin(Stdio::null()).output().await.unwrap();
     let [said, complained] = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).unwrap());
     let text = if said.trim().is_empty() { complained } else { said };
@@ -222,7 +224,7 @@ async fn inspected(mut inspector: Command) -> Value {
     }
 }
 
-fn fault(error: ServiceError) -> Value {
+fn describe_error(error: ServiceError) -> Value {
     match error {
         ServiceError::McpError(error) => {
             let hint = error.data.as_ref().map(|data| &data["hint"]);

@@ -8,17 +8,17 @@ use codeinfo_core::{error::ErrorCode, task::Tasks};
 use futures_util::StreamExt;
 
 use crate::support::{
-    codex::{binary, home, shim_folder},
-    harness::{Harness, folder, render_outcome, settings},
-    model::{Model, Reply, says, thinks},
-    process::Program,
+    codex::{codex_binary, shim_folder, write_codex_home},
+    harness::{ChatHarness, codex_settings, create_folder, render_outcome},
+    model::{FakeModel, ModelReply, message_item, thinking_item},
+    process::RunningServer,
 };
 
-fn codex(settings: codeinfo_codex::CodexSettings) -> Codex {
+fn build_codex(settings: codeinfo_codex::CodexSettings) -> Codex {
     Codex::new(settings, Tasks::default())
 }
 
-fn reason(presence: CodexAvailability) -> String {
+fn unavailable_reason(presence: CodexAvailability) -> String {
     match presence {
         CodexAvailability::Available { .. } => "available".to_owned(),
         CodexAvailability::Unavailable(UnavailableReason { reason, .. }) => reason,
@@ -27,12 +27,12 @@ fn reason(presence: CodexAvailability) -> String {
 
 #[tokio::test]
 async fn a_binary_that_appears_is_found_without_a_restart() {
-    let folder = folder();
-    let mut settings = settings(&folder);
+    let folder = create_folder();
+    let mut settings = codex_settings(&folder);
     settings.bin = None;
     settings.path = folder.path().join("bin").into();
-    settings.home = Some(home(folder.path(), "http://127.0.0.1:1/v1", ""));
-    let codex = codex(settings);
+    settings.home = Some(write_codex_home(folder.path(), "http://127.0.0.1:1/v1", ""));
+    let codex = build_codex(settings);
     assert_eq!(
         codex.check_availability().await,
         CodexAvailability::Unavailable(UnavailableReason {
@@ -44,7 +44,7 @@ async fn a_binary_that_appears_is_found_without_a_restart() {
         })
     );
     fs::create_dir(folder.path().join("bin")).unwrap();
-    link(binary(), &folder.path().join("bin/codex"));
+    create_link(codex_binary(), &folder.path().join("bin/codex"));
     assert_eq!(
         codex.current_availability().await,
         CodexAvailability::Available {
@@ -56,28 +56,28 @@ async fn a_binary_that_appears_is_found_without_a_restart() {
 
 #[tokio::test]
 async fn the_command_that_npm_installs_works_and_ends_like_the_binary() {
-    let model = Model::answer(|_| Reply::Silent(Vec::new())).await;
-    let harness = Harness::with(model, "", |settings| {
+    let model = FakeModel::answer_with(|_| ModelReply::Silent(Vec::new())).await;
+    let harness = ChatHarness::with_settings(model, "", |settings| {
         settings.bin = None;
         let node = std::env::split_paths(&settings.path).collect::<Vec<_>>();
         settings.path = std::env::join_paths([shim_folder()].into_iter().chain(node)).unwrap();
     })
     .await;
-    let turn = harness.begin("What?", None).await.unwrap();
+    let turn = harness.begin_turn("What?", None).await.unwrap();
     harness.model.wait_for_requests(1).await;
     assert!(harness.tasks.stop(Duration::from_secs(20)).await);
-    assert_eq!(children(&harness.home()), Vec::<String>::new());
+    assert_eq!(list_children(&harness.codex_home()), Vec::<String>::new());
     drop(turn);
 }
 
 #[tokio::test]
-async fn a_binary_that_is_none_is_said_to_be_none() {
-    let folder = folder();
-    let mut settings = settings(&folder);
+async fn a_file_that_is_no_binary_is_reported() {
+    let folder = create_folder();
+    let mut settings = codex_settings(&folder);
     settings.bin = Some(folder.path().join("nowhere"));
     let reason_of = |settings: &codeinfo_codex::CodexSettings| {
-        let codex = codex(settings.clone());
-        async move { reason(codex.check_availability().await) }
+        let codex = build_codex(settings.clone());
+        async move { unavailable_reason(codex.check_availability().await) }
     };
     assert_eq!(
         reason_of(&settings).await,
@@ -101,13 +101,13 @@ async fn a_binary_that_is_none_is_said_to_be_none() {
 
 #[tokio::test]
 async fn signing_in_and_out_is_seen_without_a_restart() {
-    let folder = folder();
-    let mut settings = settings(&folder);
+    let folder = create_folder();
+    let mut settings = codex_settings(&folder);
     let home = folder.path().join("home");
     fs::create_dir(&home).unwrap();
     settings.home = Some(home.clone());
-    let codex = codex(settings);
-    assert_eq!(reason(codex.check_availability().await), "Codex is signed out");
+    let codex = build_codex(settings);
+    assert_eq!(unavailable_reason(codex.check_availability().await), "Codex is signed out");
     let sign_in = r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-none"}"#;
     fs::write(home.join("auth.json"), sign_in).unwrap();
     // The default model of this Codex, since it does not offer the preferred one.
@@ -118,56 +118,57 @@ async fn signing_in_and_out_is_seen_without_a_restart() {
     assert_eq!(codex.current_availability().await, available);
     assert_eq!(codex.availability(), available);
     fs::remove_file(home.join("auth.json")).unwrap();
-    assert_eq!(reason(codex.check_availability().await), "Codex is signed out");
+    assert_eq!(unavailable_reason(codex.check_availability().await), "Codex is signed out");
 }
 
 #[tokio::test]
 async fn the_key_of_a_provider_counts_from_the_environment_and_from_the_env_file() {
-    let folder = folder();
-    let mut settings = settings(&folder);
-    let home = home(folder.path(), "http://127.0.0.1:1/v1", "env_key = \"MODEL_KEY\"\n");
+    let folder = create_folder();
+    let mut settings = codex_settings(&folder);
+    let home =
+        write_codex_home(folder.path(), "http://127.0.0.1:1/v1", "env_key = \"MODEL_KEY\"\n");
     settings.home = Some(home.clone());
-    let missing = codex(settings.clone());
+    let missing = build_codex(settings.clone());
     assert_eq!(
-        reason(missing.check_availability().await),
+        unavailable_reason(missing.check_availability().await),
         "the model provider `mock` needs the environment variable `MODEL_KEY`, which is not set"
     );
     fs::write(home.join(".env"), "MODEL_KEY=k\n").unwrap();
-    assert_eq!(reason(missing.current_availability().await), "available");
+    assert_eq!(unavailable_reason(missing.current_availability().await), "available");
     fs::remove_file(home.join(".env")).unwrap();
     settings.environment =
         codeinfo_codex::OtherVariables::new([("MODEL_KEY".to_owned(), "k".to_owned())]);
-    assert_eq!(reason(codex(settings).check_availability().await), "available");
+    assert_eq!(unavailable_reason(build_codex(settings).check_availability().await), "available");
 }
 
 #[tokio::test]
 async fn a_broken_configuration_is_reported_and_its_repair_seen() {
-    let folder = folder();
-    let mut settings = settings(&folder);
-    let home = home(folder.path(), "http://127.0.0.1:1/v1", "");
+    let folder = create_folder();
+    let mut settings = codex_settings(&folder);
+    let home = write_codex_home(folder.path(), "http://127.0.0.1:1/v1", "");
     let config = home.join("config.toml");
     let good = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{good}\n[mcp_servers.x]\nurl = 1\n")).unwrap();
     settings.home = Some(home);
-    let codex = codex(settings);
-    let reported = reason(codex.check_availability().await);
+    let codex = build_codex(settings);
+    let reported = unavailable_reason(codex.check_availability().await);
     assert!(reported.starts_with("Codex cannot use its configuration: "), "{reported}");
     fs::write(&config, good).unwrap();
-    assert_eq!(reason(codex.current_availability().await), "available");
+    assert_eq!(unavailable_reason(codex.current_availability().await), "available");
 }
 
 #[tokio::test]
 async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
-    let harness = Harness::new([
-        Reply::Items(vec![says("Before.")]),
-        Reply::Silent(vec![thinks("hm")]),
-        Reply::Items(vec![says("After.")]),
+    let harness = ChatHarness::new([
+        ModelReply::Items(vec![message_item("Before.")]),
+        ModelReply::Silent(vec![thinking_item("hm")]),
+        ModelReply::Items(vec![message_item("After.")]),
     ])
     .await;
     let before = harness.ask("Before?").await;
-    let mut turn = harness.begin("What?", None).await.unwrap();
+    let mut turn = harness.begin_turn("What?", None).await.unwrap();
     while !matches!(turn.next().await.unwrap(), ChatEvent::Thinking { .. }) {}
-    kill_children(&harness.home());
+    kill_children(&harness.codex_home());
     let outcome = codeinfo_chat::collect_outcome(turn).await;
     assert_eq!(
         render_outcome(&outcome),
@@ -178,34 +179,36 @@ async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
         render_outcome(&harness.follow_up(before.conversation, "And now?").await),
         "answer: After."
     );
-    assert!(harness.model.latest().contains("Before."));
+    assert!(harness.model.latest_request_text().contains("Before."));
     assert_eq!(harness.codex.counts().starts, 2);
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_when_the_process_is_replaced() {
-    let harness =
-        Harness::new([Reply::Items(vec![says("Before.")]), Reply::Items(vec![says("After.")])])
-            .await;
+async fn a_conversation_continues_when_the_process_is_replaced() {
+    let harness = ChatHarness::new([
+        ModelReply::Items(vec![message_item("Before.")]),
+        ModelReply::Items(vec![message_item("After.")]),
+    ])
+    .await;
     let before = harness.ask("Before?").await;
-    fs::write(harness.home().join(".env"), "NEW=1\n").unwrap();
+    fs::write(harness.codex_home().join(".env"), "NEW=1\n").unwrap();
     assert_eq!(
         render_outcome(&harness.follow_up(before.conversation, "After?").await),
         "answer: After."
     );
     assert_eq!(harness.codex.counts().starts, 2);
-    assert!(harness.model.latest().contains("Before."));
+    assert!(harness.model.latest_request_text().contains("Before."));
 }
 
 #[tokio::test]
 async fn a_process_that_dies_again_and_again_is_not_started_in_a_loop() {
-    let folder = folder();
-    let mut settings = settings(&folder);
+    let folder = create_folder();
+    let mut settings = codex_settings(&folder);
     let (program, runs) = (folder.path().join("codex"), folder.path().join("runs"));
     fs::write(&program, format!("#!/bin/sh\necho run >> '{}'\n", runs.display())).unwrap();
     make_runnable(&program);
     settings.bin = Some(program);
-    let codex = codex(settings);
+    let codex = build_codex(settings);
     for _ in 0..20 {
         drop(codex.check_availability().await);
     }
@@ -215,18 +218,18 @@ async fn a_process_that_dies_again_and_again_is_not_started_in_a_loop() {
 
 #[tokio::test]
 async fn a_process_that_crashes_twice_keeps_a_question_waiting_and_refuses_none() {
-    let model = Model::replay([Reply::Items(vec![says("Here.")])]).await;
-    let harness = Harness::with(model, "", |settings| {
+    let model = FakeModel::replay([ModelReply::Items(vec![message_item("Here.")])]).await;
+    let harness = ChatHarness::with_settings(model, "", |settings| {
         let program = settings.workdir.with_file_name("codex");
         let runs = program.with_extension("runs").display().to_string();
         let crashes =
             format!("echo >> '{runs}'; if [ $(wc -l < '{runs}') -le 2 ]; then exit 3; fi");
-        let script = format!("#!/bin/sh\n{crashes}\nexec '{}' \"$@\"\n", binary().display());
+        let script = format!("#!/bin/sh\n{crashes}\nexec '{}' \"$@\"\n", codex_binary().display());
         fs::write(&program, script).unwrap();
         // A script is believed when it stands beside a package of Codex, as the one of npm does.
         let packages = program.with_file_name("node_modules");
         fs::create_dir(&packages).unwrap();
-        link(binary().ancestors().nth(5).unwrap(), &packages.join("@openai"));
+        create_link(codex_binary().ancestors().nth(5).unwrap(), &packages.join("@openai"));
         make_runnable(&program);
         settings.bin = Some(program);
     })
@@ -237,33 +240,35 @@ async fn a_process_that_crashes_twice_keeps_a_question_waiting_and_refuses_none(
 
 #[tokio::test]
 async fn a_process_killed_while_idle_is_noticed_at_once() {
-    let model =
-        Model::replay([Reply::Items(vec![says("Before.")]), Reply::Items(vec![says("After.")])])
-            .await;
-    let harness = Harness::with(model, "", |settings| {
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![message_item("Before.")]),
+        ModelReply::Items(vec![message_item("After.")]),
+    ])
+    .await;
+    let harness = ChatHarness::with_settings(model, "", |settings| {
         let program = settings.workdir.with_file_name("codex");
-        link(binary(), &program);
+        create_link(codex_binary(), &program);
         settings.bin = Some(program);
         settings.presence_ttl = Duration::from_mins(10);
     })
     .await;
     assert_eq!(render_outcome(&harness.ask("Before?").await), "answer: Before.");
-    assert_eq!(reason(harness.codex.availability()), "available");
-    kill_children(&harness.home());
-    until(|| harness.codex.counts().starts >= 2).await;
-    until(|| reason(harness.codex.availability()) == "available").await;
+    assert_eq!(unavailable_reason(harness.codex.availability()), "available");
+    kill_children(&harness.codex_home());
+    wait_until(|| harness.codex.counts().starts >= 2).await;
+    wait_until(|| unavailable_reason(harness.codex.availability()) == "available").await;
 
     let program = harness.settings.bin.clone().unwrap();
     fs::remove_file(&program).unwrap();
-    kill_children(&harness.home());
+    kill_children(&harness.codex_home());
     let gone = "the Codex command line is not found: CODEX_BIN does not name a program";
-    until(|| reason(harness.codex.availability()) == gone).await;
-    link(binary(), &program);
+    wait_until(|| unavailable_reason(harness.codex.availability()) == gone).await;
+    create_link(codex_binary(), &program);
     assert_eq!(render_outcome(&harness.ask("After?").await), "answer: After.");
 }
 
 /// Waits until `is_so`, far less long than knowledge of Codex would be kept.
-async fn until(is_so: impl Fn() -> bool) {
+async fn wait_until(is_so: impl Fn() -> bool) {
     let changed = async {
         while !is_so() {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -273,9 +278,9 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn the_reason_of_an_end_is_what_was_said_of_it() {
-    let folder = folder();
-    let mut settings = settings(&folder);
+async fn the_reason_of_an_exit_is_what_codex_printed() {
+    let folder = create_folder();
+    let mut settings = codex_settings(&folder);
     let program = folder.path().join("codex");
     settings.bin = Some(program.clone());
     for (script, ended) in [
@@ -298,14 +303,14 @@ async fn the_reason_of_an_end_is_what_was_said_of_it() {
     ] {
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         make_runnable(&program);
-        let presence = codex(settings.clone()).check_availability().await;
-        assert_eq!(reason(presence), format!("the Codex process ended {ended}"));
+        let presence = build_codex(settings.clone()).check_availability().await;
+        assert_eq!(unavailable_reason(presence), format!("the Codex process ended {ended}"));
     }
 }
 
 #[tokio::test]
-async fn nothing_secret_that_codex_says_is_logged() {
-    let folder = folder();
+async fn no_secret_that_codex_prints_is_logged() {
+    let folder = create_folder();
     let program = folder.path().join("codex");
     let said = "Error: password=hunter2 at /root/x for \\033[31mme";
     fs::write(&program, format!("#!/bin/sh\nprintf '{said}\\n' >&2\nexit 3\n")).unwrap();
@@ -313,7 +318,7 @@ async fn nothing_secret_that_codex_says_is_logged() {
     let environment = [("CODEX_BIN", program.to_str().unwrap()), ("LOG_LEVEL", "trace")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
     let data = folder.path().join("data");
-    let (server, mut log) = Program::serve_logged(&data, &environment.into()).await;
+    let (server, mut log) = RunningServer::serve_logged(&data, &environment.into()).await;
     let mut logged = String::new();
     while !logged.contains("Codex says") {
         logged.push_str(&log.next_line().await.unwrap().expect(&logged));
@@ -330,19 +335,23 @@ async fn nothing_secret_that_codex_says_is_logged() {
 
 #[tokio::test]
 async fn stopping_ends_the_process_and_its_turns() {
-    let harness =
-        Harness::with(Model::answer(|_| Reply::Silent(Vec::new())).await, "", |_| ()).await;
-    let turn = harness.begin("What?", None).await.unwrap();
+    let harness = ChatHarness::with_settings(
+        FakeModel::answer_with(|_| ModelReply::Silent(Vec::new())).await,
+        "",
+        |_| (),
+    )
+    .await;
+    let turn = harness.begin_turn("What?", None).await.unwrap();
     harness.model.wait_for_requests(1).await;
     let collecting = codeinfo_chat::collect_outcome(turn);
     let (stopped, outcome) = tokio::join!(harness.tasks.stop(Duration::from_secs(20)), collecting);
     assert!(stopped);
     assert_eq!(outcome.failure.unwrap().code, ErrorCode::Cancelled);
-    assert_eq!(children(&harness.home()), Vec::<String>::new());
+    assert_eq!(list_children(&harness.codex_home()), Vec::<String>::new());
 }
 
 /// Process ids of Codex processes whose home is `home`.
-fn children(home: &Path) -> Vec<String> {
+fn list_children(home: &Path) -> Vec<String> {
     let wanted = format!("CODEX_HOME={}", home.display());
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -358,13 +367,13 @@ fn children(home: &Path) -> Vec<String> {
 }
 
 fn kill_children(home: &Path) {
-    let found = children(home);
+    let found = list_children(home);
     assert!(!found.is_empty(), "no Codex process");
     let killed = std::process::Command::new("kill").arg("-9").args(found).status().unwrap();
     assert!(killed.success());
 }
 
-fn link(to: &Path, at: &Path) {
+fn create_link(to: &Path, at: &Path) {
     std::os::unix::fs::symlink(to, at).unwrap();
 }
 

@@ -12,8 +12,8 @@ use tokio::{process::Command, time::timeout};
 
 use crate::support::{
     codex,
-    model::{Item, Model, Reply, says},
-    process::{Program, fresh},
+    model::{FakeModel, ModelReply, OutputItem, message_item},
+    process::{RunningServer, create_scratch_folder},
 };
 
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -45,14 +45,14 @@ const QUERIES: [&str; 16] = [
 /// Returns the requests of `codex exec` whose model is `model_name`, and to which `entry` names the server.
 pub(crate) async fn run_codex(
     folder: &Path,
-    model: &Model,
+    model: &FakeModel,
     entry: &str,
     model_name: &str,
 ) -> Vec<Value> {
     let entry = format!("[mcp_servers.codeinfo]\n{entry}\n");
-    let home = codex::home(folder, &model.url, &entry);
+    let home = codex::write_codex_home(folder, &model.url, &entry);
     let before = model.requests().len();
-    let run = Command::new(codex::binary())
+    let run = Command::new(codex::codex_binary())
         .args(["exec", "--skip-git-repo-check", "-s", "read-only", "-m", model_name])
         .args(["-c", "features.plugins=false", "hello"])
         .env("CODEX_HOME", home)
@@ -82,15 +82,17 @@ fn list_search_results(request: &Value) -> Vec<&Value> {
 
 #[tokio::test]
 async fn models_of_the_catalogue_are_told_when_to_ask_and_find_the_tool() {
-    let model = Model::answer(|request| {
+    let model = FakeModel::answer_with(|request| {
         let is_searching = request["model"] == SEARCHING_MODEL;
         let query = QUERIES.get(list_search_results(request).len()).filter(|_| is_searching);
-        let item =
-            query.map_or_else(|| says("Done."), |query| Item::FindsTools((*query).to_owned()));
-        Reply::Items(vec![item])
+        let item = query.map_or_else(
+            || message_item("Done."),
+            |query| OutputItem::FindsTools((*query).to_owned()),
+        );
+        ModelReply::Items(vec![item])
     })
     .await;
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let names =
         ["web-storefront", "payment-service", "infrastructure", "mobile-app", "sdk", "docs"];
     let repositories = names.map(|name| folder.path().join("repositories").join(name));
@@ -100,9 +102,9 @@ async fn models_of_the_catalogue_are_told_when_to_ask_and_find_the_tool() {
     }
     let inner = folder.path().join("inner");
     fs::create_dir(&inner).unwrap();
-    let environment = codex::environment(&inner, &model.url);
+    let environment = codex::codex_environment(&inner, &model.url);
     let paths = repositories.each_ref().map(PathBuf::as_path);
-    let server = Program::serve(&folder.path().join("data"), &paths, &environment).await;
+    let server = RunningServer::serve(&folder.path().join("data"), &paths, &environment).await;
     let entry = format!("url = \"{}\"", server.mcp);
 
     for model_name in [SEARCHING_MODEL, PROGRAMMING_MODEL] {

@@ -12,16 +12,19 @@ use serde_json::Value;
 
 use crate::support::{
     codex,
-    process::{Environment, Program, begin, fresh, run, signal, within},
+    process::{
+        ProgramEnvironment, RunningServer, apply_environment, create_scratch_folder, run_command,
+        send_signal, spawn_command,
+    },
 };
 
 /// No Codex anywhere, so that nothing of this machine's user is touched.
-fn without_codex() -> Environment {
+fn without_codex() -> ProgramEnvironment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
 }
 
-fn repository() -> tempfile::TempDir {
-    let folder = fresh();
+fn create_repository() -> tempfile::TempDir {
+    let folder = create_scratch_folder();
     fs::create_dir(folder.path().join("src")).unwrap();
     let code = "/// Opens the valve when the pressure is too high.\nfn relieve_pressure() {}\n";
     fs::write(folder.path().join("src/valve.rs"), code).unwrap();
@@ -30,25 +33,25 @@ fn repository() -> tempfile::TempDir {
 }
 
 /// Returns a manifest in which one text is another, with its checksum.
-fn changed(manifest: &str, from: &str, to: &str) -> String {
+fn edit_manifest(manifest: &str, from: &str, to: &str) -> String {
     let sum = |text: &str| text.split('"').nth(3).unwrap().to_owned();
     let text = manifest.replace(from, to).replacen(&sum(manifest), "00000000", 1);
     text.replacen("00000000", &format!("{:08x}", crc32fast::hash(text.as_bytes())), 1)
 }
 
-fn text(output: &Output) -> (Option<i32>, String, String) {
+fn read_output(output: &Output) -> (Option<i32>, String, String) {
     let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
 }
 
-async fn codeinfo(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-    text(&run(data, &without_codex(), arguments).await)
+async fn run_codeinfo(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    read_output(&run_command(data, &without_codex(), arguments).await)
 }
 
 #[tokio::test]
 async fn completions_of_every_shell_name_every_command() {
-    let data = fresh();
-    let (_, help, _) = codeinfo(data.path(), &["help"]).await;
+    let data = create_scratch_folder();
+    let (_, help, _) = run_codeinfo(data.path(), &["help"]).await;
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands: Vec<&str> = commands
         .take_while(|line| line.starts_with("  "))
@@ -59,25 +62,25 @@ async fn completions_of_every_shell_name_every_command() {
     // With a setting that no other command would start with.
     let bad = vec![("MAX_BATCH".to_owned(), "many".to_owned())];
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = run(data.path(), &bad, &["completions", shell]).await;
-        let (code, script, said) = text(&script);
+        let script = run_command(data.path(), &bad, &["completions", shell]).await;
+        let (code, script, said) = read_output(&script);
         assert_eq!((code, said.as_str()), (Some(0), ""), "{shell}");
         for command in &commands {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }
-    assert_eq!(codeinfo(data.path(), &["completions", "tcsh"]).await.0, Some(2));
+    assert_eq!(run_codeinfo(data.path(), &["completions", "tcsh"]).await.0, Some(2));
 }
 
 #[tokio::test]
 async fn wrong_usage_and_bad_settings_exit_with_2() {
-    let data = fresh();
-    let (code, _, said) = codeinfo(data.path(), &["serv"]).await;
+    let data = create_scratch_folder();
+    let (code, _, said) = run_codeinfo(data.path(), &["serv"]).await;
     assert_eq!(code, Some(2));
     assert!(said.contains("serve"), "{said}");
 
     let bad = vec![("MAX_BATCH".to_owned(), "many".to_owned())];
-    let (code, _, said) = text(&run(data.path(), &bad, &["repos"]).await);
+    let (code, _, said) = read_output(&run_command(data.path(), &bad, &["repos"]).await);
     assert_eq!(code, Some(2));
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("MAX_BATCH"), "{said}");
@@ -85,13 +88,13 @@ async fn wrong_usage_and_bad_settings_exit_with_2() {
 
 #[tokio::test]
 async fn numbers_are_numbers_in_a_log_of_json() {
-    let data = fresh();
+    let data = create_scratch_folder();
     let mut set = without_codex();
     set.extend(
         [("LOG_FORMAT", "json"), ("LOG_LEVEL", "info")]
             .map(|(name, value)| (name.to_owned(), value.to_owned())),
     );
-    let (_, _, log) = text(&run(data.path(), &set, &["repos"]).await);
+    let (_, _, log) = read_output(&run_command(data.path(), &set, &["repos"]).await);
     let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let answered = lines.find(|line| line["fields"]["message"] == "answered").unwrap();
     assert!(answered["fields"]["elapsed_ms"].is_u64(), "{answered}");
@@ -99,95 +102,97 @@ async fn numbers_are_numbers_in_a_log_of_json() {
 
 #[tokio::test]
 async fn help_and_version_succeed() {
-    let data = fresh();
-    let (code, help, _) = codeinfo(data.path(), &["--help"]).await;
+    let data = create_scratch_folder();
+    let (code, help, _) = run_codeinfo(data.path(), &["--help"]).await;
     assert_eq!(code, Some(0));
     for command in ["serve", "ingest", "search", "ask", "repos", "remove", "doctor"] {
         assert!(help.contains(command), "{help}");
     }
-    let (code, version, _) = codeinfo(data.path(), &["--version"]).await;
+    let (code, version, _) = run_codeinfo(data.path(), &["--version"]).await;
     assert_eq!((code, version.trim()), (Some(0), concat!("codeinfo ", env!("CARGO_PKG_VERSION"))));
 }
 
 #[tokio::test]
 async fn commands_work_without_a_server() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path().to_str().unwrap();
-    let (code, said, stderr) = codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
+    let (code, said, stderr) =
+        run_codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
     assert_eq!(code, Some(0), "{stderr}");
     assert!(said.contains("2 files"), "{said}");
 
-    let (code, said, _) = codeinfo(data.path(), &["ingest", path]).await;
+    let (code, said, _) = run_codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0));
     assert!(said.contains("nothing changed"), "{said}");
 
-    let (code, said, stderr) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    let (code, said, stderr) = run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
     assert_eq!(code, Some(0), "{stderr}");
     assert!(said.lines().next().unwrap().contains("src/valve.rs:1-2"), "{said}");
 
-    let (code, said, _) = codeinfo(data.path(), &["repos", "--json"]).await;
+    let (code, said, _) = run_codeinfo(data.path(), &["repos", "--json"]).await;
     assert_eq!(code, Some(0));
     let repos: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(repos["repos"][0]["name"], "boiler");
 
-    let (code, said, _) = codeinfo(data.path(), &["remove", "boiler"]).await;
+    let (code, said, _) = run_codeinfo(data.path(), &["remove", "boiler"]).await;
     assert_eq!((code, said.trim()), (Some(0), "removed boiler from the index"));
-    let (code, _, said) = codeinfo(data.path(), &["search", "valve"]).await;
+    let (code, _, said) = run_codeinfo(data.path(), &["search", "valve"]).await;
     assert_eq!(code, Some(1));
     assert!(said.contains("ingest"), "{said}");
 }
 
 #[tokio::test]
 async fn commands_use_the_server_that_runs() {
-    let (data, repository) = (fresh(), repository());
-    let server = Program::serve(data.path(), &[repository.path()], &without_codex()).await;
-    let (code, said, stderr) = codeinfo(data.path(), &["search", "valve", "--limit", "1"]).await;
+    let (data, repository) = (create_scratch_folder(), create_repository());
+    let server = RunningServer::serve(data.path(), &[repository.path()], &without_codex()).await;
+    let (code, said, stderr) =
+        run_codeinfo(data.path(), &["search", "valve", "--limit", "1"]).await;
     assert_eq!(code, Some(0), "{stderr}");
     assert!(said.contains("relieve_pressure"), "{said}");
 
-    let (code, said, _) = codeinfo(data.path(), &["ask", "what opens the valve?"]).await;
+    let (code, said, _) = run_codeinfo(data.path(), &["ask", "what opens the valve?"]).await;
     assert_eq!((code, said.as_str()), (Some(1), ""));
     assert!(server.terminate().await.success());
 }
 
 #[tokio::test]
 async fn a_second_server_names_the_first() {
-    let data = fresh();
-    let server = Program::serve(data.path(), &[], &without_codex()).await;
-    let (code, _, said) = codeinfo(data.path(), &["serve"]).await;
+    let data = create_scratch_folder();
+    let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
+    let (code, _, said) = run_codeinfo(data.path(), &["serve"]).await;
     assert_eq!(code, Some(1));
     assert!(said.contains(&server.pid().to_string()) && said.contains(&server.main), "{said}");
     server.terminate().await;
 }
 
 #[tokio::test]
-async fn several_folders_are_indexed_by_one_command_and_one_that_fails_keeps_none_waiting() {
-    let (data, first, second) = (fresh(), repository(), repository());
+async fn one_command_indexes_several_folders_and_a_failure_delays_none() {
+    let (data, first, second) = (create_scratch_folder(), create_repository(), create_repository());
     let [first, second] = [&first, &second].map(|folder| folder.path().to_str().unwrap());
     let arguments = ["ingest", first, "/nonexistent/folder", second];
-    let (code, said, stderr) = codeinfo(data.path(), &arguments).await;
+    let (code, said, stderr) = run_codeinfo(data.path(), &arguments).await;
     assert_eq!(code, Some(1));
     assert!(said.contains(first) && said.contains(second), "{said}");
     assert!(stderr.contains("/nonexistent/folder"), "{stderr}");
 
     let (code, _, stderr) =
-        codeinfo(data.path(), &["ingest", first, second, "--name", "both"]).await;
+        run_codeinfo(data.path(), &["ingest", first, second, "--name", "both"]).await;
     assert_eq!(code, Some(1));
     assert!(stderr.contains("--name"), "{stderr}");
 }
 
 #[tokio::test]
-async fn a_server_that_is_told_to_stop_says_what_it_waits_for() {
-    let (data, folder) = (fresh(), fresh());
-    let (server, mut log) = Program::serve_logged(data.path(), &without_codex()).await;
+async fn a_stopping_server_says_what_it_waits_for() {
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
+    let (server, mut log) = RunningServer::serve_logged(data.path(), &without_codex()).await;
     server.terminate().await;
     assert_eq!(log.next_line().await.unwrap().as_deref(), Some("stopping"));
 
     for number in 0..2000 {
         fs::write(folder.path().join(format!("f{number}.rs")), "fn boil() {}\n").unwrap();
     }
-    let (server, mut log) = Program::serve_logged(data.path(), &without_codex()).await;
-    server.api("/ingest/start", &serde_json::json!({ "path": folder.path() })).await;
+    let (server, mut log) = RunningServer::serve_logged(data.path(), &without_codex()).await;
+    server.post_api("/ingest/start", &serde_json::json!({ "path": folder.path() })).await;
     server.terminate().await;
     let said = log.next_line().await.unwrap();
     assert_eq!(said.as_deref(), Some("stopping: waiting for 1 run, at most 10 s"));
@@ -196,11 +201,11 @@ async fn a_server_that_is_told_to_stop_says_what_it_waits_for() {
 #[tokio::test]
 async fn a_second_signal_ends_a_server_at_once() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let data = fresh();
+    let data = create_scratch_folder();
     // Of this grace, a request that does not end may have half.
     let mut environment = without_codex();
     environment.push(("SHUTDOWN_GRACE_SECS".to_owned(), "3000".to_owned()));
-    let (server, mut log) = Program::serve_logged(data.path(), &environment).await;
+    let (server, mut log) = RunningServer::serve_logged(data.path(), &environment).await;
     let address = server.main.strip_prefix("http://").unwrap();
     let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
     let unfinished = "POST /tools/vector-search HTTP/1.1\r\nhost: localhost\r\n\
@@ -211,7 +216,7 @@ async fn a_second_signal_ends_a_server_at_once() {
     let mut asked = [0; 12];
     client.read_exact(&mut asked).await.unwrap();
     assert_eq!(&asked, b"HTTP/1.1 100");
-    signal("TERM", server.pid()).await;
+    send_signal("TERM", server.pid()).await;
     assert_eq!(log.next_line().await.unwrap().as_deref(), Some("stopping"));
     let status = server.terminate().await;
     assert_eq!(status.code(), Some(1));
@@ -220,14 +225,13 @@ async fn a_second_signal_ends_a_server_at_once() {
 }
 
 /// Files below a folder, by their paths in it.
-fn files_below(folder: &Path) -> Vec<String> {
+fn list_files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_dir() {
-            found.extend(
-                files_below(&entry.path()).into_iter().map(|path| format!("{name}/{path}")),
-            );
+            found
+                .extend(list_files(&entry.path()).into_iter().map(|path| format!("{name}/{path}")));
         } else {
             found.push(name);
         }
@@ -236,7 +240,7 @@ fn files_below(folder: &Path) -> Vec<String> {
 }
 
 /// Returns the commands of processes that have a text in their environment.
-fn started_with(text: &str) -> Vec<String> {
+fn list_commands_with(text: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let read =
         |file: PathBuf| String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned();
@@ -248,35 +252,35 @@ fn started_with(text: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
-    let repo = repository();
+    let repo = create_repository();
     let stopped_at = async |moment: Duration| {
-        let (data, codex) = (fresh(), fresh());
+        let (data, codex) = (create_scratch_folder(), create_scratch_folder());
         // No model is asked.
-        let environment = codex::environment(codex.path(), "http://127.0.0.1:9/v1");
+        let environment = codex::codex_environment(codex.path(), "http://127.0.0.1:9/v1");
         let path = repo.path().to_str().unwrap();
-        let child = begin(data.path(), &environment, &["serve", path]);
+        let child = spawn_command(data.path(), &environment, &["serve", path]);
         let pid = child.id().unwrap();
         tokio::time::sleep(moment).await;
-        signal("TERM", pid).await;
+        send_signal("TERM", pid).await;
         let output = child.wait_with_output().await.unwrap();
-        let said = text(&output);
+        let said = read_output(&output);
         let left: Vec<String> =
-            files_below(data.path()).into_iter().filter(|file| file.contains("tmp")).collect();
+            list_files(data.path()).into_iter().filter(|file| file.contains("tmp")).collect();
         assert_eq!(left, [""; 0], "{moment:?}: {said:?}");
         // Nobody can handle a signal before `main` begins.
-        let is_early = output.status.signal() == Some(15) && files_below(data.path()).is_empty();
+        let is_early = output.status.signal() == Some(15) && list_files(data.path()).is_empty();
         let is_clean =
             said.0 == Some(0) && said.2.starts_with("stopping") && said.2.lines().count() == 1;
         assert!(is_clean || is_early, "{moment:?}: {:?} {said:?}", output.status);
         let home = codex.path().to_str().unwrap();
         let none_left = async {
-            while !started_with(home).is_empty() {
+            while !list_commands_with(home).is_empty() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
         // What was killed last may take a moment to end.
         let ended = tokio::time::timeout(Duration::from_secs(10), none_left).await;
-        assert!(ended.is_ok(), "{moment:?}: {:?}", started_with(home));
+        assert!(ended.is_ok(), "{moment:?}: {:?}", list_commands_with(home));
         is_clean
     };
     let mut clean = 0;
@@ -290,8 +294,8 @@ async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
 
 #[tokio::test]
 async fn serve_says_where_it_listens_and_what_codex_lacks() {
-    let data = fresh();
-    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let data = create_scratch_folder();
+    let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
     let said = server.said.join("\n");
     assert!(said.contains("/mcp"), "{said}");
     assert!(said.contains(&format!("Page        {}/  (", server.main)), "{said}");
@@ -301,17 +305,17 @@ async fn serve_says_where_it_listens_and_what_codex_lacks() {
 
 #[tokio::test]
 async fn doctor_fails_and_says_what_to_do_when_codex_is_missing() {
-    let data = fresh();
-    let (code, said, stderr) = codeinfo(data.path(), &["doctor"]).await;
+    let data = create_scratch_folder();
+    let (code, said, stderr) = run_codeinfo(data.path(), &["doctor"]).await;
     assert_eq!(code, Some(1), "{stderr}");
     assert!(said.contains("ok    store") && said.contains("ok    embedder"), "{said}");
     assert!(said.contains("FAIL  codex"), "{said}");
 }
 
 #[tokio::test]
-async fn doctor_says_whose_the_ports_are() {
-    let data = fresh();
-    let server = Program::serve(data.path(), &[], &without_codex()).await;
+async fn doctor_says_which_program_has_the_ports() {
+    let data = create_scratch_folder();
+    let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = |url: &str| {
         url.trim_start_matches("http://").trim_end_matches("/mcp").trim_end_matches('/').to_owned()
@@ -321,7 +325,7 @@ async fn doctor_says_whose_the_ports_are() {
     let mut environment = without_codex();
     environment.push(("PORT".to_owned(), port(&ours)));
     environment.push(("MCP_PORT".to_owned(), port(&theirs)));
-    let (_, said, _) = text(&run(data.path(), &environment, &["doctor"]).await);
+    let (_, said, _) = read_output(&run_command(data.path(), &environment, &["doctor"]).await);
     let first = format!("ok    PORT {ours}: this server, process {}", server.pid());
     let second =
         format!("FAIL  MCP_PORT {theirs}: in use by another program; set `MCP_PORT` to another");
@@ -331,19 +335,19 @@ async fn doctor_says_whose_the_ports_are() {
 
 #[tokio::test]
 async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path().to_str().unwrap();
-    let (code, _, stderr) = codeinfo(data.path(), &["ingest", path]).await;
+    let (code, _, stderr) = run_codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let manifest = data.path().join("store/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    let former = changed(&text, "code-static-1@", "former-model@");
+    let former = edit_manifest(&text, "code-static-1@", "former-model@");
     for (written, reason, advice) in [
         (former.as_str(), "holds vectors of `former-model@", "start with `--reembed`"),
         ("{", "is damaged: ", "`codeinfo serve` repairs it"),
     ] {
         fs::write(&manifest, written).unwrap();
-        let (code, said, stderr) = codeinfo(data.path(), &["doctor"]).await;
+        let (code, said, stderr) = run_codeinfo(data.path(), &["doctor"]).await;
         assert_eq!((code, stderr.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");
         let line = |start| said.lines().find(|line| line.starts_with(start)).unwrap_or_default();
         let store = line("FAIL  store: the store ");
@@ -354,20 +358,20 @@ async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
     }
     // Nothing was changed by looking.
     fs::write(&manifest, text).unwrap();
-    let (code, said, _) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    let (code, said, _) = run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
     assert_eq!(code, Some(0));
     assert!(said.contains("src/valve.rs"), "{said}");
 }
 
 #[tokio::test]
 async fn repos_and_doctor_name_a_repository_whose_folder_is_gone() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path().to_str().unwrap();
-    let (code, _, stderr) = codeinfo(data.path(), &["ingest", path]).await;
+    let (code, _, stderr) = run_codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0), "{stderr}");
     fs::remove_dir_all(repository.path()).unwrap();
     for command in ["repos", "doctor"] {
-        let (_, said, stderr) = codeinfo(data.path(), &[command]).await;
+        let (_, said, stderr) = run_codeinfo(data.path(), &[command]).await;
         assert!(said.contains("the folder is gone"), "{command}: {said}{stderr}");
         assert!(said.contains("`codeinfo remove "), "{command}: {said}{stderr}");
     }
@@ -375,8 +379,8 @@ async fn repos_and_doctor_name_a_repository_whose_folder_is_gone() {
 
 #[tokio::test]
 async fn indexing_what_is_not_a_folder_fails_clearly() {
-    let data = fresh();
-    let (code, _, said) = codeinfo(data.path(), &["ingest", "/nonexistent/folder"]).await;
+    let data = create_scratch_folder();
+    let (code, _, said) = run_codeinfo(data.path(), &["ingest", "/nonexistent/folder"]).await;
     assert_eq!(code, Some(1));
     assert!(said.contains("/nonexistent/folder"), "{said}");
     for (path, advice) in [
@@ -384,7 +388,7 @@ async fn indexing_what_is_not_a_folder_fails_clearly() {
         ("file:///nonexistent/a%20b", "`/nonexistent/a b`"),
         ("~/nonexistent", "shells replace"),
     ] {
-        let (code, _, said) = codeinfo(data.path(), &["ingest", path]).await;
+        let (code, _, said) = run_codeinfo(data.path(), &["ingest", path]).await;
         assert_eq!(code, Some(1), "{path}");
         assert!(said.contains(&format!("`{path}` ")) && said.contains(advice), "{said}");
     }
@@ -392,61 +396,62 @@ async fn indexing_what_is_not_a_folder_fails_clearly() {
 
 #[tokio::test]
 async fn reembed_embeds_every_repository_again() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path().to_str().unwrap();
-    let (code, _, stderr) = codeinfo(data.path(), &["ingest", path]).await;
+    let (code, _, stderr) = run_codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0), "{stderr}");
-    let gone = fresh();
+    let gone = create_scratch_folder();
     fs::write(gone.path().join("pump.rs"), "fn pump() {}\n").unwrap();
     let path = gone.path().to_str().unwrap();
-    let (code, _, stderr) = codeinfo(data.path(), &["ingest", "--name", "a", path]).await;
+    let (code, _, stderr) = run_codeinfo(data.path(), &["ingest", "--name", "a", path]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let manifest = data.path().join("store/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     assert!(text.contains("code-static-1@"), "{text}");
-    fs::write(&manifest, changed(&text, "code-static-1@", "former-model@")).unwrap();
+    fs::write(&manifest, edit_manifest(&text, "code-static-1@", "former-model@")).unwrap();
 
-    let (code, _, said) = codeinfo(data.path(), &["search", "valve"]).await;
+    let (code, _, said) = run_codeinfo(data.path(), &["search", "valve"]).await;
     assert_eq!(code, Some(1));
     for part in ["former-model@", "code-static-1@", "--reembed"] {
         assert!(said.contains(part), "{said}");
     }
     // The folder of another one, first by name, went away meanwhile.
     drop(gone);
-    let server = Program::serve_reembedding(data.path(), &without_codex()).await;
-    let (code, said, stderr) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    let server = RunningServer::serve_reembedding(data.path(), &without_codex()).await;
+    let (code, said, stderr) = run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
     assert_eq!(code, Some(0), "{stderr}");
     assert!(said.contains("src/valve.rs"), "{said}");
     server.terminate().await;
 }
 
 #[tokio::test]
-async fn what_code_holds_does_not_drive_the_terminal() {
-    let (data, folder) = (fresh(), fresh());
+async fn code_cannot_control_the_terminal() {
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
     fs::write(folder.path().join("trap.rs"), "// zebra \u{1b}]0;owned\u{7}\nfn zebra() {}\n")
         .unwrap();
-    codeinfo(data.path(), &["ingest", folder.path().to_str().unwrap()]).await;
-    let (code, said, _) = codeinfo(data.path(), &["search", "zebra"]).await;
+    run_codeinfo(data.path(), &["ingest", folder.path().to_str().unwrap()]).await;
+    let (code, said, _) = run_codeinfo(data.path(), &["search", "zebra"]).await;
     assert_eq!(code, Some(0));
     assert!(said.contains("zebra") && !said.contains('\u{1b}'), "{said:?}");
     let folder = folder.path().to_str().unwrap();
-    let (code, _, stderr) = codeinfo(data.path(), &["remove", &format!("{folder}/.")]).await;
+    let (code, _, stderr) = run_codeinfo(data.path(), &["remove", &format!("{folder}/.")]).await;
     assert_eq!(code, Some(0), "a path names a repository too: {stderr}");
 }
 
 #[tokio::test]
-async fn commands_that_come_together_wait_for_each_other() {
-    let (data, repository) = (fresh(), repository());
+async fn simultaneous_commands_wait_for_each_other() {
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path().to_str().unwrap();
     let ingest = ["ingest", path];
     let ((first, ..), (second, _, stderr)) =
-        tokio::join!(codeinfo(data.path(), &ingest), codeinfo(data.path(), &ingest));
+        tokio::join!(run_codeinfo(data.path(), &ingest), run_codeinfo(data.path(), &ingest));
     assert_eq!((first, second), (Some(0), Some(0)), "{stderr}");
 }
 
 #[tokio::test]
 async fn a_repository_at_a_path_that_another_one_shows_is_refused_until_that_is_removed() {
-    let (data, repository, moved) = (fresh(), repository(), repository());
+    let (data, repository, moved) =
+        (create_scratch_folder(), create_repository(), create_repository());
     let path = repository.path().canonicalize().unwrap();
     let path = path.to_str().unwrap();
     let name = path.rsplit('/').next().unwrap();
@@ -454,20 +459,20 @@ async fn a_repository_at_a_path_that_another_one_shows_is_refused_until_that_is_
     let mut mapped = without_codex();
     mapped.push(("HOST_INGEST_DIR".to_owned(), path.to_owned()));
     mapped.push(("INGEST_DIR".to_owned(), inside.display().to_string()));
-    let (code, _, said) = codeinfo(data.path(), &["ingest", path]).await;
+    let (code, _, said) = run_codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0), "{said}");
 
-    let ingest = async || text(&run(data.path(), &mapped, &["ingest", path]).await);
+    let ingest = async || read_output(&run_command(data.path(), &mapped, &["ingest", path]).await);
     let (code, _, said) = ingest().await;
     let advice = format!("from before `INGEST_DIR` changed; run `codeinfo remove {name}` first");
     assert!(code == Some(1) && said.contains(&advice), "{said}");
-    let removed = run(data.path(), &mapped, &["remove", name]).await;
+    let removed = run_command(data.path(), &mapped, &["remove", name]).await;
     assert!(removed.status.success(), "{removed:?}");
     for _ in 0..2 {
         let (code, _, said) = ingest().await;
         assert_eq!(code, Some(0), "{said}");
     }
-    let removed = run(data.path(), &mapped, &["remove", path]).await;
+    let removed = run_command(data.path(), &mapped, &["remove", path]).await;
     assert!(removed.status.success(), "{removed:?}");
 }
 
@@ -477,8 +482,8 @@ async fn the_log_names_the_address_that_is_bound_and_the_banner_one_that_can_be_
     everywhere.push(("HOST".to_owned(), "0.0.0.0".to_owned()));
     everywhere.push(("AUTH".to_owned(), "optional".to_owned()));
     everywhere.push(("LOG_LEVEL".to_owned(), "info".to_owned()));
-    let data = fresh();
-    let (server, mut log) = Program::serve_logged(data.path(), &everywhere).await;
+    let data = create_scratch_folder();
+    let (server, mut log) = RunningServer::serve_logged(data.path(), &everywhere).await;
     let port = server.main.rsplit(':').next().unwrap();
     assert_eq!(server.main, format!("http://127.0.0.1:{port}"));
     let line = loop {
@@ -492,26 +497,27 @@ async fn the_log_names_the_address_that_is_bound_and_the_banner_one_that_can_be_
 
 #[tokio::test]
 async fn documents_are_printed_by_name() {
-    let data = fresh();
-    let (code, listed, _) = codeinfo(data.path(), &["docs"]).await;
+    let data = create_scratch_folder();
+    let (code, listed, _) = run_codeinfo(data.path(), &["docs"]).await;
     assert!(code == Some(0) && listed.contains("\nsettings    "), "{listed}");
     for name in ["settings", "settings.md", "docs/settings.md"] {
-        let (code, page, _) = codeinfo(data.path(), &["docs", name]).await;
+        let (code, page, _) = run_codeinfo(data.path(), &["docs", name]).await;
         assert!(code == Some(0) && page.contains("`DATA_DIR`"), "{page}");
     }
-    let (code, _, said) = codeinfo(data.path(), &["docs", "nothing"]).await;
+    let (code, _, said) = run_codeinfo(data.path(), &["docs", "nothing"]).await;
     let advice = "codeinfo: there is no page `nothing`; `codeinfo docs` lists the pages\n";
     assert_eq!((code, said.as_str()), (Some(2), advice));
     // What help texts name is there.
-    let (_, help, _) = codeinfo(data.path(), &["help"]).await;
+    let (_, help, _) = run_codeinfo(data.path(), &["help"]).await;
     assert!(!help.contains(".md"), "{help}");
 }
 
 /// Runs a command line where the data folder cannot be written, as on a read-only file system.
 #[cfg(target_os = "linux")]
 async fn run_read_only(data: &Path, line: &str) -> (Option<i32>, String, String) {
-    let temporary = fresh();
-    let mut command = within(tokio::process::Command::new("unshare"), data, &without_codex());
+    let temporary = create_scratch_folder();
+    let mut command =
+        apply_environment(tokio::process::Command::new("unshare"), data, &without_codex());
     command.env("TMPDIR", temporary.path());
     let script = format!(
         "mount --bind $DATA_DIR $DATA_DIR && mount -o remount,bind,ro $DATA_DIR && exec {} {line}",
@@ -521,15 +527,15 @@ async fn run_read_only(data: &Path, line: &str) -> (Option<i32>, String, String)
     let output = command.output().await.unwrap();
     let left: Vec<_> = fs::read_dir(temporary.path()).unwrap().collect();
     assert!(left.is_empty(), "copies are removed: {left:?}");
-    text(&output)
+    read_output(&output)
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_index_that_cannot_be_written_is_searched_and_listed() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path().to_str().unwrap();
-    codeinfo(data.path(), &["ingest", path]).await;
+    run_codeinfo(data.path(), &["ingest", path]).await;
     let (code, found, said) = run_read_only(data.path(), "search relieve pressure").await;
     assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{said}");
     assert_eq!(said, "");
@@ -538,7 +544,7 @@ async fn an_index_that_cannot_be_written_is_searched_and_listed() {
     let (code, _, said) = run_read_only(data.path(), &format!("ingest {path}")).await;
     assert!(code == Some(1) && said.contains("set `DATA_DIR` to a folder"), "{said}");
     // A server that runs is asked as ever.
-    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
     let (code, found, said) = run_read_only(data.path(), "search relieve pressure").await;
     assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{said}");
     server.terminate().await;
@@ -546,21 +552,22 @@ async fn an_index_that_cannot_be_written_is_searched_and_listed() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn doctor_goes_on_after_a_part_that_fails_and_knows_the_machine_and_the_age_of_indexes() {
-    let (data, repository, home) = (fresh(), repository(), fresh());
+async fn doctor_continues_after_a_failed_part_and_knows_the_machine_and_the_age_of_indexes() {
+    let (data, repository, home) =
+        (create_scratch_folder(), create_repository(), create_scratch_folder());
     let path = repository.path().to_str().unwrap();
-    codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
+    run_codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
     fs::create_dir(home.path().join(".codex")).unwrap();
     let mut environment = without_codex();
     environment.push(("HOME".to_owned(), home.path().display().to_string()));
-    let doctor = async || text(&run(data.path(), &environment, &["doctor"]).await).1;
+    let doctor = async || read_output(&run_command(data.path(), &environment, &["doctor"]).await).1;
     let said = doctor().await;
     for line in ["ok    git: 2.", "ok    index boiler: 2 files, indexed 2"] {
         assert!(said.contains(line), "{line}: {said}");
     }
     let advice = "note  clients: Codex found without CodeInfo; `codeinfo install` sets it up";
     assert!(said.contains(advice), "{said}");
-    run(data.path(), &environment, &["install", "codex", "--yes"]).await;
+    run_command(data.path(), &environment, &["install", "codex", "--yes"]).await;
     assert!(doctor().await.contains("ok    clients: set up for Codex\n"));
     let (code, said, stderr) = run_read_only(data.path(), "doctor").await;
     assert_eq!((code, stderr.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");

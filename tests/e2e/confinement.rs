@@ -7,104 +7,110 @@ use serde_json::{Value, json};
 
 use crate::support::{
     codex,
-    model::{Model, Reply, says},
-    process::{Environment, Program, fresh, run, run_without_namespaces},
+    model::{FakeModel, ModelReply, message_item},
+    process::{
+        ProgramEnvironment, RunningServer, create_scratch_folder, run_command,
+        run_without_namespaces,
+    },
 };
 
-async fn world() -> (tempfile::TempDir, Model, Environment) {
-    let folder = fresh();
-    let model = Model::answer(|_| Reply::Items(vec![says("Done.")])).await;
-    let environment = codex::environment(folder.path(), &model.url);
+async fn prepare_setup() -> (tempfile::TempDir, FakeModel, ProgramEnvironment) {
+    let folder = create_scratch_folder();
+    let model = FakeModel::answer_with(|_| ModelReply::Items(vec![message_item("Done.")])).await;
+    let environment = codex::codex_environment(folder.path(), &model.url);
     (folder, model, environment)
 }
 
 /// Returns the exit code of `doctor`, and what it says of the sandbox.
-fn doctor(output: &Output) -> (Option<i32>, String) {
+fn read_doctor_report(output: &Output) -> (Option<i32>, String) {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = said.lines().find(|line| line.contains("sandbox"));
     (output.status.code(), line.unwrap_or(&said).to_owned())
 }
 
 /// What `/health` says of the sandbox, once Codex was asked.
-async fn health(data: &Path, environment: &Environment) -> Value {
-    let program = Program::serve(data, &[], environment).await;
-    program.read("/ready").await;
-    program.read("/health").await["codex"]["sandbox"].clone()
+async fn read_health(data: &Path, environment: &ProgramEnvironment) -> Value {
+    let program = RunningServer::serve(data, &[], environment).await;
+    program.get_api("/ready").await;
+    program.get_api("/health").await["codex"]["sandbox"].clone()
 }
 
 #[tokio::test]
 async fn doctor_and_health_try_the_sandbox() {
-    let (folder, _model, mut environment) = world().await;
+    let (folder, _model, mut environment) = prepare_setup().await;
     let data = folder.path().join("data");
     let expected = json!({ "mode": "workspace-write", "network": "proxied", "ok": true });
-    assert_eq!(health(&data, &environment).await, expected);
+    assert_eq!(read_health(&data, &environment).await, expected);
     let ok = "ok    sandbox: workspace-write, network proxied".to_owned();
-    assert_eq!(doctor(&run(&data, &environment, &["doctor"]).await), (Some(0), ok));
+    assert_eq!(
+        read_doctor_report(&run_command(&data, &environment, &["doctor"]).await),
+        (Some(0), ok)
+    );
     environment.push(("CODEX_PRIVATE".to_owned(), "true".to_owned()));
     environment.push(("CODEX_SANDBOX".to_owned(), "read-only".to_owned()));
     let expected = json!({ "mode": "read-only", "network": "off", "ok": true });
-    assert_eq!(health(&data, &environment).await, expected);
+    assert_eq!(read_health(&data, &environment).await, expected);
 }
 
 #[tokio::test]
-async fn no_fence_is_said_to_be_none() {
-    let (folder, _model, mut environment) = world().await;
+async fn a_missing_sandbox_is_reported() {
+    let (folder, _model, mut environment) = prepare_setup().await;
     environment.push(("CODEX_SANDBOX".to_owned(), "danger-full-access".to_owned()));
     let data = folder.path().join("data");
     let expected = json!({ "mode": "danger-full-access", "network": "open", "ok": true });
-    assert_eq!(health(&data, &environment).await, expected);
+    assert_eq!(read_health(&data, &environment).await, expected);
     environment.push(("LOG_LEVEL".to_owned(), "warn".to_owned()));
     environment.push(("CODEX_NETWORK".to_owned(), "off".to_owned()));
-    let output = run(&data, &environment, &["doctor"]).await;
+    let output = run_command(&data, &environment, &["doctor"]).await;
     let note = "note  sandbox: off (danger-full-access): the model's shell reads and writes all";
-    assert_eq!(doctor(&output), (Some(0), note.to_owned()));
+    assert_eq!(read_doctor_report(&output), (Some(0), note.to_owned()));
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(log.contains("the model's shell is not confined"), "{log}");
     assert!(log.contains("CODEX_NETWORK=off has no effect"), "{log}");
 }
 
 #[tokio::test]
-async fn where_namespaces_are_forbidden_doctor_says_so_and_what_to_do() {
-    let (folder, _model, environment) = world().await;
+async fn doctor_says_what_to_do_where_namespaces_are_forbidden() {
+    let (folder, _model, environment) = prepare_setup().await;
     let data = folder.path().join("data");
     let output = run_without_namespaces(&data, &environment, &["doctor"]).await;
-    let (code, said) = doctor(&output);
+    let (code, said) = read_doctor_report(&output);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.starts_with("FAIL  sandbox: the sandbox of the model's shell does not"), "{said}");
     assert!(said.contains("namespace") && said.contains("`codeinfo docs containers`"), "{said}");
 }
 
 #[tokio::test]
-async fn a_repository_with_too_many_secrets_is_said_not_to_be_read() {
-    let (folder, _model, environment) = world().await;
+async fn a_repository_with_too_many_secrets_is_reported_as_unread() {
+    let (folder, _model, environment) = prepare_setup().await;
     let (data, repo) = (folder.path().join("data"), folder.path().join("careless"));
     fs::create_dir(&repo).unwrap();
     fs::write(repo.join("main.rs"), "fn main() {}\n").unwrap();
     for number in 0..120 {
         fs::write(repo.join(format!("{number}.p12")), "").unwrap();
     }
-    let program = Program::serve(&data, &[&repo], &environment).await;
-    program.read("/ready").await;
-    let sandbox = program.read("/health").await["codex"]["sandbox"].clone();
+    let program = RunningServer::serve(&data, &[&repo], &environment).await;
+    program.get_api("/ready").await;
+    let sandbox = program.get_api("/health").await["codex"]["sandbox"].clone();
     let reason = "its secrets lie in too many places; index folders of it instead, or put them into \
                   fewer folders";
     let unread = json!([{ "repo": "careless", "reason": reason }]);
     let expected =
         json!({ "mode": "workspace-write", "network": "proxied", "ok": true, "unread": unread });
     assert_eq!(sandbox, expected);
-    let output = run(&data, &environment, &["doctor"]).await;
+    let output = run_command(&data, &environment, &["doctor"]).await;
     let note =
         "note  sandbox: the model's shell does not read careless, which search still finds: ";
-    assert_eq!(doctor(&output), (Some(0), format!("{note}{reason}")));
+    assert_eq!(read_doctor_report(&output), (Some(0), format!("{note}{reason}")));
     program.terminate().await;
 }
 
 #[tokio::test]
 async fn the_sandbox_is_tried_with_the_network_that_turns_have() {
-    let (folder, _model, environment) = world().await;
+    let (folder, _model, environment) = prepare_setup().await;
     let bin = folder.path().join("bin");
     fs::create_dir(&bin).unwrap();
-    let real = codex::binary().ancestors().nth(2).unwrap().join("codex-resources/bwrap");
+    let real = codex::codex_binary().ancestors().nth(2).unwrap().join("codex-resources/bwrap");
     let path = format!("{}:/usr/bin:/bin", bin.display());
     // Only the form with the proxy, or only that without a network, works here.
     for (broken, network, code) in
@@ -119,7 +125,7 @@ async fn the_sandbox_is_tried_with_the_network_that_turns_have() {
         let mut environment = environment.clone();
         environment.push(("PATH".to_owned(), path.clone()));
         environment.push(("CODEX_NETWORK".to_owned(), network.to_owned()));
-        let output = run(&folder.path().join("data"), &environment, &["doctor"]).await;
-        assert_eq!(doctor(&output).0, Some(code), "{broken} {network}: {output:?}");
+        let output = run_command(&folder.path().join("data"), &environment, &["doctor"]).await;
+        assert_eq!(read_doctor_report(&output).0, Some(code), "{broken} {network}: {output:?}");
     }
 }

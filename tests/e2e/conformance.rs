@@ -8,13 +8,13 @@ use tokio::process::Command;
 
 use crate::support::{
     codex,
-    install::{self, Parts},
-    model::Model,
-    process::{Program, fresh},
+    install::{self, PackageParts},
+    model::FakeModel,
+    process::{RunningServer, create_scratch_folder},
 };
 
 /// One run of the suite.
-struct Run {
+struct SuiteRun {
     version: &'static str,
     /// Chooses the scenarios.
     choice: [&'static str; 2],
@@ -24,8 +24,8 @@ struct Run {
     must_pass: &'static [(&'static str, u32)],
 }
 
-const RUNS: [Run; 3] = [
-    Run {
+const RUNS: [SuiteRun; 3] = [
+    SuiteRun {
         version: "0.1.16",
         choice: ["--suite", "all"],
         expected_failures: "0.1.16-all.yml",
@@ -38,7 +38,7 @@ const RUNS: [Run; 3] = [
             ("dns-rebinding-protection", 2),
         ],
     },
-    Run {
+    SuiteRun {
         version: "0.2.0-alpha.12",
         choice: ["--requirements", "2025-11-25"],
         expected_failures: "0.2.0-2025-11-25.yml",
@@ -52,7 +52,7 @@ const RUNS: [Run; 3] = [
             ("server-session-lifecycle", 0),
         ],
     },
-    Run {
+    SuiteRun {
         version: "0.2.0-alpha.12",
         choice: ["--requirements", "2026-07-28"],
         expected_failures: "0.2.0-2026-07-28.yml",
@@ -76,38 +76,42 @@ const RUNS: [Run; 3] = [
 #[tokio::test]
 async fn the_question_server_conforms() {
     // With a usable Codex, so that the tool is listed; no scenario gets as far as to ask.
-    let model = Model::replay([]).await;
-    let folder = fresh();
-    let environment = codex::environment(folder.path(), &model.url);
-    let server = Program::serve(&folder.path().join("data"), &[], &environment).await;
-    conforms(&server.mcp).await;
+    let model = FakeModel::replay([]).await;
+    let folder = create_scratch_folder();
+    let environment = codex::codex_environment(folder.path(), &model.url);
+    let server = RunningServer::serve(&folder.path().join("data"), &[], &environment).await;
+    assert_conforms(&server.mcp).await;
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn raw_search_conforms() {
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let environment = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
-    let server = Program::serve(&folder.path().join("data"), &[], &environment).await;
-    conforms(&format!("{}/mcp", server.main)).await;
+    let server = RunningServer::serve(&folder.path().join("data"), &[], &environment).await;
+    assert_conforms(&format!("{}/mcp", server.main)).await;
     server.terminate().await;
 }
 
-async fn conforms(url: &str) {
+async fn assert_conforms(url: &str) {
     let [first, second, third] = &RUNS;
-    let all = tokio::join!(faults(url, first), faults(url, second), faults(url, third));
+    let all = tokio::join!(run_suite(url, first), run_suite(url, second), run_suite(url, third));
     let faults = [all.0, all.1, all.2].concat();
     assert!(faults.is_empty(), "{url}: {}", faults.join("\n\n"));
 }
 
 /// Runs the suite once and says what is wrong.
-async fn faults(url: &str, run: &Run) -> Vec<String> {
-    let Run { version, choice, expected_failures, must_pass } = run;
+async fn run_suite(url: &str, run: &SuiteRun) -> Vec<String> {
+    let SuiteRun { version, choice, expected_failures, must_pass } = run;
     let package = format!("@modelcontextprotocol/conformance@{version}");
-    let folder = install::npm(&format!("conformance-{version}"), &package, Parts::Needed);
+    let folder = install::install_npm_package(
+        &format!("conformance-{version}"),
+        &package,
+        PackageParts::Needed,
+    );
     let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
-    let output = fresh();
-    let suite = Command::new(install::node())
+    let output = create_scratch_folder();
+    let suite = Command::new(install::find_node())
         .arg(folder.join("node_modules/.bin/conformance"))
         .args(["server", "--url", url])
         .args(choice)
@@ -121,7 +125,7 @@ async fn faults(url: &str, run: &Run) -> Vec<String> {
         .output();
     let ended = tokio::time::timeout(Duration::from_mins(5), suite).await.unwrap().unwrap();
     let said = String::from_utf8_lossy(&ended.stdout);
-    let passed = passed(&said);
+    let passed = parse_summary(&said);
     let mut faults: Vec<String> = must_pass
         .iter()
         .filter(|(name, least)| passed.get(name).is_none_or(|passed| passed < least))
@@ -139,7 +143,7 @@ async fn faults(url: &str, run: &Run) -> Vec<String> {
 }
 
 /// Reads the summary: how many checks of each scenario passed, from `✓ ping: 1 passed, 0 failed`.
-fn passed(said: &str) -> HashMap<&str, u32> {
+fn parse_summary(said: &str) -> HashMap<&str, u32> {
     let lines = said.lines().filter_map(|line| line.trim().split_once(' '));
     let scenarios = lines.filter(|(mark, _)| ["✓", "✗", "~"].contains(mark));
     scenarios

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     compose::REPOSITORIES,
-    container::{Container, not_run},
+    container::{TestContainer, report_skipped},
     install,
 };
 
@@ -51,7 +51,7 @@ const SANDBOX: &str = "codex sandbox --permission-profile confined --cd /data --
 
 #[test]
 fn the_models_shell_reads_repositories_and_writes_to_its_scratch_folder_only() {
-    let Some(container) = confined() else { return };
+    let Some(container) = create_container() else { return };
     let script = format!(
         r#"{SANDBOX} sh -c '
         try() {{ if "$@" >/dev/null 2>&1; then echo "may: $*"; else echo "may not: $*"; fi; }}
@@ -77,40 +77,41 @@ fn the_models_shell_reads_repositories_and_writes_to_its_scratch_folder_only() {
         "may not: touch /usr/planted",
         "may not: ls /proc/1/root/var/lib/codeinfo",
     ];
-    assert_eq!(lines(&container.run(&script)), expected);
-    assert!(container.outside("/data").join("note").is_file());
+    assert_eq!(output_lines(&container.run_script(&script)), expected);
+    assert!(container.host_folder("/data").join("note").is_file());
 }
 
 #[test]
 fn the_program_indexes_and_searches_with_the_calls_that_are_left() {
-    let Some(container) = confined() else { return };
+    let Some(container) = create_container() else { return };
     let script = format!("/opt/codeinfo ingest {REPOSITORIES} && /opt/codeinfo search 'fn main'");
-    let done = container.run(&script);
+    let done = container.run_script(&script);
     assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
-    let said = lines(&done).join("\n");
+    let said = output_lines(&done).join("\n");
     assert!(said.contains("main.rs") && said.contains("fn main() {}"), "{said}");
 }
 
 #[test]
 fn every_call_that_is_added_to_dockers_list_is_needed() {
-    let Some(mut container) = confined() else { return };
-    let whole = container.calls().clone();
+    let Some(mut container) = create_container() else { return };
+    let whole = container.seccomp_calls().clone();
     for call in ADDED {
-        *container.calls() = whole.iter().map(|rule| without(rule, call)).collect();
-        let done = container.run(&format!("{SANDBOX} true"));
+        *container.seccomp_calls() = whole.iter().map(|rule| remove_call(rule, call)).collect();
+        let done = container.run_script(&format!("{SANDBOX} true"));
         assert!(!done.status.success(), "Codex's sandbox works without {call}");
     }
-    *container.calls() = whole;
-    let done = container.run(&format!("{SANDBOX} true"));
+    *container.seccomp_calls() = whole;
+    let done = container.run_script(&format!("{SANDBOX} true"));
     assert!(done.status.success(), "{done:?}");
 }
 
 #[test]
 fn what_docker_refuses_to_a_container_is_refused_in_this_one() {
-    let Some(container) = confined() else { return };
-    let script = fs::read_to_string(root().join("tests/fixtures/containers/calls.pl")).unwrap();
-    let done = container.run(&format!("perl - <<'SCRIPT'\n{script}\nSCRIPT"));
-    let said = lines(&done);
+    let Some(container) = create_container() else { return };
+    let script =
+        fs::read_to_string(repository_root().join("tests/fixtures/containers/calls.pl")).unwrap();
+    let done = container.run_script(&format!("perl - <<'SCRIPT'\n{script}\nSCRIPT"));
+    let said = output_lines(&done);
     let refused = [
         "AF_ALG socket", "AF_VSOCK socket", "odd personality", "keyctl", "add_key", "bpf",
         "io_uring_setup", "userfaultfd", "perf_event_open", "open_by_handle_at", "setns", "chroot",
@@ -127,25 +128,25 @@ fn what_docker_refuses_to_a_container_is_refused_in_this_one() {
 
 #[test]
 fn a_command_without_room_for_its_threads_fails_with_one_line_that_says_what_to_do() {
-    let Some(mut container) = confined() else { return };
+    let Some(mut container) = create_container() else { return };
     let search = "/opt/codeinfo search valve";
     // Fewer than the threads of a command on any machine, and enough for the runtime to begin.
     container.limit_processes(10);
-    let done = container.run(search);
+    let done = container.run_script(search);
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said}");
     let reason = "codeinfo: cannot start a thread: Resource temporarily unavailable (os error 11)";
     let advice = "raise the limit of processes: `ulimit -u`, or `pids_limit` of the container";
     assert_eq!(said.trim_end(), format!("{reason}; {advice}"));
     container.limit_processes(2048);
-    let done = container.run(search);
+    let done = container.run_script(search);
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(!said.contains("thread"), "{said}");
 }
 
 #[test]
 fn the_list_of_calls_is_dockers_and_what_codex_needs() {
-    let text = fs::read_to_string(root().join("containers/seccomp.json")).unwrap();
+    let text = fs::read_to_string(repository_root().join("containers/seccomp.json")).unwrap();
     let profile: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(profile["defaultAction"], "SCMP_ACT_ERRNO");
     let (added, own) = profile["syscalls"].as_array().unwrap().split_first().unwrap();
@@ -154,12 +155,12 @@ fn the_list_of_calls_is_dockers_and_what_codex_needs() {
     let rule = json!({ "comment": comment, "names": ADDED, "action": "SCMP_ACT_ALLOW" });
     assert_eq!(*added, rule);
     if !Path::new("/usr/bin/apt-get").is_file() {
-        return not_run("Docker's list comes from a package of Debian, and this is none");
+        return report_skipped("Docker's list comes from a package of Debian, and this is none");
     }
-    let docker = install::debian("golang-github-docker-docker-dev")
+    let docker = install::unpack_debian_package("golang-github-docker-docker-dev")
         .join("usr/share/gocode/src/github.com/docker/docker/profiles/seccomp/default.json");
     let docker: Value = serde_json::from_str(&fs::read_to_string(docker).unwrap()).unwrap();
-    let (ours, theirs) = (rules(own), rules(docker["syscalls"].as_array().unwrap()));
+    let (ours, theirs) = (list_rules(own), list_rules(docker["syscalls"].as_array().unwrap()));
     let newer: BTreeSet<&str> = ours.difference(&theirs).map(|(name, _)| name.as_str()).collect();
     let unknown: Vec<_> = newer.iter().filter(|name| !NEWER.contains(name)).collect();
     assert!(unknown.is_empty(), "not on Docker's list: {unknown:?}");
@@ -171,15 +172,15 @@ fn the_list_of_calls_is_dockers_and_what_codex_needs() {
 }
 
 /// Returns a container with a repository and a Codex that has a profile for commands.
-fn confined() -> Option<Container> {
-    let container = Container::new()?;
-    fs::write(container.outside(REPOSITORIES).join("main.rs"), "fn main() {}\n").unwrap();
-    fs::write(container.outside("/var/lib/codex").join("config.toml"), CONFINED).unwrap();
+fn create_container() -> Option<TestContainer> {
+    let container = TestContainer::new()?;
+    fs::write(container.host_folder(REPOSITORIES).join("main.rs"), "fn main() {}\n").unwrap();
+    fs::write(container.host_folder("/var/lib/codex").join("config.toml"), CONFINED).unwrap();
     Some(container)
 }
 
 /// Returns a rule of the list without an unconditional leave for `call`.
-fn without(rule: &Value, call: &str) -> Value {
+fn remove_call(rule: &Value, call: &str) -> Value {
     let mut rule = rule.clone();
     if rule.get("args").is_none() {
         rule["names"].as_array_mut().unwrap().retain(|name| name != call);
@@ -188,7 +189,7 @@ fn without(rule: &Value, call: &str) -> Value {
 }
 
 /// Returns each call of a list with everything that is said of it.
-fn rules(list: &[Value]) -> BTreeSet<(String, String)> {
+fn list_rules(list: &[Value]) -> BTreeSet<(String, String)> {
     let mut rules = BTreeSet::new();
     for rule in list {
         let mut said = rule.as_object().unwrap().clone();
@@ -203,10 +204,10 @@ fn rules(list: &[Value]) -> BTreeSet<(String, String)> {
     rules
 }
 
-fn lines(done: &Output) -> Vec<String> {
+fn output_lines(done: &Output) -> Vec<String> {
     String::from_utf8_lossy(&done.stdout).lines().map(str::to_owned).collect()
 }
 
-fn root() -> &'static Path {
+fn repository_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

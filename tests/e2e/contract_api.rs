@@ -1,22 +1,22 @@
 //! The wire contract of the main API (port 5010): whole replies of every route.
 #![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
 
-use codeinfo_test_support::wire::{get, post, request};
+use codeinfo_test_support::wire::{send_get, send_post, send_request};
 use insta::assert_snapshot;
 
-use crate::listeners::Listeners;
+use crate::listeners::InProcessServer;
 
 /// Starts with `demo` indexed.
-async fn with_demo() -> Listeners {
-    let server = Listeners::start().await;
+async fn start_with_demo() -> InProcessServer {
+    let server = InProcessServer::start().await;
     server.ingest_demo().await;
     server
 }
 
 #[tokio::test]
 async fn health_says_which_part_fails_and_stays_200() {
-    let server = Listeners::start().await;
-    assert_snapshot!(server.render_reply(&get(server.main, "/health").await), @r#"
+    let server = InProcessServer::start().await;
+    assert_snapshot!(server.render_reply(&send_get(server.main, "/health").await), @r#"
     200 content-type: application/json
     {
       "status": "degraded",
@@ -45,7 +45,7 @@ async fn health_says_which_part_fails_and_stays_200() {
       }
     }
     "#);
-    assert_snapshot!(server.render_reply(&get(server.main, "/ready").await), @r#"
+    assert_snapshot!(server.render_reply(&send_get(server.main, "/ready").await), @r#"
     503 content-type: application/json
     {
       "error": "CODE_INFO_LLM_UNAVAILABLE",
@@ -55,25 +55,25 @@ async fn health_says_which_part_fails_and_stays_200() {
       ]
     }
     "#);
-    assert_snapshot!(server.render_reply(&get(server.main, "/version").await), @r#"
+    assert_snapshot!(server.render_reply(&send_get(server.main, "/version").await), @r#"
     200 content-type: application/json
     {
       "app": "codeinfo",
       "version": "…"
     }
     "#);
-    let head = request(server.main, "HEAD", "/health", &[], "").await;
+    let head = send_request(server.main, "HEAD", "/health", &[], "").await;
     assert_eq!((head.status, head.body.as_str()), (200, ""));
 }
 
 #[tokio::test]
 async fn metrics_count_what_happened_and_what_is_there() {
-    let server = with_demo().await;
+    let server = start_with_demo().await;
     let search = r#"{"query":"parse_config"}"#;
-    assert_eq!(post(server.main, "/tools/vector-search", search).await.status, 200);
+    assert_eq!(send_post(server.main, "/tools/vector-search", search).await.status, 200);
     let unknown = r#"{"query":"x","repository":"nope"}"#;
-    assert_eq!(post(server.main, "/tools/vector-search", unknown).await.status, 404);
-    let metrics = get(server.main, "/metrics").await;
+    assert_eq!(send_post(server.main, "/tools/vector-search", unknown).await.status, 404);
+    let metrics = send_get(server.main, "/metrics").await;
     // Durations differ from run to run, and so do the requests that wait for the ingest run.
     let is_steady = |line: &&str| {
         ![
@@ -115,36 +115,36 @@ async fn metrics_count_what_happened_and_what_is_there() {
 
 #[tokio::test]
 async fn unknown_routes_and_wrong_methods_are_told_apart() {
-    let server = Listeners::start().await;
-    assert_snapshot!(get(server.main, "/nowhere").await.render_reply(), @r#"
+    let server = InProcessServer::start().await;
+    assert_snapshot!(send_get(server.main, "/nowhere").await.render_reply(), @r#"
     404 content-type: application/json
     {
       "error": "ROUTE_NOT_FOUND",
       "message": "there is nothing at this path"
     }
     "#);
-    assert_snapshot!(post(server.main, "/health", "{}").await.render_reply(), @r#"
+    assert_snapshot!(send_post(server.main, "/health", "{}").await.render_reply(), @r#"
     405 content-type: application/json allow: GET, HEAD
     {
       "error": "METHOD_NOT_ALLOWED",
       "message": "this path answers GET, HEAD only"
     }
     "#);
-    assert_snapshot!(get(server.main, "/ingest/start").await.render_reply(), @r#"
+    assert_snapshot!(send_get(server.main, "/ingest/start").await.render_reply(), @r#"
     405 content-type: application/json allow: POST
     {
       "error": "METHOD_NOT_ALLOWED",
       "message": "this path answers POST only"
     }
     "#);
-    let delete = request(server.main, "DELETE", "/mcp", &[], "").await;
+    let delete = send_request(server.main, "DELETE", "/mcp", &[], "").await;
     assert_eq!((delete.status, delete.header("allow")), (405, Some("POST")));
 }
 
 #[tokio::test]
 async fn a_repository_is_ingested_found_and_removed() {
-    let server = with_demo().await;
-    assert_snapshot!(server.render_reply(&get(server.main, "/ingest/roots").await), @r#"
+    let server = start_with_demo().await;
+    assert_snapshot!(server.render_reply(&send_get(server.main, "/ingest/roots").await), @r#"
     200 content-type: application/json
     {
       "roots": [
@@ -166,7 +166,7 @@ async fn a_repository_is_ingested_found_and_removed() {
       ]
     }
     "#);
-    assert_snapshot!(server.render_reply(&get(server.main, "/tools/ingested-repos").await), @r#"
+    assert_snapshot!(server.render_reply(&send_get(server.main, "/tools/ingested-repos").await), @r#"
     200 content-type: application/json
     {
       "repos": [
@@ -189,7 +189,7 @@ async fn a_repository_is_ingested_found_and_removed() {
     }
     "#);
     let query = r#"{"query":"parse_config","repository":"demo","limit":1}"#;
-    let found = post(server.main, "/tools/vector-search", query).await;
+    let found = send_post(server.main, "/tools/vector-search", query).await;
     assert_snapshot!(server.render_reply(&found), @r#"
     200 content-type: application/json
     {
@@ -225,11 +225,11 @@ async fn a_repository_is_ingested_found_and_removed() {
       "modelId": "code-static-1@1"
     }
     "#);
-    let again = post(server.main, "/ingest/reembed/demo", "").await;
+    let again = send_post(server.main, "/ingest/reembed/demo", "").await;
     assert_eq!(again.status, 202);
     let run = again.json()["runId"].as_str().unwrap().to_owned();
-    server.ended(&run).await;
-    let status = get(server.main, &format!("/ingest/status/{run}")).await;
+    server.wait_for_run(&run).await;
+    let status = send_get(server.main, &format!("/ingest/status/{run}")).await;
     assert_snapshot!(server.render_reply(&status), @r#"
     200 content-type: application/json
     {
@@ -248,7 +248,7 @@ async fn a_repository_is_ingested_found_and_removed() {
       "percent": 100
     }
     "#);
-    let cancelled = post(server.main, &format!("/ingest/cancel/{run}"), "").await;
+    let cancelled = send_post(server.main, &format!("/ingest/cancel/{run}"), "").await;
     assert_eq!(
         server.render_reply(&cancelled),
         server.render_reply(&status),
@@ -256,7 +256,7 @@ async fn a_repository_is_ingested_found_and_removed() {
     );
     let folder = server.folder.path().canonicalize().unwrap().join("demo").display().to_string();
     let by_path = format!("/ingest/remove/{}", folder.replace('/', "%2F"));
-    let removed = post(server.main, &by_path, "").await;
+    let removed = send_post(server.main, &by_path, "").await;
     assert_snapshot!(server.render_reply(&removed), @r#"
     200 content-type: application/json
     {
@@ -267,7 +267,7 @@ async fn a_repository_is_ingested_found_and_removed() {
       }
     }
     "#);
-    let gone = post(server.main, &by_path, "").await;
+    let gone = send_post(server.main, &by_path, "").await;
     assert_snapshot!(server.render_reply(&gone), @r#"
     404 content-type: application/json
     {
@@ -275,7 +275,7 @@ async fn a_repository_is_ingested_found_and_removed() {
       "message": "no indexed repository is called `FOLDER/demo`"
     }
     "#);
-    assert_snapshot!(get(server.main, "/tools/ingested-repos").await.render_reply(), @r#"
+    assert_snapshot!(send_get(server.main, "/tools/ingested-repos").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "repos": [],
@@ -286,9 +286,10 @@ async fn a_repository_is_ingested_found_and_removed() {
 
 #[tokio::test]
 async fn faulty_ingest_requests_name_every_fault() {
-    let server = Listeners::start().await;
-    let start =
-        async |body: &str| server.render_reply(&post(server.main, "/ingest/start", body).await);
+    let server = InProcessServer::start().await;
+    let start = async |body: &str| {
+        server.render_reply(&send_post(server.main, "/ingest/start", body).await)
+    };
     assert_snapshot!(start(r#"{"name":1,"paths":[]}"#).await, @r#"
     400 content-type: application/json
     {
@@ -326,14 +327,14 @@ async fn faulty_ingest_requests_name_every_fault() {
     }
     "#);
     let run = "/ingest/status/00000000-0000-0000-0000-000000000000";
-    assert_snapshot!(server.render_reply(&get(server.main, run).await), @r#"
+    assert_snapshot!(server.render_reply(&send_get(server.main, run).await), @r#"
     404 content-type: application/json
     {
       "error": "RUN_NOT_FOUND",
       "message": "no ingest run has the id `00000000-0000-0000-0000-000000000000`"
     }
     "#);
-    let reembed = post(server.main, "/ingest/reembed/no%2Fsuch'name", "").await;
+    let reembed = send_post(server.main, "/ingest/reembed/no%2Fsuch'name", "").await;
     assert_snapshot!(server.render_reply(&reembed), @r#"
     404 content-type: application/json
     {
@@ -345,9 +346,9 @@ async fn faulty_ingest_requests_name_every_fault() {
 
 #[tokio::test]
 async fn searches_that_cannot_work_say_why() {
-    let empty = Listeners::start().await;
+    let empty = InProcessServer::start().await;
     let query = r#"{"query":"main"}"#;
-    let unfilled = post(empty.main, "/tools/vector-search", query).await;
+    let unfilled = send_post(empty.main, "/tools/vector-search", query).await;
     assert_snapshot!(empty.render_reply(&unfilled), @r#"
     409 content-type: application/json
     {
@@ -355,9 +356,9 @@ async fn searches_that_cannot_work_say_why() {
       "message": "nothing is indexed yet; index a repository with `codeinfo ingest PATH`"
     }
     "#);
-    let server = with_demo().await;
+    let server = start_with_demo().await;
     let search = async |body: &str| {
-        server.render_reply(&post(server.main, "/tools/vector-search", body).await)
+        server.render_reply(&send_post(server.main, "/tools/vector-search", body).await)
     };
     assert_snapshot!(search(r#"{"query":"main","repository":"nope"}"#).await, @r#"
     404 content-type: application/json
@@ -380,7 +381,7 @@ async fn searches_that_cannot_work_say_why() {
 
 #[tokio::test]
 async fn stopping_ends_everything_within_the_grace_period() {
-    assert!(with_demo().await.stop().await);
+    assert!(start_with_demo().await.stop().await);
 }
 
 #[tokio::test]
@@ -388,11 +389,11 @@ async fn folders_of_codeinfo_and_of_codex_are_not_indexed() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("codex-home");
     std::fs::create_dir_all(home.join("sessions")).unwrap();
-    let server = Listeners::start_with(&[("CODEX_HOME", home.to_str().unwrap())]).await;
+    let server = InProcessServer::start_with(&[("CODEX_HOME", home.to_str().unwrap())]).await;
     let data = server.folder.path().join("data");
     for path in [data.clone(), data.join("store"), home.clone(), home.join("sessions")] {
         let body = serde_json::json!({ "path": path }).to_string();
-        let refused = post(server.main, "/ingest/start", &body).await;
+        let refused = send_post(server.main, "/ingest/start", &body).await;
         assert_eq!(refused.status, 400, "{refused:?}");
         assert!(
             refused.render_reply().contains("`DATA_DIR` or `CODEX_HOME`"),
@@ -402,5 +403,5 @@ async fn folders_of_codeinfo_and_of_codex_are_not_indexed() {
     }
     // The folder around them is a repository like any other.
     let body = serde_json::json!({ "path": folder.path() }).to_string();
-    assert_eq!(post(server.main, "/ingest/start", &body).await.status, 202);
+    assert_eq!(send_post(server.main, "/ingest/start", &body).await.status, 202);
 }

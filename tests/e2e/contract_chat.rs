@@ -2,22 +2,22 @@
 
 use std::{fmt::Write, sync::Arc, time::Duration};
 
-use codeinfo_test_support::wire::{Reply, get, post};
+use codeinfo_test_support::wire::{RawReply, send_get, send_post};
 use futures_util::future::select;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{
-    listeners::Listeners,
+    listeners::InProcessServer,
     support::{
-        model::{Model, Reply as Said, says, searches, thinks},
-        process::http,
+        model::{FakeModel, ModelReply, message_item, search_item, thinking_item},
+        process::http_client,
     },
 };
 
 /// Shows frames, one a line, without ids and texts that differ from run to run.
-fn frames(server: &Listeners, reply: &Reply) -> String {
+fn render_frames(server: &InProcessServer, reply: &RawReply) -> String {
     assert_eq!(reply.header("content-type"), Some("text/event-stream"), "{reply:?}");
     let mut shown = String::new();
     let (mut conversation, mut times) = (String::new(), Vec::new());
@@ -39,15 +39,15 @@ fn frames(server: &Listeners, reply: &Reply) -> String {
 
 #[tokio::test]
 async fn a_turn_is_streamed_frame_by_frame() {
-    let model = Model::replay([
-        Said::Items(vec![thinks("**Looking**"), searches("parse_config")]),
-        Said::Items(vec![says("It is `parse_config`.")]),
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![thinking_item("**Looking**"), search_item("parse_config")]),
+        ModelReply::Items(vec![message_item("It is `parse_config`.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let reply = post(server.main, "/chat", r#"{"question":"Where?","effort":"low"}"#).await;
-    assert_snapshot!(frames(&server, &reply), @r#"
+    let reply = send_post(server.main, "/chat", r#"{"question":"Where?","effort":"low"}"#).await;
+    assert_snapshot!(render_frames(&server, &reply), @r#"
     thread {"conversationId":"CONVERSATION","modelId":"mock-model"}
     thinking {"text":"**Looking**"}
     tool-request {"callId":"call_resp_0_1","name":"VectorSearch","source":"local","timestamp":"TIME","parameters":{"query":"parse_config"}}
@@ -57,15 +57,15 @@ async fn a_turn_is_streamed_frame_by_frame() {
     final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]}]},{"type":"answer","text":"It is `parse_config`.","checked":{"citations":0,"confirmed":0,"unconfirmed":0,"wrong":0,"repaired":0,"dropped":0,"places":[],"repositories":[]}}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220},"citations":[]}
     "#);
     assert_eq!(model.requests()[0]["reasoning"]["effort"], "low");
-    let failed = post(server.main, "/chat", r#"{"question":"Again?"}"#).await;
-    assert_snapshot!(frames(&server, &failed), @r#"
+    let failed = send_post(server.main, "/chat", r#"{"question":"Again?"}"#).await;
+    assert_snapshot!(render_frames(&server, &failed), @r#"
     thread {"conversationId":"CONVERSATION","modelId":"mock-model"}
     error {"code":"TURN_FAILED","message":"Codex gave up: {\"error\":{\"message\":\"script is over\"}}","hint":"see the server's log, then ask again","conversationId":"CONVERSATION"}
     "#);
-    let bogus = post(server.main, "/chat", r#"{"question":"x","effort":"extreme"}"#).await;
+    let bogus = send_post(server.main, "/chat", r#"{"question":"x","effort":"extreme"}"#).await;
     assert_eq!((bogus.status, bogus.body.contains("`effort`")), (400, true), "{bogus:?}");
     let unknown = r#"{"question":"x","conversationId":"00000000-0000-4000-8000-000000000000"}"#;
-    assert_snapshot!(post(server.main, "/chat", unknown).await.render_reply(), @r#"
+    assert_snapshot!(send_post(server.main, "/chat", unknown).await.render_reply(), @r#"
     404 content-type: application/json
     {
       "error": "CONVERSATION_NOT_FOUND",
@@ -73,7 +73,7 @@ async fn a_turn_is_streamed_frame_by_frame() {
     }
     "#);
     let faulty = r#"{"conversationId":5,"stream":true}"#;
-    assert_snapshot!(post(server.main, "/chat", faulty).await.render_reply(), @r#"
+    assert_snapshot!(send_post(server.main, "/chat", faulty).await.render_reply(), @r#"
     400 content-type: application/json
     {
       "error": "VALIDATION_FAILED",
@@ -85,7 +85,7 @@ async fn a_turn_is_streamed_frame_by_frame() {
       ]
     }
     "#);
-    assert_snapshot!(get(server.main, "/chat/providers").await.render_reply(), @r#"
+    assert_snapshot!(send_get(server.main, "/chat/providers").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "providers": [
@@ -97,15 +97,15 @@ async fn a_turn_is_streamed_frame_by_frame() {
       ]
     }
     "#);
-    let models = get(server.main, "/chat/models").await;
+    let models = send_get(server.main, "/chat/models").await;
     let listed = models.json()["models"].as_array().unwrap().clone();
     assert!(listed.iter().any(|model| model["isDefault"] == true), "{models:?}");
 }
 
 #[tokio::test]
 async fn without_codex_chat_says_why() {
-    let server = Listeners::start().await;
-    let asked = post(server.main, "/chat", r#"{"question":"Where?"}"#).await;
+    let server = InProcessServer::start().await;
+    let asked = send_post(server.main, "/chat", r#"{"question":"Where?"}"#).await;
     assert_snapshot!(asked.render_reply(), @r#"
     503 content-type: application/json
     {
@@ -116,7 +116,7 @@ async fn without_codex_chat_says_why() {
       ]
     }
     "#);
-    assert_snapshot!(get(server.main, "/chat/providers").await.render_reply(), @r#"
+    assert_snapshot!(send_get(server.main, "/chat/providers").await.render_reply(), @r#"
     200 content-type: application/json
     {
       "providers": [
@@ -129,21 +129,22 @@ async fn without_codex_chat_says_why() {
       ]
     }
     "#);
-    assert_eq!(get(server.main, "/chat/models").await.body, asked.body);
+    assert_eq!(send_get(server.main, "/chat/models").await.body, asked.body);
 }
 
 #[tokio::test]
 async fn a_follow_up_waits_for_the_first_turn_of_its_conversation() {
     let finish = Arc::new(Notify::new());
-    let model = Model::replay([
-        Said::Held(Arc::clone(&finish), vec![says("First.")]),
-        Said::Items(vec![says("Second.")]),
+    let model = FakeModel::replay([
+        ModelReply::Held(Arc::clone(&finish), vec![message_item("First.")]),
+        ModelReply::Items(vec![message_item("Second.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[("CODEX_MAX_WAITING", "1")]).await;
+    let server = InProcessServer::start_with_codex(&model, &[("CODEX_MAX_WAITING", "1")]).await;
     server.ingest_demo().await;
     let chat = format!("http://{}/chat", server.main);
-    let mut first = http().post(chat).json(&json!({ "question": "One?" })).send().await.unwrap();
+    let mut first =
+        http_client().post(chat).json(&json!({ "question": "One?" })).send().await.unwrap();
     let begun = String::from_utf8(first.chunk().await.unwrap().unwrap().to_vec()).unwrap();
     let thread = begun.strip_prefix("event: thread\ndata: ").unwrap();
     let thread: Value = serde_json::from_str(thread.trim()).unwrap();
@@ -151,7 +152,7 @@ async fn a_follow_up_waits_for_the_first_turn_of_its_conversation() {
     let follow_up = json!({ "question": "Two?", "conversationId": thread["conversationId"] });
     let follow_up = follow_up.to_string();
     // Where one of two is refused because the other waits, that one does wait.
-    let [one, other] = [0, 1].map(|_| Box::pin(post(server.main, "/chat", &follow_up)));
+    let [one, other] = [0, 1].map(|_| Box::pin(send_post(server.main, "/chat", &follow_up)));
     let ended = timeout(Duration::from_mins(1), select(one, other)).await.unwrap();
     let (refused, waiting) = ended.factor_first();
     assert_eq!(refused.status, 429, "{refused:?}");
@@ -165,18 +166,22 @@ async fn a_follow_up_waits_for_the_first_turn_of_its_conversation() {
         second.contains(r#""segments":[{"type":"answer","text":"Second.","checked":"#),
         "{second}"
     );
-    assert!(model.latest().contains("First."), "the later turn knows the earlier one");
+    assert!(model.latest_request_text().contains("First."), "the later turn knows the earlier one");
 }
 
 #[tokio::test]
 async fn an_answer_to_a_confined_question_cites_that_repository_alone() {
     let text = "It is at src/parse.rs:1-4, not at src/read.rs:1-4.";
-    let model = Model::replay([Said::Items(vec![says(text)]), Said::Items(vec![says(text)])]).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![message_item(text)]),
+        ModelReply::Items(vec![message_item(text)]),
+    ])
+    .await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     server.ingest_other().await;
     let body = json!({ "question": "Where?", "repository": "demo" });
-    let reply = post(server.main, "/chat", &body.to_string()).await.body;
+    let reply = send_post(server.main, "/chat", &body.to_string()).await.body;
     let said = "It is at src/parse.rs:1-4, not at ~~src/read.rs:1-4~~ (not found).";
     assert!(reply.contains(&format!(r#"{{"text":"{said}"}}"#)), "{reply}");
     let checked = r#""checked":{"citations":2,"confirmed":1,"unconfirmed":0,"wrong":1,"repaired":0,"dropped":0,"#;
@@ -186,20 +191,20 @@ async fn an_answer_to_a_confined_question_cites_that_repository_alone() {
     let listed = r#""relPath":"src/parse.rs","repo":"demo","lines":["1-4"],"state":"confirmed""#;
     assert!(reply.contains(listed), "{reply}");
     let note = "The next question is about the repository";
-    assert_eq!(model.latest().matches(note).count(), 1, "it is said once");
+    assert_eq!(model.latest_request_text().matches(note).count(), 1, "it is said once");
 }
 
 #[tokio::test]
 async fn a_question_may_ask_for_the_second_reader() {
     let verdict = r#"{"verdicts":[{"number":1,"verdict":"supported","excerpt":null,"line":null}]}"#;
-    let says = |text: &str| Said::Items(vec![says(text)]);
-    let model = Model::replay([says("It parses (src/parse.rs:1-4)."), says(verdict)]).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let says = |text: &str| ModelReply::Items(vec![message_item(text)]);
+    let model = FakeModel::replay([says("It parses (src/parse.rs:1-4)."), says(verdict)]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     let body = json!({ "question": "What does it do?", "claimCheck": true });
-    let reply = post(server.main, "/chat", &body.to_string()).await.body;
+    let reply = send_post(server.main, "/chat", &body.to_string()).await.body;
     let claims = r#""claims":{"supported":1,"contradicted":0,"open":0}"#;
     assert!(reply.contains(claims), "{reply}");
     let body = json!({ "question": "What does it do?", "claimCheck": "yes" });
-    assert_eq!(post(server.main, "/chat", &body.to_string()).await.status, 400);
+    assert_eq!(send_post(server.main, "/chat", &body.to_string()).await.status, 400);
 }

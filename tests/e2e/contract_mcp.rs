@@ -3,32 +3,32 @@
 
 use std::fmt::Write;
 
-use codeinfo_test_support::wire::{self, rpc, rpc_with};
+use codeinfo_test_support::wire::{self, send_rpc, send_rpc_with_headers};
 use insta::assert_snapshot;
 
-use crate::listeners::Listeners;
+use crate::listeners::InProcessServer;
 
 /// Removes what changes with each release.
-fn steady(text: &str) -> String {
+fn hide_versions(text: &str) -> String {
     text.replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 
-async fn ask(server: &Listeners, headers: &[(&str, &str)], body: &str) -> String {
-    steady(&rpc_with(server.mcp, headers, body).await.render_reply())
+async fn send_and_render(server: &InProcessServer, headers: &[(&str, &str)], body: &str) -> String {
+    hide_versions(&send_rpc_with_headers(server.mcp, headers, body).await.render_reply())
 }
 
 /// Starts a server that knows by now that Codex is away.
-async fn without_codex() -> Listeners {
-    let server = Listeners::start().await;
-    rpc(server.mcp, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#).await;
+async fn start_without_codex() -> InProcessServer {
+    let server = InProcessServer::start().await;
+    send_rpc(server.mcp, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#).await;
     server
 }
 
 #[tokio::test]
 async fn initialize_introduces_the_server() {
-    let server = without_codex().await;
+    let server = start_without_codex().await;
     let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}}"#;
-    assert_snapshot!(ask(&server, &[], body).await, @r#"
+    assert_snapshot!(send_and_render(&server, &[], body).await, @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -55,9 +55,9 @@ async fn initialize_introduces_the_server() {
 
 #[tokio::test]
 async fn both_paths_answer_alike_and_no_other_does() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
-    let root = wire::post(server.mcp, "/", ping).await;
+    let root = wire::send_post(server.mcp, "/", ping).await;
     assert_snapshot!(root.render_reply(), @r#"
     200 content-type: application/json
     {
@@ -66,24 +66,24 @@ async fn both_paths_answer_alike_and_no_other_does() {
       "result": {}
     }
     "#);
-    assert_eq!(wire::post(server.mcp, "/mcp", ping).await.body, root.body);
-    assert_eq!(wire::post(server.mcp, "/mcp/", ping).await.body, root.body);
-    assert_eq!(wire::post(server.main, "/mcp/", ping).await.body, root.body);
-    assert_snapshot!(wire::post(server.mcp, "/mcp/mcp", ping).await.render_reply(), @r#"
+    assert_eq!(wire::send_post(server.mcp, "/mcp", ping).await.body, root.body);
+    assert_eq!(wire::send_post(server.mcp, "/mcp/", ping).await.body, root.body);
+    assert_eq!(wire::send_post(server.main, "/mcp/", ping).await.body, root.body);
+    assert_snapshot!(wire::send_post(server.mcp, "/mcp/mcp", ping).await.render_reply(), @r#"
     404 content-type: application/json
     {
       "error": "ROUTE_NOT_FOUND",
       "message": "there is nothing at this path"
     }
     "#);
-    assert_snapshot!(wire::get(server.mcp, "/mcp").await.render_reply(), @r#"
+    assert_snapshot!(wire::send_get(server.mcp, "/mcp").await.render_reply(), @r#"
     405 content-type: application/json allow: POST
     {
       "error": "METHOD_NOT_ALLOWED",
       "message": "this path answers POST only"
     }
     "#);
-    let delete = wire::request(server.mcp, "DELETE", "/", &[], "").await;
+    let delete = wire::send_request(server.mcp, "DELETE", "/", &[], "").await;
     assert_snapshot!(delete.render_reply(), @r#"
     405 content-type: application/json allow: POST
     {
@@ -91,12 +91,15 @@ async fn both_paths_answer_alike_and_no_other_does() {
       "message": "this path answers POST only"
     }
     "#);
-    assert_eq!(wire::get(server.mcp, "/.well-known/oauth-authorization-server").await.status, 404);
+    assert_eq!(
+        wire::send_get(server.mcp, "/.well-known/oauth-authorization-server").await.status,
+        404
+    );
 }
 
 #[tokio::test]
 async fn notifications_and_responses_are_accepted_in_silence() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     for body in [
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#,
@@ -104,7 +107,7 @@ async fn notifications_and_responses_are_accepted_in_silence() {
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         r#"[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]"#,
     ] {
-        let reply = rpc(server.mcp, body).await;
+        let reply = send_rpc(server.mcp, body).await;
         assert_eq!(
             (reply.render_reply().as_str(), reply.header("content-type")),
             ("202", None),
@@ -115,11 +118,11 @@ async fn notifications_and_responses_are_accepted_in_silence() {
 
 #[tokio::test]
 async fn the_gate_comes_before_arguments_and_never_hides_the_rest() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let call = |method: &str, params: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
     };
-    let listed = rpc(server.mcp, &call("tools/list", "{}")).await;
+    let listed = send_rpc(server.mcp, &call("tools/list", "{}")).await;
     assert_snapshot!(listed.render_reply(), @r#"
     200 content-type: application/json
     {
@@ -141,20 +144,20 @@ async fn the_gate_comes_before_arguments_and_never_hides_the_rest() {
         r#"{"name":"no_such_tool"}"#,
         "{}",
     ] {
-        let called = rpc(server.mcp, &call("tools/call", params)).await;
+        let called = send_rpc(server.mcp, &call("tools/call", params)).await;
         assert_eq!(called.json()["error"], listed.json()["error"], "{params}");
     }
 }
 
 #[tokio::test]
 async fn resources_and_prompts_are_empty() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let mut replies = String::new();
     for method in
         ["resources/list", "resources/templates/list", "resources/listTemplates", "prompts/list"]
     {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
-        replies.push_str(&rpc(server.mcp, &body).await.body);
+        replies.push_str(&send_rpc(server.mcp, &body).await.body);
         replies.push('\n');
     }
     for (method, params) in [
@@ -164,7 +167,7 @@ async fn resources_and_prompts_are_empty() {
         ("completion/complete", "{}"),
     ] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
-        replies.push_str(&rpc(server.mcp, &body).await.body);
+        replies.push_str(&send_rpc(server.mcp, &body).await.body);
         replies.push('\n');
     }
     assert_snapshot!(replies, @r#"
@@ -181,7 +184,7 @@ async fn resources_and_prompts_are_empty() {
 
 #[tokio::test]
 async fn messages_of_the_wrong_shape_are_refused_with_a_reason() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let mut replies = String::new();
     for body in [
         "",
@@ -205,7 +208,7 @@ async fn messages_of_the_wrong_shape_are_refused_with_a_reason() {
         r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\u{1}\"}",
     ] {
-        let reply = rpc(server.mcp, body).await;
+        let reply = send_rpc(server.mcp, body).await;
         writeln!(replies, "{body}\n  {} {}", reply.status, reply.body).unwrap();
     }
     assert_snapshot!(replies, @r#"
@@ -253,9 +256,9 @@ async fn messages_of_the_wrong_shape_are_refused_with_a_reason() {
 
 #[tokio::test]
 async fn batches_depend_on_the_version() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"},1,{"jsonrpc":"2.0","id":"2","method":"nope"},{"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}]"#;
-    assert_snapshot!(rpc(server.mcp, batch).await.render_reply(), @r#"
+    assert_snapshot!(send_rpc(server.mcp, batch).await.render_reply(), @r#"
     200 content-type: application/json
     [
       {
@@ -289,8 +292,9 @@ async fn batches_depend_on_the_version() {
       }
     ]
     "#);
-    let with =
-        async |version| rpc_with(server.mcp, &[("mcp-protocol-version", version)], batch).await;
+    let with = async |version| {
+        send_rpc_with_headers(server.mcp, &[("mcp-protocol-version", version)], batch).await
+    };
     assert_eq!(with("2025-03-26").await.status, 200);
     assert_snapshot!(with("2025-06-18").await.render_reply(), @r#"
     400 content-type: application/json
@@ -305,7 +309,7 @@ async fn batches_depend_on_the_version() {
     "#);
     let one = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let many = format!("[{}]", vec![one; 65].join(","));
-    assert_snapshot!(rpc(server.mcp, &many).await.render_reply(), @r#"
+    assert_snapshot!(send_rpc(server.mcp, &many).await.render_reply(), @r#"
     400 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -320,13 +324,16 @@ async fn batches_depend_on_the_version() {
 
 #[tokio::test]
 async fn headers_are_checked_as_the_protocol_says() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let version = |version| [("mcp-protocol-version", version)];
     for known in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        assert!(ask(&server, &version(known), ping).await.starts_with("200"), "{known}");
+        assert!(
+            send_and_render(&server, &version(known), ping).await.starts_with("200"),
+            "{known}"
+        );
     }
-    assert_snapshot!(ask(&server, &version("1999-01-01"), ping).await, @r#"
+    assert_snapshot!(send_and_render(&server, &version("1999-01-01"), ping).await, @r#"
     400 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -347,7 +354,7 @@ async fn headers_are_checked_as_the_protocol_says() {
       }
     }
     "#);
-    assert_snapshot!(ask(&server, &[("accept", "text/html")], ping).await, @r#"
+    assert_snapshot!(send_and_render(&server, &[("accept", "text/html")], ping).await, @r#"
     406 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -358,12 +365,12 @@ async fn headers_are_checked_as_the_protocol_says() {
       }
     }
     "#);
-    assert_snapshot!(ask(&server, &[("accept", "text/event-stream")], ping).await, @r#"
+    assert_snapshot!(send_and_render(&server, &[("accept", "text/event-stream")], ping).await, @r#"
     200 content-type: text/event-stream
     data: {"jsonrpc":"2.0","id":1,"result":{}}
     "#);
     let plain = [("content-type", "text/plain")];
-    let reply = wire::request(server.mcp, "POST", "/mcp", &plain, ping).await;
+    let reply = wire::send_request(server.mcp, "POST", "/mcp", &plain, ping).await;
     assert_snapshot!(reply.render_reply(), @r#"
     415 content-type: application/json
     {
@@ -371,12 +378,12 @@ async fn headers_are_checked_as_the_protocol_says() {
       "message": "the request must be sent with `content-type: application/json`"
     }
     "#);
-    let untyped = wire::request(server.mcp, "POST", "/mcp", &[], ping).await;
+    let untyped = wire::send_request(server.mcp, "POST", "/mcp", &[], ping).await;
     assert_eq!(untyped.status, 415);
 }
 
 /// A request of 2026-07-28 with `change` made to its metadata.
-fn modern(method: &str, params: &str, change: (&str, &str)) -> String {
+fn modern_request(method: &str, params: &str, change: (&str, &str)) -> String {
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let params = match params {
         "" => format!("{{{meta}}}"),
@@ -390,10 +397,14 @@ const SAME: (&str, &str) = ("\u{0}", "");
 
 #[tokio::test]
 async fn per_request_metadata_selects_the_modern_era() {
-    let server = without_codex().await;
+    let server = start_without_codex().await;
     let headers = |method| [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
-    let discovered =
-        ask(&server, &headers("server/discover"), &modern("server/discover", "", SAME)).await;
+    let discovered = send_and_render(
+        &server,
+        &headers("server/discover"),
+        &modern_request("server/discover", "", SAME),
+    )
+    .await;
     assert_snapshot!(discovered, @r#"
     200 content-type: application/json
     {
@@ -427,8 +438,12 @@ async fn per_request_metadata_selects_the_modern_era() {
       }
     }
     "#);
-    let listed =
-        ask(&server, &headers("resources/list"), &modern("resources/list", "", SAME)).await;
+    let listed = send_and_render(
+        &server,
+        &headers("resources/list"),
+        &modern_request("resources/list", "", SAME),
+    )
+    .await;
     assert_snapshot!(listed, @r#"
     200 content-type: application/json
     {
@@ -448,7 +463,9 @@ async fn per_request_metadata_selects_the_modern_era() {
       }
     }
     "#);
-    let gated = ask(&server, &headers("tools/list"), &modern("tools/list", "", SAME)).await;
+    let gated =
+        send_and_render(&server, &headers("tools/list"), &modern_request("tools/list", "", SAME))
+            .await;
     assert_snapshot!(gated, @r#"
     200 content-type: application/json
     {
@@ -465,18 +482,19 @@ async fn per_request_metadata_selects_the_modern_era() {
     }
     "#);
     for removed in ["initialize", "ping", "logging/setLevel", "resources/listTemplates"] {
-        let reply = ask(&server, &headers(removed), &modern(removed, "", SAME)).await;
+        let reply =
+            send_and_render(&server, &headers(removed), &modern_request(removed, "", SAME)).await;
         assert!(reply.starts_with("404") && reply.contains("-32601"), "{reply}");
     }
 }
 
 #[tokio::test]
 async fn modern_requests_are_checked_in_order() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let version = ("mcp-protocol-version", "2026-07-28");
     let method = ("mcp-method", "resources/read");
     let uri = r#""uri":"a:b""#;
-    let read = |change| modern("resources/read", uri, change);
+    let read = |change| modern_request("resources/read", uri, change);
     let cases = [
         ("no metadata", vec![version], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned()),
         ("version not text", vec![version], read((r#""2026-07-28""#, "1"))),
@@ -494,7 +512,7 @@ async fn modern_requests_are_checked_in_order() {
     ];
     let mut replies = String::new();
     for (case, headers, body) in cases {
-        let reply = rpc_with(server.mcp, &headers, &body).await;
+        let reply = send_rpc_with_headers(server.mcp, &headers, &body).await;
         writeln!(replies, "{case}: {} {}", reply.status, reply.json()["error"]).unwrap();
     }
     assert_snapshot!(replies, @r#"

@@ -5,8 +5,8 @@
 use std::{fmt::Write, time::Duration};
 
 use codeinfo_test_support::{
-    qdrant::StandIn,
-    wire::{self, Reply, get, post, rpc, rpc_with},
+    qdrant::FakeQdrant,
+    wire::{self, RawReply, send_get, send_post, send_rpc, send_rpc_with_headers},
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -17,26 +17,26 @@ use tokio::{
 };
 
 use crate::{
-    listeners::Listeners,
-    support::model::{Item, Model, Reply as Said, says, searches, thinks},
+    listeners::InProcessServer,
+    support::model::{FakeModel, ModelReply, OutputItem, message_item, search_item, thinking_item},
 };
 
 const JSON_ONLY: [(&str, &str); 1] = [("accept", "application/json")];
 
-fn question(arguments: &Value) -> String {
+fn question_request(arguments: &Value) -> String {
     let params = json!({ "name": "codebase_question", "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }).to_string()
 }
 
 /// Returns the one text of a result, which must be JSON.
-fn text(result: &Value) -> Value {
+fn read_result(result: &Value) -> Value {
     let content = result["content"].as_array().unwrap();
     assert_eq!((content.len(), &content[0]["type"]), (1, &json!("text")));
     serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap()
 }
 
 /// Shows JSON with the id of its conversation and the folder of the test replaced.
-fn steady(server: &Listeners, value: &Value) -> String {
+fn render_steady(server: &InProcessServer, value: &Value) -> String {
     let mut shown = serde_json::to_string_pretty(value).unwrap();
     let ids = [&value["conversationId"], &value["data"]["conversationId"]];
     for id in ids.into_iter().filter_map(Value::as_str) {
@@ -48,7 +48,7 @@ fn steady(server: &Listeners, value: &Value) -> String {
 }
 
 /// Takes the messages out of a reply of server-sent events.
-fn messages(reply: &Reply) -> Vec<Value> {
+fn read_messages(reply: &RawReply) -> Vec<Value> {
     assert_eq!(reply.header("content-type"), Some("text/event-stream"), "{reply:?}");
     let events = reply.body.split("\n\n").filter_map(|event| event.strip_prefix("data: "));
     events.map(|data| serde_json::from_str(data).unwrap()).collect()
@@ -56,20 +56,23 @@ fn messages(reply: &Reply) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
-    let model = Model::replay([
-        Said::Items(vec![thinks("**Looking**"), searches("parse_config")]),
-        Said::Items(vec![thinks("**Reading**"), says("It is `parse_config`.")]),
-        Said::Items(vec![says("As I said.")]),
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![thinking_item("**Looking**"), search_item("parse_config")]),
+        ModelReply::Items(vec![
+            thinking_item("**Reading**"),
+            message_item("It is `parse_config`."),
+        ]),
+        ModelReply::Items(vec![message_item("As I said.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let asked = question(&json!({ "question": "  Where is the reader? " }));
-    let reply = rpc_with(server.mcp, &JSON_ONLY, &asked).await;
+    let asked = question_request(&json!({ "question": "  Where is the reader? " }));
+    let reply = send_rpc_with_headers(server.mcp, &JSON_ONLY, &asked).await;
     let result = &reply.json()["result"];
     assert_eq!(result.as_object().unwrap().keys().collect::<Vec<_>>(), ["content"]);
-    let answer = text(result);
-    assert_snapshot!(steady(&server, &answer), @r#"
+    let answer = read_result(result);
+    assert_snapshot!(render_steady(&server, &answer), @r#"
     {
       "conversationId": "CONVERSATION",
       "modelId": "mock-model",
@@ -116,28 +119,28 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
     }
     "#);
     let again = json!({ "question": "Sure?", "conversationId": answer["conversationId"] });
-    let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&again)).await;
-    let second = text(&reply.json()["result"]);
+    let reply = send_rpc_with_headers(server.mcp, &JSON_ONLY, &question_request(&again)).await;
+    let second = read_result(&reply.json()["result"]);
     assert_eq!(second["conversationId"], answer["conversationId"]);
     let unchecked = json!({ "citations": 0, "confirmed": 0, "unconfirmed": 0, "wrong": 0, "repaired": 0, "dropped": 0, "places": [], "repositories": [] });
     let said = json!([{ "type": "answer", "text": "As I said.", "checked": unchecked }]);
     assert_eq!(second["segments"], said);
-    assert!(model.latest().contains("Where is the reader?"), "the thread goes on");
+    assert!(model.latest_request_text().contains("Where is the reader?"), "the thread goes on");
 }
 
 #[tokio::test]
 async fn a_client_that_takes_events_gets_progress_and_one_result() {
-    let model = Model::replay([
-        Said::Items(vec![thinks("**Looking**"), searches("parse_config")]),
-        Said::Items(vec![says("It is `parse_config`.")]),
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![thinking_item("**Looking**"), search_item("parse_config")]),
+        ModelReply::Items(vec![message_item("It is `parse_config`.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     let mut asked: Value =
-        serde_json::from_str(&question(&json!({ "question": "Where?" }))).unwrap();
+        serde_json::from_str(&question_request(&json!({ "question": "Where?" }))).unwrap();
     asked["params"]["_meta"] = json!({ "progressToken": "p" });
-    let mut messages = messages(&rpc(server.mcp, &asked.to_string()).await);
+    let mut messages = read_messages(&send_rpc(server.mcp, &asked.to_string()).await);
     let last = messages.pop().unwrap();
     let mut shown = String::new();
     for message in &messages {
@@ -149,15 +152,15 @@ async fn a_client_that_takes_events_gets_progress_and_one_result() {
     {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":3,"message":"It is parse_config."}}
     "#);
     assert_eq!(last["id"], 7);
-    assert_eq!(text(&last["result"])["segments"].as_array().unwrap().len(), 3);
+    assert_eq!(read_result(&last["result"])["segments"].as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
 async fn the_tool_is_listed_and_its_schema_is_what_validates() {
-    let model = Model::replay([]).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = FakeModel::replay([]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let listed = rpc(server.mcp, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    let listed = send_rpc(server.mcp, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
     assert_snapshot!(listed.render_reply(), @r#"
     200 content-type: application/json
     {
@@ -218,7 +221,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
         json!({ "question": "x", "conversationId": null }),
         json!({ "question": "x".repeat(70_000) }),
     ] {
-        let reply = rpc(server.mcp, &question(&arguments)).await;
+        let reply = send_rpc(server.mcp, &question_request(&arguments)).await;
         writeln!(faults, "{}", reply.json()["error"]).unwrap();
     }
     assert_snapshot!(faults, @r#"
@@ -234,7 +237,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
     {"code":-32602,"message":"Invalid params","data":{"faults":["`question` has more than 65536 characters"]}}
     "#);
     let unknown = json!({ "question": "x", "conversationId": unknown_id });
-    let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&unknown)).await;
+    let reply = send_rpc_with_headers(server.mcp, &JSON_ONLY, &question_request(&unknown)).await;
     assert_snapshot!(reply.render_reply(), @r#"
     200 content-type: application/json
     {
@@ -251,17 +254,17 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
       }
     }
     "#);
-    let named = question(&json!({})).replace("codebase_question", "codebase_answer");
-    assert_snapshot!(rpc(server.mcp, &named).await.json()["error"], @r#"{"code":-32602,"message":"Invalid params","data":{"faults":["there is no tool `codebase_answer`; there is codebase_question"]}}"#);
+    let named = question_request(&json!({})).replace("codebase_question", "codebase_answer");
+    assert_snapshot!(send_rpc(server.mcp, &named).await.json()["error"], @r#"{"code":-32602,"message":"Invalid params","data":{"faults":["there is no tool `codebase_answer`; there is codebase_question"]}}"#);
 }
 
 #[tokio::test]
 async fn the_modern_era_reports_faulty_arguments_to_the_model() {
-    let model = Model::replay([Said::Items(vec![says("Here.")])]).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = FakeModel::replay([ModelReply::Items(vec![message_item("Here.")])]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     let ask = async |arguments: Value| {
-        let mut body: Value = serde_json::from_str(&question(&arguments)).unwrap();
+        let mut body: Value = serde_json::from_str(&question_request(&arguments)).unwrap();
         body["params"]["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
@@ -272,7 +275,7 @@ async fn the_modern_era_reports_faulty_arguments_to_the_model() {
             ("mcp-method", "tools/call"),
             ("mcp-name", "codebase_question"),
         ];
-        rpc_with(server.mcp, &headers, &body.to_string()).await
+        send_rpc_with_headers(server.mcp, &headers, &body.to_string()).await
     };
     let faulty = ask(json!({ "limit": 1 })).await;
     assert_snapshot!(faulty.render_reply().replace(env!("CARGO_PKG_VERSION"), "VERSION"), @r#"
@@ -298,24 +301,32 @@ async fn the_modern_era_reports_faulty_arguments_to_the_model() {
       }
     }
     "#);
-    let answered = messages(&ask(json!({ "question": "Where?" })).await).pop().unwrap();
+    let answered = read_messages(&ask(json!({ "question": "Where?" })).await).pop().unwrap();
     assert_eq!(answered["result"]["resultType"], "complete");
-    assert_eq!(text(&answered["result"])["segments"][0]["text"], "Here.");
+    assert_eq!(read_result(&answered["result"])["segments"][0]["text"], "Here.");
 }
 
 #[tokio::test]
-async fn a_failed_turn_is_an_error_result_with_what_there_was() {
-    let model = Model::replay([
-        Said::Items(vec![thinks("**Looking**"), searches("")]),
-        Said::Status(400, json!({ "error": { "message": "bad request", "code": "invalid" } })),
+async fn a_failed_turn_is_an_error_result_with_the_partial_answer() {
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![thinking_item("**Looking**"), search_item("")]),
+        ModelReply::Status(
+            400,
+            json!({ "error": { "message": "bad request", "code": "invalid" } }),
+        ),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&json!({ "question": "Where?" }))).await;
+    let reply = send_rpc_with_headers(
+        server.mcp,
+        &JSON_ONLY,
+        &question_request(&json!({ "question": "Where?" })),
+    )
+    .await;
     let result = &reply.json()["result"];
     assert_eq!(result["isError"], true, "{reply:?}");
-    assert_snapshot!(steady(&server, &text(result)), @r#"
+    assert_snapshot!(render_steady(&server, &read_result(result)), @r#"
     {
       "conversationId": "CONVERSATION",
       "modelId": "mock-model",
@@ -335,71 +346,73 @@ async fn a_failed_turn_is_an_error_result_with_what_there_was() {
 
 #[tokio::test]
 async fn while_nothing_is_indexed_every_edge_says_what_to_type_and_no_model_is_asked() {
-    let model = Model::replay([Said::Items(vec![says("Here.")])]).await;
-    let server = Listeners::with_codex(&model, &[]).await;
-    let asked = question(&json!({ "question": "Where?" }));
-    let reply = rpc_with(server.mcp, &JSON_ONLY, &asked).await;
+    let model = FakeModel::replay([ModelReply::Items(vec![message_item("Here.")])]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
+    let asked = question_request(&json!({ "question": "Where?" }));
+    let reply = send_rpc_with_headers(server.mcp, &JSON_ONLY, &asked).await;
     let result = &reply.json()["result"];
     assert_eq!(result["isError"], true, "{reply:?}");
-    assert_snapshot!(text(result), @r#"{"conversationId":null,"modelId":null,"segments":[],"error":{"code":"INGEST_REQUIRED","message":"nothing is indexed yet; index a repository with `codeinfo ingest PATH`"}}"#);
-    assert_snapshot!(get(server.main, "/ready").await.render_reply(), @r#"
+    assert_snapshot!(read_result(result), @r#"{"conversationId":null,"modelId":null,"segments":[],"error":{"code":"INGEST_REQUIRED","message":"nothing is indexed yet; index a repository with `codeinfo ingest PATH`"}}"#);
+    assert_snapshot!(send_get(server.main, "/ready").await.render_reply(), @r#"
     503 content-type: application/json
     {
       "error": "INGEST_REQUIRED",
       "message": "nothing is indexed yet; index a repository with `codeinfo ingest PATH`"
     }
     "#);
-    assert_snapshot!(post(server.main, "/chat", r#"{"question":"Where?"}"#).await.render_reply(), @r#"
+    assert_snapshot!(send_post(server.main, "/chat", r#"{"question":"Where?"}"#).await.render_reply(), @r#"
     409 content-type: application/json
     {
       "error": "INGEST_REQUIRED",
       "message": "nothing is indexed yet; index a repository with `codeinfo ingest PATH`"
     }
     "#);
-    server.ingest_nothing("empty").await;
-    assert_eq!(get(server.main, "/ready").await.json()["error"], "INGEST_REQUIRED");
+    server.ingest_empty_folder("empty").await;
+    assert_eq!(send_get(server.main, "/ready").await.json()["error"], "INGEST_REQUIRED");
     assert_eq!(model.requests().len(), 0);
     server.ingest_demo().await;
-    assert_eq!(get(server.main, "/ready").await.status, 200);
-    let answer = text(&rpc_with(server.mcp, &JSON_ONLY, &asked).await.json()["result"]);
+    assert_eq!(send_get(server.main, "/ready").await.status, 200);
+    let answer =
+        read_result(&send_rpc_with_headers(server.mcp, &JSON_ONLY, &asked).await.json()["result"]);
     assert_eq!(answer["segments"][0]["text"], "Here.");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_is_away_is_not_taken_for_an_empty_one() {
-    let stand_in = StandIn::start();
-    let model = Model::replay([]).await;
+async fn an_unreachable_store_is_not_taken_for_an_empty_one() {
+    let stand_in = FakeQdrant::start();
+    let model = FakeModel::replay([]).await;
     let urls = stand_in.urls().concat();
-    let server = Listeners::with_codex(&model, &[("QDRANT_URL", &urls)]).await;
+    let server = InProcessServer::start_with_codex(&model, &[("QDRANT_URL", &urls)]).await;
     server.ingest_demo().await;
-    stand_in.shut(0);
-    let ready = get(server.main, "/ready").await;
+    stand_in.close_node(0);
+    let ready = send_get(server.main, "/ready").await;
     assert_eq!((ready.status, &ready.json()["error"]), (503, &json!("STORE_UNAVAILABLE")));
-    let asked = question(&json!({ "question": "Where?" }));
-    let answer = text(&rpc_with(server.mcp, &JSON_ONLY, &asked).await.json()["result"]);
+    let asked = question_request(&json!({ "question": "Where?" }));
+    let answer =
+        read_result(&send_rpc_with_headers(server.mcp, &JSON_ONLY, &asked).await.json()["result"]);
     assert_eq!(answer["error"]["code"], "STORE_UNAVAILABLE", "{answer}");
 }
 
 /// A model that tries to search beyond any bound, then answers.
-async fn curious() -> Model {
-    Model::answer(|request| {
+async fn start_curious_model() -> FakeModel {
+    FakeModel::answer_with(|request| {
         let last = request["input"].as_array().unwrap().last().unwrap();
         if last["type"] == "function_call_output" {
-            return Said::Items(vec![says("Done.")]);
+            return ModelReply::Items(vec![message_item("Done.")]);
         }
         let tool = "ListIngestedRepositories".to_owned();
-        Said::Items(vec![
-            searches("parse_config"),
-            Item::Searches(json!({ "query": "parse_config", "repository": "other" })),
-            Item::Searches(json!({ "query": "parse_config", "repository": "demo" })),
-            Item::Calls("mcp__codeinfo_search".to_owned(), tool, json!({})),
+        ModelReply::Items(vec![
+            search_item("parse_config"),
+            OutputItem::Searches(json!({ "query": "parse_config", "repository": "other" })),
+            OutputItem::Searches(json!({ "query": "parse_config", "repository": "demo" })),
+            OutputItem::Calls("mcp__codeinfo_search".to_owned(), tool, json!({})),
         ])
     })
     .await
 }
 
 /// Returns the repositories in what a turn found, and what the model was last given.
-fn seen(model: &Model, answer: &Value) -> (Vec<String>, String) {
+fn read_found_and_given(model: &FakeModel, answer: &Value) -> (Vec<String>, String) {
     let segments = answer["segments"].as_array().unwrap();
     let files = segments.iter().filter_map(|segment| segment["files"].as_array()).flatten();
     let mut repos: Vec<String> =
@@ -414,16 +427,18 @@ fn seen(model: &Model, answer: &Value) -> (Vec<String>, String) {
 
 #[tokio::test]
 async fn a_confined_question_finds_nothing_outside_whatever_the_model_asks_for() {
-    let model = curious().await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = start_curious_model().await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     server.ingest_other().await;
     let ask = async |arguments: Value, repository: Option<&str>| {
-        let mut body: Value = serde_json::from_str(&question(&arguments)).unwrap();
+        let mut body: Value = serde_json::from_str(&question_request(&arguments)).unwrap();
         if let Some(repository) = repository {
             body["params"]["_meta"] = json!({ "codeinfo/repository": repository });
         }
-        text(&rpc_with(server.mcp, &JSON_ONLY, &body.to_string()).await.json()["result"])
+        read_result(
+            &send_rpc_with_headers(server.mcp, &JSON_ONLY, &body.to_string()).await.json()["result"],
+        )
     };
     let where_is = json!({ "question": "Where is it?" });
     // At the same time, each finds its own.
@@ -433,36 +448,36 @@ async fn a_confined_question_finds_nothing_outside_whatever_the_model_asks_for()
         ask(where_is.clone(), path.to_str()),
         ask(where_is, None),
     );
-    let (repos, given) = seen(&model, &demo);
+    let (repos, given) = read_found_and_given(&model, &demo);
     assert_eq!(repos, ["demo"]);
     assert!(given.contains("about the repository `demo` (at "), "{given}");
     assert!(given.contains("no repository `other` is indexed; known are `demo`"), "{given}");
     assert!(!given.contains("src/read.rs") && !given.contains("another reader"), "{given}");
-    let (repos, given) = seen(&model, &other);
+    let (repos, given) = read_found_and_given(&model, &other);
     assert_eq!(repos, ["other"]);
     assert!(!given.contains("src/parse.rs") && !given.contains("a small reader"), "{given}");
-    let (repos, given) = seen(&model, &all);
+    let (repos, given) = read_found_and_given(&model, &all);
     assert_eq!(repos, ["demo", "other"]);
     assert!(given.contains("another reader") && given.contains("a small reader"), "{given}");
 
     // A follow-up has the bound of its own question.
     let again = json!({ "question": "And now?", "conversationId": demo["conversationId"] });
-    assert_eq!(seen(&model, &ask(again.clone(), None).await).0, ["demo", "other"]);
-    assert_eq!(seen(&model, &ask(again.clone(), Some("other")).await).0, ["other"]);
-    assert_eq!(seen(&model, &ask(again, Some("demo")).await).0, ["demo"]);
+    assert_eq!(read_found_and_given(&model, &ask(again.clone(), None).await).0, ["demo", "other"]);
+    assert_eq!(read_found_and_given(&model, &ask(again.clone(), Some("other")).await).0, ["other"]);
+    assert_eq!(read_found_and_given(&model, &ask(again, Some("demo")).await).0, ["demo"]);
 }
 
 #[tokio::test]
 async fn a_repository_that_is_not_indexed_is_a_faulty_argument() {
-    let model = Model::replay([]).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = FakeModel::replay([]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     let mut asked: Value =
-        serde_json::from_str(&question(&json!({ "question": "Where?" }))).unwrap();
+        serde_json::from_str(&question_request(&json!({ "question": "Where?" }))).unwrap();
     let mut faults = String::new();
     for repository in [json!("none"), json!(" "), json!(1), json!(null)] {
         asked["params"]["_meta"] = json!({ "codeinfo/repository": repository });
-        let reply = rpc_with(server.mcp, &JSON_ONLY, &asked.to_string()).await;
+        let reply = send_rpc_with_headers(server.mcp, &JSON_ONLY, &asked.to_string()).await;
         writeln!(faults, "{}", reply.json()["error"]).unwrap();
     }
     assert_snapshot!(faults, @r#"
@@ -482,12 +497,14 @@ async fn a_repository_that_is_not_indexed_is_a_faulty_argument() {
         ("mcp-method", "tools/call"),
         ("mcp-name", "codebase_question"),
     ];
-    let modern = rpc_with(server.mcp, &headers, &asked.to_string()).await.json()["result"].clone();
+    let modern =
+        send_rpc_with_headers(server.mcp, &headers, &asked.to_string()).await.json()["result"]
+            .clone();
     assert_eq!(modern["isError"], true, "{modern}");
     let said = "Invalid params: no repository `none` is indexed; known are `demo`";
     assert_eq!(modern["content"][0]["text"], said);
     let asked = r#"{"question":"Where?","repository":"none"}"#;
-    assert_snapshot!(post(server.main, "/chat", asked).await.render_reply(), @r#"
+    assert_snapshot!(send_post(server.main, "/chat", asked).await.render_reply(), @r#"
     404 content-type: application/json
     {
       "error": "REPO_NOT_FOUND",
@@ -499,11 +516,16 @@ async fn a_repository_that_is_not_indexed_is_a_faulty_argument() {
 
 #[tokio::test]
 async fn losing_the_model_service_in_a_turn_is_unavailability() {
-    let model = Model::answer(|_| Said::Cut(Vec::new())).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = FakeModel::answer_with(|_| ModelReply::Cut(Vec::new())).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&json!({ "question": "Where?" }))).await;
-    assert_snapshot!(steady(&server, &reply.json()["error"]), @r#"
+    let reply = send_rpc_with_headers(
+        server.mcp,
+        &JSON_ONLY,
+        &question_request(&json!({ "question": "Where?" })),
+    )
+    .await;
+    assert_snapshot!(render_steady(&server, &reply.json()["error"]), @r#"
     {
       "code": -32001,
       "message": "CODE_INFO_LLM_UNAVAILABLE",
@@ -518,10 +540,12 @@ async fn losing_the_model_service_in_a_turn_is_unavailability() {
 
 #[tokio::test]
 async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
-    let model = Model::answer(|_| Said::Silent(vec![thinks("Looking for it.")])).await;
-    let server = Listeners::with_codex(&model, &[("KEEP_ALIVE_MS", "50")]).await;
+    let model =
+        FakeModel::answer_with(|_| ModelReply::Silent(vec![thinking_item("Looking for it.")]))
+            .await;
+    let server = InProcessServer::start_with_codex(&model, &[("KEEP_ALIVE_MS", "50")]).await;
     server.ingest_demo().await;
-    let asked = question(&json!({ "question": "Where?" }));
+    let asked = question_request(&json!({ "question": "Where?" }));
     let asked = asked.replace(r#""name""#, r#""_meta":{"progressToken":9},"name""#);
     // The latest news is repeated with the time.
     let events =
@@ -532,7 +556,7 @@ async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
     ] {
         let headers = [("content-type", "application/json"), ("accept", accept)];
         let mut client = TcpStream::connect(server.mcp).await.unwrap();
-        let request = wire::head("POST", "/mcp", &headers, asked.len()) + &asked;
+        let request = wire::render_head("POST", "/mcp", &headers, asked.len()) + &asked;
         client.write_all(request.as_bytes()).await.unwrap();
         let mut bytes = Vec::new();
         let seen = async {
@@ -543,6 +567,6 @@ async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
         timeout(Duration::from_mins(1), seen).await.unwrap();
         model.wait_for_requests(turn).await;
         drop(client);
-        model.left(turn).await;
+        model.wait_for_abandoned_streams(turn).await;
     }
 }

@@ -1,20 +1,20 @@
 //! The wire contract of `POST /mcp` on the main listener: raw search for agents.
 #![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
 
-use codeinfo_test_support::wire::{get, request, rpc};
+use codeinfo_test_support::wire::{send_get, send_request, send_rpc};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::listeners::Listeners;
+use crate::listeners::InProcessServer;
 
 /// Starts with `demo` indexed.
-async fn with_demo() -> Listeners {
-    let server = Listeners::start().await;
+async fn start_with_demo() -> InProcessServer {
+    let server = InProcessServer::start().await;
     server.ingest_demo().await;
     server
 }
 
-fn call(name: &str, arguments: &Value) -> String {
+fn call_request(name: &str, arguments: &Value) -> String {
     let params = json!({ "name": name, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
 }
@@ -24,10 +24,10 @@ const MAX_TOOL_BYTES: usize = 5_600;
 
 #[tokio::test]
 async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
-    let server = with_demo().await;
+    let server = start_with_demo().await;
     let ask = async |method: &str| {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} });
-        server.render_reply(&rpc(server.main, &body.to_string()).await)
+        server.render_reply(&send_rpc(server.main, &body.to_string()).await)
     };
     assert_snapshot!(ask("initialize").await, @r#"
     200 content-type: application/json
@@ -324,18 +324,20 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
     }
     "#);
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
-    let tools = rpc(server.main, &list.to_string()).await.json()["result"]["tools"].to_string();
+    let tools =
+        send_rpc(server.main, &list.to_string()).await.json()["result"]["tools"].to_string();
     assert!(tools.len() <= MAX_TOOL_BYTES, "{} bytes", tools.len());
-    assert_eq!(get(server.main, "/mcp").await.status, 405);
-    let notified = rpc(server.main, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert_eq!(send_get(server.main, "/mcp").await.status, 405);
+    let notified =
+        send_rpc(server.main, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     assert_eq!(notified.await.render_reply(), "202");
 }
 
 #[tokio::test]
 async fn raw_search_answers_in_words_and_names_files_for_programs() {
-    let server = with_demo().await;
+    let server = start_with_demo().await;
     let ask = async |name: &str, arguments: Value| {
-        server.render_reply(&rpc(server.main, &call(name, &arguments)).await)
+        server.render_reply(&send_rpc(server.main, &call_request(name, &arguments)).await)
     };
     assert_snapshot!(ask("ListIngestedRepositories", json!({})).await, @r#"
     200 content-type: application/json
@@ -468,11 +470,11 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
 }
 
 #[tokio::test]
-async fn what_a_query_names_that_is_nowhere_is_said_first() {
-    let server = with_demo().await;
+async fn unknown_names_of_a_query_are_reported_first() {
+    let server = start_with_demo().await;
     let text = async |query: &str, limit: i64| {
         let arguments = json!({ "query": query, "limit": limit });
-        let reply = rpc(server.main, &call("VectorSearch", &arguments)).await;
+        let reply = send_rpc(server.main, &call_request("VectorSearch", &arguments)).await;
         reply.json()["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     };
     let query = "does parse_config of WorkspaceAPI read super_build_graph in graph_lock.py:7";
@@ -501,8 +503,8 @@ async fn what_a_query_names_that_is_nowhere_is_said_first() {
 
 #[tokio::test]
 async fn raw_search_without_repositories_says_what_to_do() {
-    let server = Listeners::start().await;
-    let listed = rpc(server.main, &call("ListIngestedRepositories", &json!({}))).await;
+    let server = InProcessServer::start().await;
+    let listed = send_rpc(server.main, &call_request("ListIngestedRepositories", &json!({}))).await;
     assert_snapshot!(listed.render_reply(), @r#"
     200 content-type: application/json
     {
@@ -518,7 +520,8 @@ async fn raw_search_without_repositories_says_what_to_do() {
       }
     }
     "#);
-    let found = rpc(server.main, &call("VectorSearch", &json!({ "query": "main" }))).await;
+    let found =
+        send_rpc(server.main, &call_request("VectorSearch", &json!({ "query": "main" }))).await;
     assert_snapshot!(found.render_reply(), @r#"
     200 content-type: application/json
     {
@@ -539,10 +542,11 @@ async fn raw_search_without_repositories_says_what_to_do() {
 
 #[tokio::test]
 async fn files_that_changed_or_went_away_since_they_were_indexed_are_marked() {
-    let server = with_demo().await;
+    let server = start_with_demo().await;
     let shown = async || {
         let arguments = json!({ "query": "parse_config", "limit": 1 });
-        let reply = rpc(server.main, &call("VectorSearch", &arguments)).await.render_reply();
+        let reply =
+            send_rpc(server.main, &call_request("VectorSearch", &arguments)).await.render_reply();
         reply.lines().find(|line| line.contains("parse.rs:1-4")).unwrap_or_default().to_owned()
     };
     let fresh = shown().await;
@@ -556,11 +560,13 @@ async fn files_that_changed_or_went_away_since_they_were_indexed_are_marked() {
 
 #[tokio::test]
 async fn an_address_can_confine_the_search_to_one_repository() {
-    let server = with_demo().await;
+    let server = start_with_demo().await;
     server.ingest_other().await;
     let at = async |path: &str, name: &str, arguments: Value| {
         let headers = [("content-type", "application/json"), ("accept", "application/json")];
-        let reply = request(server.main, "POST", path, &headers, &call(name, &arguments)).await;
+        let reply =
+            send_request(server.main, "POST", path, &headers, &call_request(name, &arguments))
+                .await;
         match reply.status {
             200 => reply.json()["result"]["content"][0]["text"].as_str().unwrap().to_owned(),
             status => format!("{status} {}", reply.json()["message"].as_str().unwrap()),
@@ -599,7 +605,7 @@ async fn an_address_can_confine_the_search_to_one_repository() {
 
 #[tokio::test]
 async fn code_that_a_conversation_was_shown_is_only_named_the_next_time() {
-    let server = with_demo().await;
+    let server = start_with_demo().await;
     let search = async |thread: Value| {
         let params = json!({
             "name": "VectorSearch",
@@ -607,7 +613,7 @@ async fn code_that_a_conversation_was_shown_is_only_named_the_next_time() {
             "_meta": { "threadId": thread },
         });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let reply = rpc(server.main, &body.to_string()).await.json();
+        let reply = send_rpc(server.main, &body.to_string()).await.json();
         reply["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     };
     let whole = search(json!("one")).await;
@@ -628,7 +634,7 @@ async fn code_that_a_conversation_was_shown_is_only_named_the_next_time() {
 
 #[tokio::test]
 async fn further_definitions_of_a_name_are_listed_where_the_query_is_that_name() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     for place in 0..12 {
         let code = format!("pub fn launch_rocket(rocket: u{place}) {{\n    ignite(rocket);\n}}\n");
         server.write(&format!("pad/src/p{place}.rs"), &code);
@@ -638,7 +644,7 @@ async fn further_definitions_of_a_name_are_listed_where_the_query_is_that_name()
     server.ingest("pad", "rockets").await;
     let search = async |query: &str| {
         let arguments = json!({ "query": query, "limit": 3 });
-        let reply = rpc(server.main, &call("VectorSearch", &arguments)).await.json();
+        let reply = send_rpc(server.main, &call_request("VectorSearch", &arguments)).await.json();
         reply["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     };
     let text = search("launch_rocket").await;
@@ -653,7 +659,9 @@ async fn further_definitions_of_a_name_are_listed_where_the_query_is_that_name()
     assert!(!also.contains("relaunch"), "{text}");
     let prose = search("who calls launch_rocket at night").await;
     assert!(!prose.contains("also defined"), "{prose}");
-    let reply = rpc(server.main, &call("VectorSearch", &json!({ "query": "launch_rocket" }))).await;
+    let reply =
+        send_rpc(server.main, &call_request("VectorSearch", &json!({ "query": "launch_rocket" })))
+            .await;
     let text = reply.json()["result"]["content"][0]["text"].to_string();
     assert_eq!(text.matches("[pad] ").count(), 8, "{text}");
 }

@@ -1,53 +1,53 @@
 //! The wire contract of tokens and of stored configurations: who may do what, and whole replies.
 
-use codeinfo_test_support::wire::{Reply, request};
+use codeinfo_test_support::wire::{RawReply, send_request};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
-    listeners::Listeners,
-    support::process::{Program, fresh},
+    listeners::InProcessServer,
+    support::process::{RunningServer, create_scratch_folder},
 };
 
 /// A server, and its owner's key.
-struct Server {
-    listeners: Listeners,
+struct TokenServer {
+    listeners: InProcessServer,
     owner: String,
 }
 
-impl Server {
+impl TokenServer {
     async fn start() -> Self {
         Self::start_with(&[]).await
     }
 
     async fn start_with(pairs: &[(&str, &str)]) -> Self {
-        let listeners = Listeners::start_with(pairs).await;
+        let listeners = InProcessServer::start_with(pairs).await;
         let owner = std::fs::read_to_string(listeners.folder.path().join("data/owner.key"));
         Self { listeners, owner: owner.unwrap().trim().to_owned() }
     }
 
     /// Asks as the one whose bearer this is.
-    async fn ask(&self, by: &str, method: &str, path: &str, body: &Value) -> Reply {
+    async fn request_as(&self, by: &str, method: &str, path: &str, body: &Value) -> RawReply {
         let bearer = format!("Bearer {by}");
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-        request(self.listeners.main, method, path, &headers, &body.to_string()).await
+        send_request(self.listeners.main, method, path, &headers, &body.to_string()).await
     }
 
     /// Has the owner make a token.
-    async fn token(&self, name: &str) -> String {
+    async fn create_token(&self, name: &str) -> String {
         let body = json!({ "name": name, "overwrite": true });
-        let made = self.ask(&self.owner, "POST", "/auth/mcp-tokens", &body).await;
+        let made = self.request_as(&self.owner, "POST", "/auth/mcp-tokens", &body).await;
         assert_eq!(made.status, 201, "{made:?}");
         assert_eq!(made.header("cache-control"), Some("no-store"));
         made.json()["token"].as_str().unwrap().to_owned()
     }
 
-    async fn get(&self, by: &str, path: &str) -> Reply {
-        self.ask(by, "GET", path, &Value::Null).await
+    async fn get_as(&self, by: &str, path: &str) -> RawReply {
+        self.request_as(by, "GET", path, &Value::Null).await
     }
 
-    async fn knows(&self, token: &str) -> bool {
-        match self.get(token, "/version").await.status {
+    async fn accepts_token(&self, token: &str) -> bool {
+        match self.get_as(token, "/version").await.status {
             200 => true,
             401 | 429 => false,
             other => panic!("{other}"),
@@ -56,13 +56,13 @@ impl Server {
 }
 
 /// Shows a reply without what differs from run to run.
-fn render_reply(reply: &Reply) -> String {
+fn render_reply(reply: &RawReply) -> String {
     let mut body = reply.json();
-    steady(&mut body);
-    Reply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }.render_reply()
+    hide_variable_fields(&mut body);
+    RawReply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }.render_reply()
 }
 
-fn steady(value: &mut Value) {
+fn hide_variable_fields(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -71,20 +71,20 @@ fn steady(value: &mut Value) {
                 {
                     *member = json!("…");
                 } else {
-                    steady(member);
+                    hide_variable_fields(member);
                 }
             }
         }
-        Value::Array(elements) => elements.iter_mut().for_each(steady),
+        Value::Array(elements) => elements.iter_mut().for_each(hide_variable_fields),
         _ => {}
     }
 }
 
 #[tokio::test]
 async fn a_token_is_made_shown_once_listed_used_and_revoked() {
-    let server = Server::start().await;
+    let server = TokenServer::start().await;
     let (owner, tokens) = (&server.owner, "/auth/mcp-tokens");
-    let made = server.ask(owner, "POST", tokens, &json!({ "name": "ci" })).await;
+    let made = server.request_as(owner, "POST", tokens, &json!({ "name": "ci" })).await;
     assert_eq!(made.header("cache-control"), Some("no-store"));
     assert_snapshot!(render_reply(&made), @r#"
     201 content-type: application/json
@@ -97,7 +97,7 @@ async fn a_token_is_made_shown_once_listed_used_and_revoked() {
     let token = made.json()["token"].as_str().unwrap().to_owned();
     let random = token.strip_prefix("codeinfo_pat_").unwrap();
     assert_eq!(random.len(), 43, "256 bits in base64");
-    assert_snapshot!(render_reply(&server.get(owner, tokens).await), @r#"
+    assert_snapshot!(render_reply(&server.get_as(owner, tokens).await), @r#"
     200 content-type: application/json
     {
       "tokens": [
@@ -109,11 +109,11 @@ async fn a_token_is_made_shown_once_listed_used_and_revoked() {
       ]
     }
     "#);
-    assert!(server.knows(&token).await);
-    let listed = server.get(&token, tokens).await;
+    assert!(server.accepts_token(&token).await);
+    let listed = server.get_as(&token, tokens).await;
     assert!(listed.json()["tokens"][0]["lastUsedAt"].is_string(), "{listed:?}");
     assert!(!listed.body.contains(random));
-    assert_snapshot!(render_reply(&server.ask(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
+    assert_snapshot!(render_reply(&server.request_as(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
     200 content-type: application/json
     {
       "revoked": [
@@ -121,24 +121,25 @@ async fn a_token_is_made_shown_once_listed_used_and_revoked() {
       ]
     }
     "#);
-    assert!(!server.knows(&token).await);
-    assert_snapshot!(render_reply(&server.ask(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
+    assert!(!server.accepts_token(&token).await);
+    assert_snapshot!(render_reply(&server.request_as(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
     404 content-type: application/json
     {
       "error": "TOKEN_NOT_FOUND",
       "message": "there is no token `ci`"
     }
     "#);
-    let again = server.ask(owner, "POST", tokens, &json!({ "name": "ci" })).await;
+    let again = server.request_as(owner, "POST", tokens, &json!({ "name": "ci" })).await;
     assert_eq!(again.status, 201, "a revoked name is free: {again:?}");
 }
 
 #[tokio::test]
 async fn a_living_token_is_replaced_only_when_that_is_asked_for() {
-    let server = Server::start().await;
-    let first = server.token("ci").await;
-    let ask =
-        async |body: Value| server.ask(&server.owner, "POST", "/auth/mcp-tokens", &body).await;
+    let server = TokenServer::start().await;
+    let first = server.create_token("ci").await;
+    let ask = async |body: Value| {
+        server.request_as(&server.owner, "POST", "/auth/mcp-tokens", &body).await
+    };
     assert_snapshot!(render_reply(&ask(json!({ "name": "ci" })).await), @r#"
     409 content-type: application/json
     {
@@ -146,9 +147,9 @@ async fn a_living_token_is_replaced_only_when_that_is_asked_for() {
       "message": "there is a token `ci`; `--overwrite`, or `overwrite` over HTTP, revokes it and makes it again"
     }
     "#);
-    assert!(server.knows(&first).await);
-    let second = server.token("ci").await;
-    assert!(!server.knows(&first).await && server.knows(&second).await);
+    assert!(server.accepts_token(&first).await);
+    let second = server.create_token("ci").await;
+    assert!(!server.accepts_token(&first).await && server.accepts_token(&second).await);
     assert_snapshot!(render_reply(&ask(json!({ "name": "a b", "overwrite": "yes", "x": 1 })).await), @r#"
     400 content-type: application/json
     {
@@ -168,22 +169,22 @@ async fn a_living_token_is_replaced_only_when_that_is_asked_for() {
 
 #[tokio::test]
 async fn fifty_overwrites_at_once_leave_exactly_one_token() {
-    let server = Server::start().await;
-    let making = (0..50).map(|_| server.token("ci"));
+    let server = TokenServer::start().await;
+    let making = (0..50).map(|_| server.create_token("ci"));
     let made = futures_util::future::join_all(making).await;
     let mut good = 0;
     for token in &made {
-        good += usize::from(server.knows(token).await);
+        good += usize::from(server.accepts_token(token).await);
     }
     assert_eq!((made.len(), good), (50, 1));
-    let listed = server.get(&server.owner, "/auth/mcp-tokens").await.json();
+    let listed = server.get_as(&server.owner, "/auth/mcp-tokens").await.json();
     assert_eq!(listed["tokens"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn a_token_concerns_its_own_name_only() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.token("ann").await, server.token("bob").await);
+    let server = TokenServer::start().await;
+    let (ann, bob) = (server.create_token("ann").await, server.create_token("bob").await);
     let forbidden = [
         ("POST", "/auth/mcp-tokens", json!({ "name": "bob", "overwrite": true })),
         ("POST", "/auth/mcp-tokens", json!({ "name": "new" })),
@@ -192,34 +193,34 @@ async fn a_token_concerns_its_own_name_only() {
         ("POST", "/auth/logout-all", Value::Null),
     ];
     for (method, path, body) in forbidden {
-        let refused = server.ask(&ann, method, path, &body).await;
+        let refused = server.request_as(&ann, method, path, &body).await;
         let message = "the token `ann` may list, replace and revoke itself only; the rest is for the \
                        owner's key";
         let wanted = json!({ "error": "FORBIDDEN", "message": message });
         assert_eq!((refused.status, refused.json()), (403, wanted));
     }
-    let listed = server.get(&ann, "/auth/mcp-tokens").await.json();
+    let listed = server.get_as(&ann, "/auth/mcp-tokens").await.json();
     assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "{listed}");
     assert_eq!(listed["tokens"][0]["name"], "ann");
-    assert!(server.knows(&bob).await);
+    assert!(server.accepts_token(&bob).await);
 
     let body = json!({ "name": "ann", "overwrite": true });
-    let replaced = server.ask(&ann, "POST", "/auth/mcp-tokens", &body).await;
+    let replaced = server.request_as(&ann, "POST", "/auth/mcp-tokens", &body).await;
     let second = replaced.json()["token"].as_str().unwrap().to_owned();
-    assert!(!server.knows(&ann).await && server.knows(&second).await);
-    let gone = server.ask(&second, "DELETE", "/auth/mcp-tokens/ann", &Value::Null).await;
+    assert!(!server.accepts_token(&ann).await && server.accepts_token(&second).await);
+    let gone = server.request_as(&second, "DELETE", "/auth/mcp-tokens/ann", &Value::Null).await;
     assert_eq!(gone.status, 200, "{gone:?}");
-    assert!(!server.knows(&second).await);
+    assert!(!server.accepts_token(&second).await);
 
-    let all = server.ask(&server.owner, "POST", "/auth/logout-all", &json!({})).await;
+    let all = server.request_as(&server.owner, "POST", "/auth/logout-all", &json!({})).await;
     assert_eq!((all.status, all.json()), (200, json!({ "revoked": ["bob"] })));
-    assert!(!server.knows(&bob).await);
+    assert!(!server.accepts_token(&bob).await);
 }
 
 #[tokio::test]
-async fn nothing_private_is_done_for_nobody_nor_for_a_wrong_bearer() {
-    let server = Server::start().await;
-    let token = server.token("ann").await;
+async fn private_routes_refuse_a_missing_and_a_wrong_bearer() {
+    let server = TokenServer::start().await;
+    let token = server.create_token("ann").await;
     let main = server.listeners.main;
     let json = ("content-type", "application/json");
     for (method, path) in [
@@ -230,7 +231,7 @@ async fn nothing_private_is_done_for_nobody_nor_for_a_wrong_bearer() {
         ("GET", "/mcp/config"),
         ("POST", "/mcp/config"),
     ] {
-        let nobody = request(main, method, path, &[json], "{}").await;
+        let nobody = send_request(main, method, path, &[json], "{}").await;
         assert_eq!((nobody.status, nobody.header("www-authenticate")), (401, Some("Bearer")));
         let message = "this needs a token or the owner's key: send `Authorization: Bearer …`";
         assert_eq!(nobody.json(), json!({ "error": "UNAUTHORIZED", "message": message }));
@@ -241,7 +242,7 @@ async fn nothing_private_is_done_for_nobody_nor_for_a_wrong_bearer() {
         for wrong in [cut, "", "x", &format!("{token}x"), &token.to_uppercase()] {
             let bearer = format!("Bearer {wrong}");
             let headers = [json, ("authorization", bearer.as_str())];
-            let refused = request(to, "POST", "/mcp", &headers, "{}").await;
+            let refused = send_request(to, "POST", "/mcp", &headers, "{}").await;
             assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
             let message = "the token is not known; it may have been revoked";
             assert_eq!(refused.json(), json!({ "error": "UNAUTHORIZED", "message": message }));
@@ -249,18 +250,19 @@ async fn nothing_private_is_done_for_nobody_nor_for_a_wrong_bearer() {
     }
     let bearer = format!("Bearer {token}");
     let twice = [json, ("authorization", bearer.as_str()), ("authorization", bearer.as_str())];
-    assert_eq!(request(main, "GET", "/version", &twice, "").await.status, 401);
+    assert_eq!(send_request(main, "GET", "/version", &twice, "").await.status, 401);
     // A password for a proxy is none of ours.
     let basic = [("authorization", "Basic YTpi")];
-    assert_eq!(request(main, "GET", "/version", &basic, "").await.status, 200);
+    assert_eq!(send_request(main, "GET", "/version", &basic, "").await.status, 200);
 }
 
 #[tokio::test]
 async fn many_wrong_tokens_are_refused_with_a_wait_and_few_lines_and_a_right_one_is_answered() {
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let log = folder.path().join("log");
     let environment = vec![("LOG_LEVEL".to_owned(), "info".to_owned())];
-    let server = Program::serve_logging_to(&log, &folder.path().join("data"), &environment).await;
+    let server =
+        RunningServer::serve_logging_to(&log, &folder.path().join("data"), &environment).await;
     let (key, to) = (
         std::fs::read_to_string(folder.path().join("data/owner.key")).unwrap(),
         server.main.strip_prefix("http://").unwrap().parse().unwrap(),
@@ -271,7 +273,7 @@ async fn many_wrong_tokens_are_refused_with_a_wait_and_few_lines_and_a_right_one
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
     for number in 0..200 {
         let wrong = format!("Bearer codeinfo_pat_{number}");
-        let refused = request(to, "GET", "/health", &[("authorization", &wrong)], "").await;
+        let refused = send_request(to, "GET", "/health", &[("authorization", &wrong)], "").await;
         *statuses.entry(refused.status).or_default() += 1;
         if refused.status == 429 {
             let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
@@ -279,7 +281,8 @@ async fn many_wrong_tokens_are_refused_with_a_wait_and_few_lines_and_a_right_one
             assert_eq!(refused.json()["error"], "BUSY");
         }
         if number % 50 == 49 {
-            let answered = request(to, "GET", "/health", &[("authorization", &right)], "").await;
+            let answered =
+                send_request(to, "GET", "/health", &[("authorization", &right)], "").await;
             assert!(answered.json()["version"].is_string(), "{answered:?}");
         }
     }
@@ -292,8 +295,8 @@ async fn many_wrong_tokens_are_refused_with_a_wait_and_few_lines_and_a_right_one
 
 #[tokio::test]
 async fn no_web_page_can_have_tokens_or_configurations_changed() {
-    let server = Server::start().await;
-    server.token("ann").await;
+    let server = TokenServer::start().await;
+    server.create_token("ann").await;
     let bearer = format!("Bearer {}", server.owner);
     let bearer = ("authorization", bearer.as_str());
     for (method, path) in [
@@ -302,11 +305,11 @@ async fn no_web_page_can_have_tokens_or_configurations_changed() {
         ("POST", "/auth/logout-all"),
         ("POST", "/mcp/config"),
     ] {
-        let bare = request(server.listeners.main, method, path, &[bearer], "").await;
+        let bare = send_request(server.listeners.main, method, path, &[bearer], "").await;
         assert_eq!(bare.status, 415, "{method} {path}");
         let page =
             [bearer, ("content-type", "application/json"), ("origin", "http://evil.example")];
-        let foreign = request(server.listeners.main, method, path, &page, "{}").await;
+        let foreign = send_request(server.listeners.main, method, path, &page, "{}").await;
         assert_eq!(foreign.status, 403, "{method} {path}");
         assert!(foreign.body.contains("origin"), "{foreign:?}");
     }
@@ -316,16 +319,16 @@ async fn no_web_page_can_have_tokens_or_configurations_changed() {
         ("/auth/mcp-tokens/ann", "DELETE"),
         ("/auth/logout-all", "POST"),
     ] {
-        let wrong = server.ask(&server.owner, "PUT", path, &Value::Null).await;
+        let wrong = server.request_as(&server.owner, "PUT", path, &Value::Null).await;
         assert_eq!((wrong.status, wrong.header("allow")), (405, Some(allow)));
     }
 }
 
 #[tokio::test]
 async fn a_configuration_is_kept_for_its_principal_alone() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.token("ann").await, server.token("bob").await);
-    let none = server.get(&ann, "/mcp/config").await;
+    let server = TokenServer::start().await;
+    let (ann, bob) = (server.create_token("ann").await, server.create_token("bob").await);
+    let none = server.get_as(&ann, "/mcp/config").await;
     assert_eq!(none.header("cache-control"), Some("no-store"));
     assert_snapshot!(none.render_reply(), @r#"
     200 content-type: application/json
@@ -337,7 +340,7 @@ async fn a_configuration_is_kept_for_its_principal_alone() {
         "mcpServers": { "git": { "command": "git-mcp", "env": { "PAT": "hunter2" } } },
         "agent": { "tools": { "enabled": true, "maxSteps": 5, "systemPrompt": "Be brief." } },
     });
-    let stored = server.ask(&ann, "POST", "/mcp/config", &config).await;
+    let stored = server.request_as(&ann, "POST", "/mcp/config", &config).await;
     assert_snapshot!(render_reply(&stored), @r#"
     200 content-type: application/json
     {
@@ -347,28 +350,28 @@ async fn a_configuration_is_kept_for_its_principal_alone() {
       "createdAt": "…"
     }
     "#);
-    assert_eq!(server.get(&ann, "/mcp/config").await.json(), config);
+    assert_eq!(server.get_as(&ann, "/mcp/config").await.json(), config);
     for other in [&bob, &server.owner] {
-        assert_eq!(server.get(other, "/mcp/config").await.json(), json!({ "mcpServers": {} }));
+        assert_eq!(server.get_as(other, "/mcp/config").await.json(), json!({ "mcpServers": {} }));
     }
-    let second = server.ask(&ann, "POST", "/mcp/config", &json!({ "mcpServers": {} })).await;
+    let second = server.request_as(&ann, "POST", "/mcp/config", &json!({ "mcpServers": {} })).await;
     assert_eq!(second.json()["version"], 2);
     assert_eq!(second.json()["id"], stored.json()["id"]);
-    assert_eq!(server.get(&ann, "/mcp/config").await.json(), json!({ "mcpServers": {} }));
-    let listed = server.get(&ann, "/auth/mcp-tokens").await.json();
+    assert_eq!(server.get_as(&ann, "/mcp/config").await.json(), json!({ "mcpServers": {} }));
+    let listed = server.get_as(&ann, "/auth/mcp-tokens").await.json();
     assert!(listed["tokens"][0]["lastUsedAt"].is_string(), "{listed}");
     // A token that is replaced is the same principal.
-    server.ask(&ann, "POST", "/mcp/config", &config).await;
-    let ann = server.token("ann").await;
-    assert_eq!(server.get(&ann, "/mcp/config").await.json(), config);
+    server.request_as(&ann, "POST", "/mcp/config", &config).await;
+    let ann = server.create_token("ann").await;
+    assert_eq!(server.get_as(&ann, "/mcp/config").await.json(), config);
 }
 
 #[tokio::test]
 async fn a_faulty_configuration_is_refused_and_changes_nothing() {
-    let server = Server::start().await;
-    let ann = server.token("ann").await;
+    let server = TokenServer::start().await;
+    let ann = server.create_token("ann").await;
     let config = json!({ "mcpServers": { "git": { "command": "git-mcp" } } });
-    assert_eq!(server.ask(&ann, "POST", "/mcp/config", &config).await.status, 200);
+    assert_eq!(server.request_as(&ann, "POST", "/mcp/config", &config).await.status, 200);
     let large = "x".repeat(64 * 1024);
     for faulty in [
         json!([]),
@@ -382,28 +385,28 @@ async fn a_faulty_configuration_is_refused_and_changes_nothing() {
         json!({ "mcpServers": { "git": { "command": "x", "env": { "A": ["hunter2"] } } } }),
         json!({ "mcpServers": { "git": { "command": "x", "args": vec![large.split_at(9000).0; 10] } } }),
     ] {
-        let refused = server.ask(&ann, "POST", "/mcp/config", &faulty).await;
+        let refused = server.request_as(&ann, "POST", "/mcp/config", &faulty).await;
         assert_eq!(refused.status, 400, "{refused:?}");
         assert_eq!(refused.json()["error"], "VALIDATION_FAILED", "{refused:?}");
         assert!(!refused.body.contains("hunter2") && !refused.body.contains(&large));
     }
-    assert_eq!(server.get(&ann, "/mcp/config").await.json(), config);
+    assert_eq!(server.get_as(&ann, "/mcp/config").await.json(), config);
 }
 
 #[tokio::test]
-async fn a_configuration_that_cannot_be_read_names_its_file_and_the_rest_goes_on() {
-    let server = Server::start().await;
-    let ann = server.token("ann").await;
+async fn an_unreadable_configuration_names_its_file_and_the_rest_works() {
+    let server = TokenServer::start().await;
+    let ann = server.create_token("ann").await;
     let config = json!({ "mcpServers": { "git": { "command": "git-mcp" } } });
-    assert_eq!(server.ask(&ann, "POST", "/mcp/config", &config).await.status, 200);
+    assert_eq!(server.request_as(&ann, "POST", "/mcp/config", &config).await.status, 200);
     let key = server.listeners.folder.path().join("data/secret.key");
     let good = std::fs::read(&key).unwrap();
     std::fs::write(&key, "A".repeat(43)).unwrap();
-    let refused = server.get(&ann, "/mcp/config").await;
+    let refused = server.get_as(&ann, "/mcp/config").await;
     assert_eq!((refused.status, &refused.json()["error"]), (503, &json!("VAULT_UNAVAILABLE")));
     let message = refused.json()["message"].as_str().unwrap().to_owned();
     assert!(message.contains("1.sealed") && message.contains("secret.key"), "{message}");
-    assert!(server.knows(&ann).await);
+    assert!(server.accepts_token(&ann).await);
     std::fs::write(&key, good).unwrap();
-    assert_eq!(server.get(&ann, "/mcp/config").await.json(), config);
+    assert_eq!(server.get_as(&ann, "/mcp/config").await.json(), config);
 }

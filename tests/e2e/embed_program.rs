@@ -7,15 +7,17 @@ use std::{
 };
 
 use codeinfo_test_support::{
-    embeddings::{Embeddings, Reply},
-    qdrant::{StandIn, tls},
+    embeddings::{EmbeddingAnswer, FakeEmbeddingServer},
+    qdrant::{FakeQdrant, find_tls_file},
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use crate::support::process::{Environment, Program, begin, fresh, run};
+use crate::support::process::{
+    ProgramEnvironment, RunningServer, create_scratch_folder, run_command, spawn_command,
+};
 
-fn environment(url: &str) -> Environment {
+fn service_environment(url: &str) -> ProgramEnvironment {
     let pairs = [
         ("EMBEDDING_URL", url),
         ("EMBEDDING_MODEL", "stand-in"),
@@ -29,55 +31,55 @@ fn environment(url: &str) -> Environment {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
 }
 
-fn repository() -> tempfile::TempDir {
-    let folder = fresh();
+fn create_repository() -> tempfile::TempDir {
+    let folder = create_scratch_folder();
     fs::write(folder.path().join("config.rs"), "fn read_settings(path: &Path) {}\n").unwrap();
     fs::write(folder.path().join("socket.rs"), "fn open_socket(port: u16) {}\n").unwrap();
     folder
 }
 
-async fn search(program: &Program) -> Value {
-    program.api("/tools/vector-search", &json!({ "query": "where are settings read" })).await
+async fn run_search(program: &RunningServer) -> Value {
+    program.post_api("/tools/vector-search", &json!({ "query": "where are settings read" })).await
 }
 
 #[tokio::test]
 async fn a_service_that_comes_and_goes_needs_no_restart() {
-    let there = Embeddings::well().await;
-    let (data, repo) = (fresh(), repository());
-    let environment = environment(&there.url);
-    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
-    let health = program.read("/health").await;
+    let there = FakeEmbeddingServer::start().await;
+    let (data, repo) = (create_scratch_folder(), create_repository());
+    let environment = service_environment(&there.url);
+    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    let health = program.get_api("/health").await;
     let embedder = json!({ "name": "stand-in", "dimensions": 64, "ok": true });
     assert_eq!(health["embedder"], embedder);
-    assert!(there.inputs().contains(&"query: where are settings read".to_owned()));
-    assert!(there.inputs().iter().any(|input| input.starts_with("passage: config.rs\n")));
-    let found = search(&program).await;
+    assert!(there.received_inputs().contains(&"query: where are settings read".to_owned()));
+    assert!(there.received_inputs().iter().any(|input| input.starts_with("passage: config.rs\n")));
+    let found = run_search(&program).await;
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
     let model = found["modelId"].as_str().unwrap();
     assert!(model.starts_with("stand-in@service-"), "{model}");
 
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
     program.terminate().await;
 
     // Away at the start: what is there is served, and the failure says what to do.
-    let address = there.leave().await;
-    let program = Program::serve(data.path(), &[], &environment).await;
-    let health = program.read("/health").await;
+    let address = there.stop().await;
+    let program = RunningServer::serve(data.path(), &[], &environment).await;
+    let health = program.get_api("/health").await;
     assert_eq!((&health["status"], &health["store"]["chunks"]), (&json!("degraded"), &json!(2)));
     let reason = health["embedder"]["reason"].as_str().unwrap();
     assert!(reason.contains("EMBEDDING_URL"), "{reason}");
-    let refused = search(&program).await;
+    let refused = run_search(&program).await;
     assert_eq!(refused["error"], "EMBED_MODEL_MISSING", "{refused}");
     assert!(refused["message"].as_str().unwrap().contains("cannot be reached"), "{refused}");
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert!(said.contains("FAIL  embedder: the embedding service at"), "{said}");
 
-    let there = Embeddings::at(address, |_| Reply::Vectors).await;
-    assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
-    assert_eq!(program.read("/health").await["embedder"]["ok"], true);
+    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    assert_eq!(run_search(&program).await["results"][0]["relPath"], "config.rs");
+    assert_eq!(program.get_api("/health").await["embedder"]["ok"], true);
     program.terminate().await;
 
     // Another model, or another prefix, is refused by name, also while nobody can be asked.
@@ -85,7 +87,7 @@ async fn a_service_that_comes_and_goes_needs_no_restart() {
     let mut other = environment.clone();
     other[2].1 = "document: ".to_owned();
     for environment in [Vec::new(), other] {
-        let refused = run(data.path(), &environment, &["repos"]).await;
+        let refused = run_command(data.path(), &environment, &["repos"]).await;
         let said = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success() && said.contains(model), "{said}");
         assert!(said.contains("--reembed"), "{said}");
@@ -94,34 +96,34 @@ async fn a_service_that_comes_and_goes_needs_no_restart() {
 
 #[tokio::test]
 async fn a_service_may_be_started_after_the_server() {
-    let address = Embeddings::well().await.leave().await;
-    let (data, repo) = (fresh(), repository());
-    let environment = environment(&format!("http://{address}/v1"));
+    let address = FakeEmbeddingServer::start().await.stop().await;
+    let (data, repo) = (create_scratch_folder(), create_repository());
+    let environment = service_environment(&format!("http://{address}/v1"));
     // The folder cannot be indexed yet; the server comes up all the same.
-    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
-    let health = program.read("/health").await;
+    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    let health = program.get_api("/health").await;
     assert_eq!((&health["status"], &health["store"]["ok"]), (&json!("degraded"), &json!(false)));
     assert_eq!(health["embedder"]["dimensions"], Value::Null);
     let failed = program.ingest(repo.path()).await;
     assert_eq!(failed["state"], "error");
     let said = failed["lastError"].as_str().unwrap();
     assert!(said.contains("before the embedding service has answered once"), "{said}");
-    assert_eq!(search(&program).await["error"], "INGEST_REQUIRED");
+    assert_eq!(run_search(&program).await["error"], "INGEST_REQUIRED");
 
-    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let done = program.ingest(repo.path()).await;
     assert_eq!((&done["state"], &done["counts"]["chunks"]), (&json!("completed"), &json!(2)));
-    assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
-    let health = program.read("/health").await;
+    assert_eq!(run_search(&program).await["results"][0]["relPath"], "config.rs");
+    let health = program.get_api("/health").await;
     assert_eq!((&health["store"]["ok"], &health["embedder"]["ok"]), (&json!(true), &json!(true)));
 
     // A wrong key in mid-run: a clear error, and the next run completes the rest.
     fs::write(repo.path().join("new.rs"), "fn brand_new() {}\n").unwrap();
-    there.now(|_| Reply::Text(401, r#"{"error":"key expired"}"#.to_owned()));
+    there.replace_script(|_| EmbeddingAnswer::Text(401, r#"{"error":"key expired"}"#.to_owned()));
     let failed = program.ingest(repo.path()).await;
     let said = failed["lastError"].as_str().unwrap();
     assert!(said.contains("asks for a key (401: key expired)"), "{said}");
-    there.now(|_| Reply::Vectors);
+    there.replace_script(|_| EmbeddingAnswer::Vectors);
     let done = program.ingest(repo.path()).await;
     assert_eq!((&done["counts"]["chunks"], &done["counts"]["embedded"]), (&json!(3), &json!(1)));
     program.terminate().await;
@@ -129,52 +131,54 @@ async fn a_service_may_be_started_after_the_server() {
 
 #[tokio::test]
 async fn another_model_replaces_the_former_when_asked_to() {
-    let there = Embeddings::well().await;
-    let (data, repo) = (fresh(), repository());
-    let program = Program::serve(data.path(), &[repo.path()], &Vec::new()).await;
+    let there = FakeEmbeddingServer::start().await;
+    let (data, repo) = (create_scratch_folder(), create_repository());
+    let program = RunningServer::serve(data.path(), &[repo.path()], &Vec::new()).await;
     program.terminate().await;
-    let environment = environment(&there.url);
-    let address = there.leave().await;
+    let environment = service_environment(&there.url);
+    let address = there.stop().await;
     // Nothing is discarded for a service that is away.
-    let refused = run(data.path(), &environment, &["serve", "--reembed"]).await;
+    let refused = run_command(data.path(), &environment, &["serve", "--reembed"]).await;
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("cannot be reached"), "{said}");
     let mut known = environment.clone();
     known.push(("EMBEDDING_DIMENSIONS".to_owned(), "32".to_owned()));
-    let refused = run(data.path(), &known, &["serve", "--reembed"]).await;
+    let refused = run_command(data.path(), &known, &["serve", "--reembed"]).await;
     assert!(!refused.status.success(), "its length is known, and yet it is away");
-    let kept = Program::serve(data.path(), &[], &Vec::new()).await;
-    assert_eq!(kept.read("/health").await["store"]["chunks"], 2);
+    let kept = RunningServer::serve(data.path(), &[], &Vec::new()).await;
+    assert_eq!(kept.get_api("/health").await["store"]["chunks"], 2);
     kept.terminate().await;
 
-    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     // What is wrong with the store is not said of the service, whose vectors have another length.
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert!(said.contains("FAIL  store: the store holds vectors of `code-static-1@"), "{said}");
     assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
-    let program = Program::serve_reembedding(data.path(), &environment).await;
-    let found = search(&program).await;
+    let program = RunningServer::serve_reembedding(data.path(), &environment).await;
+    let found = run_search(&program).await;
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
     program.terminate().await;
     // The same model with vectors of another length is noticed and may replace itself.
-    there.now(|_| Reply::Dimensions(48));
-    let program = Program::serve(data.path(), &[], &environment).await;
-    let refused = search(&program).await;
+    there.replace_script(|_| EmbeddingAnswer::Dimensions(48));
+    let program = RunningServer::serve(data.path(), &[], &environment).await;
+    let refused = run_search(&program).await;
     assert_eq!(refused["error"], "EMBED_MODEL_MISMATCH", "{refused}");
     program.terminate().await;
-    let program = Program::serve_reembedding(data.path(), &environment).await;
-    assert_eq!(program.read("/health").await["embedder"]["dimensions"], 48);
-    assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
+    let program = RunningServer::serve_reembedding(data.path(), &environment).await;
+    assert_eq!(program.get_api("/health").await["embedder"]["dimensions"], 48);
+    assert_eq!(run_search(&program).await["results"][0]["relPath"], "config.rs");
     program.terminate().await;
 }
 
 #[tokio::test]
 async fn doctor_waits_for_a_service_that_loads_its_model() {
-    let there = Embeddings::answer(|_| Reply::Late(Duration::from_secs(8))).await;
-    let data = fresh();
-    let mut environment = environment(&there.url);
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let there =
+        FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Late(Duration::from_secs(8)))
+            .await;
+    let data = create_scratch_folder();
+    let mut environment = service_environment(&there.url);
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     // The store is made as soon as the length of vectors is known.
     assert!(said.contains("ok    store: embedded"), "{said}");
@@ -183,32 +187,32 @@ async fn doctor_waits_for_a_service_that_loads_its_model() {
     assert!(waits.contains("no answer yet") && waits.contains("waiting up to 30 s"), "{waits}");
     assert_eq!(there.requests().len(), 1);
     // Once it is known that no answer will come, what to set is reported.
-    there.now(|_| Reply::Silent);
+    there.replace_script(|_| EmbeddingAnswer::Silent);
     environment.push(("EMBEDDING_TIMEOUT_SECS".to_owned(), "4".to_owned()));
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
     assert!(embedder.contains("raise `EMBEDDING_TIMEOUT_SECS`"), "{embedder}");
 }
 
 #[tokio::test]
-async fn who_indexes_while_the_service_is_away_is_told_why_it_takes_so_long() {
-    let there = Embeddings::well().await;
-    let (data, repo) = (fresh(), repository());
-    let environment = environment(&there.url);
-    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
-    let address = there.leave().await;
+async fn indexing_without_the_service_says_why_it_takes_long() {
+    let there = FakeEmbeddingServer::start().await;
+    let (data, repo) = (create_scratch_folder(), create_repository());
+    let environment = service_environment(&there.url);
+    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    let address = there.stop().await;
     fs::write(repo.path().join("new.rs"), "fn brand_new() {}\n").unwrap();
     let started = Instant::now();
     let path = repo.path().to_str().unwrap();
-    let mut command = begin(data.path(), &environment, &["ingest", path]);
+    let mut command = spawn_command(data.path(), &environment, &["ingest", path]);
     let mut lines = BufReader::new(command.stderr.take().unwrap()).lines();
     let reported = lines.next_line().await.unwrap().unwrap();
     let waiting = "trying again: the embedding service at `http://127.0.0.1:";
     assert!(reported.starts_with(waiting) && reported.contains("cannot be reached"), "{reported}");
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     // Nothing has to be done again once it is back, and nothing is said any more.
-    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let ended = command.wait_with_output().await.unwrap();
     let said = String::from_utf8(ended.stdout).unwrap();
     assert!(ended.status.success() && said.contains("3 chunks (1 new chunk)"), "{said}");
@@ -216,87 +220,90 @@ async fn who_indexes_while_the_service_is_away_is_told_why_it_takes_so_long() {
         assert!(line.starts_with(waiting), "{line}");
     }
     assert_eq!(program.ingest(repo.path()).await["message"], Value::Null);
-    assert!(there.inputs().iter().any(|input| input.contains("brand_new")));
+    assert!(there.received_inputs().iter().any(|input| input.contains("brand_new")));
     program.terminate().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_over_tls_is_used_when_its_certificate_is_trusted() {
-    let there = Embeddings::encrypted().await;
-    let (data, repo) = (fresh(), repository());
-    let mut environment = environment(&there.url);
+    let there = FakeEmbeddingServer::start_encrypted().await;
+    let (data, repo) = (create_scratch_folder(), create_repository());
+    let mut environment = service_environment(&there.url);
     environment.push(("EMBEDDING_API_KEY".to_owned(), "sk-test".to_owned()));
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
     assert!(embedder.contains("has no connection to be trusted"), "{embedder}");
     assert!(embedder.contains("add its CA to the system's certificates"), "{embedder}");
     assert_eq!(there.requests(), [Value::Null; 0], "neither texts nor the key are sent");
 
-    environment.push(("SSL_CERT_FILE".to_owned(), tls("ca.pem").to_str().unwrap().to_owned()));
-    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
-    assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
-    assert_eq!(program.read("/health").await["embedder"]["ok"], true);
+    environment
+        .push(("SSL_CERT_FILE".to_owned(), find_tls_file("ca.pem").to_str().unwrap().to_owned()));
+    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    assert_eq!(run_search(&program).await["results"][0]["relPath"], "config.rs");
+    assert_eq!(program.get_api("/health").await["embedder"]["ok"], true);
     program.terminate().await;
-    assert!(there.keys().iter().all(|key| key.as_deref() == Some("Bearer sk-test")));
+    assert!(
+        there.authorization_headers().iter().all(|key| key.as_deref() == Some("Bearer sk-test"))
+    );
 
     // The name counts as well as the authority.
     let by_number = there.url.replace("localhost", "127.0.0.1");
     environment[0].1 = by_number;
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
     assert!(embedder.contains("not valid for name"), "{embedder}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_on_a_server_waits_for_the_service_too() {
-    let stand_in = StandIn::start();
-    let address = Embeddings::well().await.leave().await;
-    let (data, repo) = (fresh(), repository());
-    let mut environment = environment(&format!("http://{address}/v1"));
+async fn a_store_on_a_server_waits_for_the_service() {
+    let stand_in = FakeQdrant::start();
+    let address = FakeEmbeddingServer::start().await.stop().await;
+    let (data, repo) = (create_scratch_folder(), create_repository());
+    let mut environment = service_environment(&format!("http://{address}/v1"));
     environment.push(("QDRANT_URL".to_owned(), stand_in.urls().concat()));
-    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
-    let health = program.read("/health").await;
+    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    let health = program.get_api("/health").await;
     let store = &health["store"];
     assert_eq!((&store["backend"], &store["ok"]), (&json!("qdrant"), &json!(false)), "{health}");
     // Others may have filled it, so that nobody may take it for empty.
-    let refused = search(&program).await;
+    let refused = run_search(&program).await;
     assert_eq!(refused["error"], "STORE_UNAVAILABLE", "{refused}");
     let said = refused["message"].as_str().unwrap();
     assert!(said.contains("before the embedding service has answered once"), "{said}");
-    let refused = program.api("/ingest/start", &json!({ "path": repo.path() })).await;
+    let refused = program.post_api("/ingest/start", &json!({ "path": repo.path() })).await;
     assert_eq!(refused["error"], "STORE_UNAVAILABLE", "{refused}");
-    assert_eq!(stand_in.collections(), [""; 0], "nobody knows how long vectors are");
+    assert_eq!(stand_in.list_collections(), [""; 0], "nobody knows how long vectors are");
 
-    let there = Embeddings::at(address, |_| Reply::Vectors).await;
-    let is_open = async || program.read("/health").await["store"]["ok"] == true;
+    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let is_open = async || program.get_api("/health").await["store"]["ok"] == true;
     while !is_open().await {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let done = program.ingest(repo.path()).await;
     assert_eq!((&done["state"], &done["counts"]["chunks"]), (&json!("completed"), &json!(2)));
-    let found = search(&program).await;
+    let found = run_search(&program).await;
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
     program.terminate().await;
 
     // Started again while it is away; then it comes back, and everything is there.
-    let address = there.leave().await;
-    let program = Program::serve(data.path(), &[], &environment).await;
-    assert_eq!(search(&program).await["error"], "STORE_UNAVAILABLE");
-    let there = Embeddings::at(address, |_| Reply::Vectors).await;
-    let is_open = async || program.read("/health").await["store"]["ok"] == true;
+    let address = there.stop().await;
+    let program = RunningServer::serve(data.path(), &[], &environment).await;
+    assert_eq!(run_search(&program).await["error"], "STORE_UNAVAILABLE");
+    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let is_open = async || program.get_api("/health").await["store"]["ok"] == true;
     while !is_open().await {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(search(&program).await["results"], found["results"]);
+    assert_eq!(run_search(&program).await["results"], found["results"]);
     assert_eq!(program.ingest(repo.path()).await["state"], "skipped");
-    let inputs = there.inputs();
+    let inputs = there.received_inputs();
     assert!(inputs.iter().all(|input| input.starts_with("query: ")), "{inputs:?}");
     // Another length of vectors is another model, on a server too.
-    there.now(|_| Reply::Dimensions(48));
+    there.replace_script(|_| EmbeddingAnswer::Dimensions(48));
     program.terminate().await;
-    let refused = run(data.path(), &environment, &["repos"]).await;
+    let refused = run_command(data.path(), &environment, &["repos"]).await;
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("--reembed"), "{said}");
 }

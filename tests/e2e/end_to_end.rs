@@ -9,23 +9,26 @@ use tempfile::TempDir;
 
 use crate::support::{
     codex,
-    model::{Item, Model, Reply, says, searches, thinks},
-    process::{Environment, Program, begin, fresh, http, run, signal},
+    model::{FakeModel, ModelReply, OutputItem, message_item, search_item, thinking_item},
+    process::{
+        ProgramEnvironment, RunningServer, create_scratch_folder, http_client, run_command,
+        send_signal, spawn_command,
+    },
 };
 
 /// A model, a repository, a Codex home and a data folder.
-pub(crate) struct World {
-    pub(crate) model: Model,
+pub(crate) struct CodexSetup {
+    pub(crate) model: FakeModel,
     pub(crate) folder: TempDir,
 }
 
-impl World {
-    pub(crate) async fn replay(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self::with_model(Model::replay(replies).await)
+impl CodexSetup {
+    pub(crate) async fn replay(replies: impl IntoIterator<Item = ModelReply>) -> Self {
+        Self::with_model(FakeModel::replay(replies).await)
     }
 
-    pub(crate) fn with_model(model: Model) -> Self {
-        let folder = fresh();
+    pub(crate) fn with_model(model: FakeModel) -> Self {
+        let folder = create_scratch_folder();
         let source = folder.path().join("boiler/src");
         fs::create_dir_all(&source).unwrap();
         let valve = "/// Opens the valve when the pressure is too high.\n\
@@ -33,12 +36,12 @@ impl World {
         let heater = "/// Heats the water.\npub fn heat() {}\n";
         fs::write(source.join("valve.rs"), valve).unwrap();
         fs::write(source.join("heater.rs"), heater).unwrap();
-        codex::home(folder.path(), &model.url, "");
+        codex::write_codex_home(folder.path(), &model.url, "");
         Self { model, folder }
     }
 
-    pub(crate) fn environment(&self) -> Environment {
-        let binary = codex::binary().display().to_string();
+    pub(crate) fn environment(&self) -> ProgramEnvironment {
+        let binary = codex::codex_binary().display().to_string();
         let home = self.folder.path().join("codex-home").display().to_string();
         let (off, presence) = ("off".to_owned(), "600".to_owned());
         let codex = [("CODEX_BIN", binary), ("CODEX_HOME", home)];
@@ -46,58 +49,61 @@ impl World {
         codex.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    async fn serve(&self) -> Program {
+    async fn serve(&self) -> RunningServer {
         self.serve_with(&[]).await
     }
 
-    pub(crate) async fn serve_with(&self, more: &[(&str, &str)]) -> Program {
+    pub(crate) async fn serve_with(&self, more: &[(&str, &str)]) -> RunningServer {
         let mut environment = self.environment();
         environment.retain(|(name, _)| more.iter().all(|(other, _)| name != other));
         environment
             .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let repository = self.folder.path().join("boiler");
-        Program::serve(&self.folder.path().join("data"), &[&repository], &environment).await
+        RunningServer::serve(&self.folder.path().join("data"), &[&repository], &environment).await
     }
 
     /// Replaces what differs from run to run.
-    fn redacted(&self, text: &str, conversation: &str) -> String {
+    fn redact_text(&self, text: &str, conversation: &str) -> String {
         let folder = self.folder.path().canonicalize().unwrap();
         text.replace(folder.to_str().unwrap(), "[folder]").replace(conversation, "[conversation]")
     }
 }
 
 /// Returns the JSON in the one content item of a result.
-pub(crate) fn result(reply: &Value) -> Value {
+pub(crate) fn read_result(reply: &Value) -> Value {
     let content = reply["result"]["content"].as_array().unwrap_or_else(|| panic!("{reply:#}"));
     assert_eq!(content.len(), 1, "{reply:#}");
     assert_eq!(content[0]["type"], "text");
     serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap()
 }
 
-pub(crate) fn conversation(reply: &Value) -> String {
-    result(reply)["conversationId"].as_str().unwrap().to_owned()
+pub(crate) fn read_conversation(reply: &Value) -> String {
+    read_result(reply)["conversationId"].as_str().unwrap().to_owned()
 }
 
-fn search_then_answer(query: &str, answer: &str) -> [Reply; 2] {
+fn search_then_answer(query: &str, answer: &str) -> [ModelReply; 2] {
     [
-        Reply::Items(vec![thinks("I look for the place where it happens."), searches(query)]),
-        Reply::Items(vec![thinks("Found."), says(answer)]),
+        ModelReply::Items(vec![
+            thinking_item("I look for the place where it happens."),
+            search_item(query),
+        ]),
+        ModelReply::Items(vec![thinking_item("Found."), message_item(answer)]),
     ]
 }
 
 #[tokio::test]
 async fn a_question_yields_ordered_segments() {
-    let world = World::replay(search_then_answer("relieve pressure", "In valve.rs.")).await;
+    let world = CodexSetup::replay(search_then_answer("relieve pressure", "In valve.rs.")).await;
     let server = world.serve().await;
-    let reply = server.question(json!({ "question": "What opens the valve?" })).await;
-    let id = conversation(&reply);
-    let mut shown = result(&reply);
+    let reply = server.ask_question(json!({ "question": "What opens the valve?" })).await;
+    let id = read_conversation(&reply);
+    let mut shown = read_result(&reply);
     // Scores belong to the ranking's own tests.
     for file in shown["segments"][1]["files"].as_array_mut().unwrap() {
         assert!(file["match"].as_f64().is_some_and(|score| (0.0..=1.0).contains(&score)));
         file["match"] = "[score]".into();
     }
-    assert_snapshot!(world.redacted(&format!("{shown:#}"), &id), @r#"
+    assert_snapshot!(world.redact_text(&format!("{shown:#}"), &id), @r#"
     {
       "conversationId": "[conversation]",
       "modelId": "mock-model",
@@ -145,7 +151,7 @@ async fn a_question_yields_ordered_segments() {
     "#);
     assert_eq!(reply["result"].as_object().unwrap().keys().collect::<Vec<_>>(), ["content"]);
 
-    let sent = world.model.latest();
+    let sent = world.model.latest_request_text();
     assert!(sent.contains("relieve_pressure(limit: f64)"), "the model sees the code: {sent}");
     assert!(!sent.contains("codeinfo/files"), "the summary is not for the model: {sent}");
     server.terminate().await;
@@ -153,27 +159,32 @@ async fn a_question_yields_ordered_segments() {
 
 #[tokio::test]
 async fn a_follow_up_reaches_the_model_with_the_earlier_turns_even_after_a_restart() {
-    let world = World::replay([
-        Reply::Items(vec![says("The valve is in valve.rs.")]),
-        Reply::Items(vec![says("At 3 bar.")]),
-        Reply::Items(vec![says("Because of the boiler.")]),
+    let world = CodexSetup::replay([
+        ModelReply::Items(vec![message_item("The valve is in valve.rs.")]),
+        ModelReply::Items(vec![message_item("At 3 bar.")]),
+        ModelReply::Items(vec![message_item("Because of the boiler.")]),
     ])
     .await;
     let server = world.serve().await;
-    let first = server.question(json!({ "question": "Where is the valve?" })).await;
-    let id = conversation(&first);
-    let second =
-        server.question(json!({ "question": "When does it open?", "conversationId": id })).await;
-    assert_eq!(conversation(&second), id);
-    assert!(world.model.latest().contains("Where is the valve?"));
-    assert!(world.model.latest().contains("The valve is in valve.rs."));
+    let first = server.ask_question(json!({ "question": "Where is the valve?" })).await;
+    let id = read_conversation(&first);
+    let second = server
+        .ask_question(json!({ "question": "When does it open?", "conversationId": id }))
+        .await;
+    assert_eq!(read_conversation(&second), id);
+    assert!(world.model.latest_request_text().contains("Where is the valve?"));
+    assert!(world.model.latest_request_text().contains("The valve is in valve.rs."));
     assert!(server.terminate().await.success());
 
     let server = world.serve().await;
-    let third = server.question(json!({ "question": "Why?", "conversationId": id })).await;
-    assert_eq!(conversation(&third), id);
+    let third = server.ask_question(json!({ "question": "Why?", "conversationId": id })).await;
+    assert_eq!(read_conversation(&third), id);
     for earlier in ["Where is the valve?", "When does it open?", "At 3 bar."] {
-        assert!(world.model.latest().contains(earlier), "{}", world.model.latest());
+        assert!(
+            world.model.latest_request_text().contains(earlier),
+            "{}",
+            world.model.latest_request_text()
+        );
     }
     server.terminate().await;
 }
@@ -186,20 +197,20 @@ async fn two_conversations_at_once_stay_apart() {
         assert!(pressure != heat, "one conversation sees the other: {input}");
         let name = if pressure { "pressure" } else { "heat" };
         if input.contains("function_call_output") {
-            Reply::Items(vec![says(&format!("This is {name}."))])
+            ModelReply::Items(vec![message_item(&format!("This is {name}."))])
         } else {
-            Reply::Items(vec![searches(name)])
+            ModelReply::Items(vec![search_item(name)])
         }
     };
-    let world = World::with_model(Model::answer(script).await);
+    let world = CodexSetup::with_model(FakeModel::answer_with(script).await);
     let server = world.serve().await;
     let (pressure, heat) = tokio::join!(
-        server.question(json!({ "question": "Tell me about pressure" })),
-        server.question(json!({ "question": "Tell me about heat" })),
+        server.ask_question(json!({ "question": "Tell me about pressure" })),
+        server.ask_question(json!({ "question": "Tell me about heat" })),
     );
-    assert_ne!(conversation(&pressure), conversation(&heat));
+    assert_ne!(read_conversation(&pressure), read_conversation(&heat));
     let last =
-        |reply: &Value| result(reply)["segments"].as_array().unwrap().last().unwrap().clone();
+        |reply: &Value| read_result(reply)["segments"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(last(&pressure)["text"], "This is pressure.");
     assert_eq!(last(&heat)["text"], "This is heat.");
     server.terminate().await;
@@ -207,11 +218,11 @@ async fn two_conversations_at_once_stay_apart() {
 
 #[tokio::test]
 async fn ids_that_are_not_conversations_are_refused() {
-    let world = World::replay([]).await;
+    let world = CodexSetup::replay([]).await;
     let server = world.serve().await;
     let unknown = "01a1fb24-43df-7610-a7e7-61039a1359e8";
     for id in [unknown, "--last", "../../etc/passwd", "it's", "\"", "{01a1fb24}", "a\0b", "*"] {
-        let reply = server.question(json!({ "question": "Why?", "conversationId": id })).await;
+        let reply = server.ask_question(json!({ "question": "Why?", "conversationId": id })).await;
         assert_eq!(reply["error"]["code"], -32602, "{id}: {reply}");
     }
     assert!(world.model.requests().is_empty(), "nothing reaches the model");
@@ -220,50 +231,50 @@ async fn ids_that_are_not_conversations_are_refused() {
 
 #[tokio::test]
 async fn without_codex_the_gate_answers_and_opens_when_codex_appears() {
-    let world = World::replay([Reply::Items(vec![says("Here.")])]).await;
+    let world = CodexSetup::replay([ModelReply::Items(vec![message_item("Here.")])]).await;
     let binary = world.folder.path().join("codex");
     let server = world.serve_with(&[("CODEX_BIN", binary.to_str().unwrap())]).await;
     for method in ["tools/list", "tools/call"] {
         // Not even valid arguments: the gate comes first.
-        let reply = server.rpc(method, json!({})).await;
+        let reply = server.call_rpc(method, json!({})).await;
         assert_eq!(reply["error"]["code"], -32001, "{reply}");
         assert_eq!(reply["error"]["message"], "CODE_INFO_LLM_UNAVAILABLE");
         assert!(reply["error"]["data"]["hint"].as_str().unwrap().contains("CODEX_BIN"), "{reply}");
     }
-    assert!(server.rpc("ping", json!({})).await["result"].is_object());
-    let health = server.read("/health").await;
+    assert!(server.call_rpc("ping", json!({})).await["result"].is_object());
+    let health = server.get_api("/health").await;
     assert_eq!(
         (&health["status"], &health["codex"]["available"]),
         (&json!("degraded"), &json!(false))
     );
-    assert_eq!(server.read("/ready").await["error"], "CODE_INFO_LLM_UNAVAILABLE");
+    assert_eq!(server.get_api("/ready").await["error"], "CODE_INFO_LLM_UNAVAILABLE");
 
-    std::os::unix::fs::symlink(codex::binary(), &binary).unwrap();
-    let listed = server.rpc("tools/list", json!({})).await;
+    std::os::unix::fs::symlink(codex::codex_binary(), &binary).unwrap();
+    let listed = server.call_rpc("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 1, "{listed}");
-    let reply = server.question(json!({ "question": "Where?" })).await;
-    assert_eq!(result(&reply)["segments"][0]["text"], "Here.");
+    let reply = server.ask_question(json!({ "question": "Where?" })).await;
+    assert_eq!(read_result(&reply)["segments"][0]["text"], "Here.");
     server.terminate().await;
 }
 
 #[tokio::test]
-async fn signed_out_is_unavailable_until_somebody_signs_in() {
-    let world = World::replay([]).await;
+async fn codex_is_unavailable_until_the_user_signs_in() {
+    let world = CodexSetup::replay([]).await;
     let home = world.folder.path().join("codex-home");
     fs::write(home.join("config.toml"), "check_for_update_on_startup = false\n").unwrap();
     let server = world.serve().await;
-    let reply = server.rpc("tools/list", json!({})).await;
+    let reply = server.call_rpc("tools/list", json!({})).await;
     assert_eq!(reply["error"]["code"], -32001, "{reply}");
     assert!(reply["error"]["data"]["hint"].as_str().unwrap().contains("codex login"), "{reply}");
 
     sign_in(&home).await;
-    let listed = server.rpc("tools/list", json!({})).await;
+    let listed = server.call_rpc("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"][0]["name"], "codebase_question", "{listed}");
     server.terminate().await;
 }
 
 async fn sign_in(home: &Path) {
-    let mut login = tokio::process::Command::new(codex::binary())
+    let mut login = tokio::process::Command::new(codex::codex_binary())
         .args(["login", "--with-api-key"])
         .env("CODEX_HOME", home)
         .stdin(std::process::Stdio::piped())
@@ -279,51 +290,51 @@ async fn sign_in(home: &Path) {
 
 #[tokio::test]
 async fn codex_killed_in_mid_run_is_unavailable_and_the_next_question_works() {
-    let world = World::replay([
-        Reply::Silent(vec![thinks("Looking.")]),
-        Reply::Items(vec![says("Back again.")]),
+    let world = CodexSetup::replay([
+        ModelReply::Silent(vec![thinking_item("Looking.")]),
+        ModelReply::Items(vec![message_item("Back again.")]),
     ])
     .await;
     let server = world.serve().await;
-    let (reply, ()) = tokio::join!(server.question(json!({ "question": "Where?" })), async {
+    let (reply, ()) = tokio::join!(server.ask_question(json!({ "question": "Where?" })), async {
         world.model.wait_for_requests(1).await;
-        for child in children(server.pid()).await {
-            signal("KILL", child).await;
+        for child in list_children(server.pid()).await {
+            send_signal("KILL", child).await;
         }
     });
     assert_eq!(reply["error"]["code"], -32001, "{reply}");
     let id = reply["error"]["data"]["conversationId"].as_str().unwrap().to_owned();
-    let again = server.question(json!({ "question": "Where?", "conversationId": id })).await;
-    assert_eq!(result(&again)["segments"][0]["text"], "Back again.");
-    assert_eq!(conversation(&again), id);
+    let again = server.ask_question(json!({ "question": "Where?", "conversationId": id })).await;
+    assert_eq!(read_result(&again)["segments"][0]["text"], "Back again.");
+    assert_eq!(read_conversation(&again), id);
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn codex_that_hangs_is_replaced() {
-    let world = World::replay([
-        Reply::Items(vec![says("First.")]),
-        Reply::Items(vec![says("Back again.")]),
+    let world = CodexSetup::replay([
+        ModelReply::Items(vec![message_item("First.")]),
+        ModelReply::Items(vec![message_item("Back again.")]),
     ])
     .await;
     let server = world.serve_with(&[("CODEX_REQUEST_TIMEOUT_SECS", "2")]).await;
-    let first = server.question(json!({ "question": "Where?" })).await;
-    let hanging = children(server.pid()).await;
+    let first = server.ask_question(json!({ "question": "Where?" })).await;
+    let hanging = list_children(server.pid()).await;
     for child in &hanging {
-        signal("STOP", *child).await;
+        send_signal("STOP", *child).await;
     }
-    let reply = server.question(json!({ "question": "Where?" })).await;
+    let reply = server.ask_question(json!({ "question": "Where?" })).await;
     assert_eq!(reply["error"]["code"], -32001, "{reply}");
-    let follow_up = json!({ "question": "Where?", "conversationId": conversation(&first) });
-    let again = server.question(follow_up).await;
-    assert_eq!(result(&again)["segments"][0]["text"], "Back again.", "{again}");
-    let now = children(server.pid()).await;
+    let follow_up = json!({ "question": "Where?", "conversationId": read_conversation(&first) });
+    let again = server.ask_question(follow_up).await;
+    assert_eq!(read_result(&again)["segments"][0]["text"], "Back again.", "{again}");
+    let now = list_children(server.pid()).await;
     assert!(hanging.iter().all(|child| !now.contains(child)), "{hanging:?} {now:?}");
     server.terminate().await;
 }
 
 /// Returns the ids of a process's children.
-async fn children(pid: u32) -> Vec<u32> {
+async fn list_children(pid: u32) -> Vec<u32> {
     let listed = tokio::process::Command::new("ps")
         .args(["-o", "pid=", "--ppid", &pid.to_string()])
         .output()
@@ -337,7 +348,7 @@ async fn children(pid: u32) -> Vec<u32> {
 
 #[tokio::test]
 async fn a_client_that_goes_away_interrupts_the_turn() {
-    let world = World::replay([Reply::Silent(vec![thinks("Looking.")])]).await;
+    let world = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("Looking.")])]).await;
     let server = world.serve().await;
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -345,14 +356,14 @@ async fn a_client_that_goes_away_interrupts_the_turn() {
     });
     for accept in ["application/json", "application/json, text/event-stream"] {
         let before = world.model.requests().len();
-        let request = http().post(&server.mcp).header("accept", accept).json(&body);
+        let request = http_client().post(&server.mcp).header("accept", accept).json(&body);
         tokio::select! {
             reply = async { request.send().await.unwrap().bytes().await } => panic!("{reply:?}"),
             () = world.model.wait_for_requests(before + 1) => {}
         }
         // The request is dropped here, and with it the connection.
         if before == 0 {
-            world.model.left(1).await;
+            world.model.wait_for_abandoned_streams(1).await;
         }
     }
     server.terminate().await;
@@ -364,16 +375,16 @@ async fn failures_that_are_not_unavailability_are_results_with_the_segments_so_f
         "message": "Your input exceeds the context window of this model.",
         "type": "invalid_request_error", "code": "context_length_exceeded",
     } });
-    let world = World::replay([
-        Reply::Items(vec![thinks("Looking."), searches("valve")]),
-        Reply::Status(400, too_long),
-        Reply::Silent(vec![thinks("Slow.")]),
+    let world = CodexSetup::replay([
+        ModelReply::Items(vec![thinking_item("Looking."), search_item("valve")]),
+        ModelReply::Status(400, too_long),
+        ModelReply::Silent(vec![thinking_item("Slow.")]),
     ])
     .await;
     let server = world.serve_with(&[("CODEX_TURN_TIMEOUT_SECS", "4")]).await;
-    let reply = server.question(json!({ "question": "Where?" })).await;
+    let reply = server.ask_question(json!({ "question": "Where?" })).await;
     assert_eq!(reply["result"]["isError"], true, "{reply}");
-    let failed = result(&reply);
+    let failed = read_result(&reply);
     let kinds: Vec<&str> = failed["segments"]
         .as_array()
         .unwrap()
@@ -383,21 +394,22 @@ async fn failures_that_are_not_unavailability_are_results_with_the_segments_so_f
     assert_eq!(kinds, ["thinking", "vector_summary"], "{failed}");
     assert!(failed["error"]["message"].as_str().unwrap().len() > 10, "{failed}");
 
-    let reply = server.question(json!({ "question": "Where?" })).await;
+    let reply = server.ask_question(json!({ "question": "Where?" })).await;
     assert_eq!(reply["result"]["isError"], true, "{reply}");
-    assert_eq!(result(&reply)["error"]["code"], "TURN_TIMED_OUT");
-    assert_eq!(result(&reply)["segments"], json!([{ "type": "thinking", "text": "Slow." }]));
-    world.model.left(1).await;
+    assert_eq!(read_result(&reply)["error"]["code"], "TURN_TIMED_OUT");
+    assert_eq!(read_result(&reply)["segments"], json!([{ "type": "thinking", "text": "Slow." }]));
+    world.model.wait_for_abandoned_streams(1).await;
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn a_model_service_that_refuses_is_unavailability() {
     let refusal = json!({ "error": { "message": "Incorrect API key provided: sk-secret" } });
-    let world =
-        World::with_model(Model::answer(move |_| Reply::Status(401, refusal.clone())).await);
+    let world = CodexSetup::with_model(
+        FakeModel::answer_with(move |_| ModelReply::Status(401, refusal.clone())).await,
+    );
     let server = world.serve().await;
-    let reply = server.question(json!({ "question": "Where?" })).await;
+    let reply = server.ask_question(json!({ "question": "Where?" })).await;
     assert_eq!(reply["error"]["code"], -32001, "{reply}");
     assert!(reply["error"]["data"]["conversationId"].is_string(), "{reply}");
     assert!(!reply.to_string().contains("sk-secret"), "{reply}");
@@ -406,7 +418,7 @@ async fn a_model_service_that_refuses_is_unavailability() {
 
 #[tokio::test]
 async fn stopping_interrupts_turns_and_leaves_no_child() {
-    let world = World::replay([Reply::Silent(vec![thinks("Looking.")])]).await;
+    let world = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("Looking.")])]).await;
     let server = world.serve_with(&[("SHUTDOWN_GRACE_SECS", "4")]).await;
     let url = server.mcp.clone();
     let asking = Tasks::default().spawn_handle(async move {
@@ -414,13 +426,13 @@ async fn stopping_interrupts_turns_and_leaves_no_child() {
             "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": { "name": "codebase_question", "arguments": { "question": "Where?" } },
         });
-        let request = http().post(url).header("accept", "application/json").json(&body);
+        let request = http_client().post(url).header("accept", "application/json").json(&body);
         request.send().await.unwrap().json::<Value>().await.unwrap()
     });
     world.model.wait_for_requests(1).await;
-    let codex = children(server.pid()).await;
+    let codex = list_children(server.pid()).await;
     assert!(server.terminate().await.success());
-    world.model.left(1).await;
+    world.model.wait_for_abandoned_streams(1).await;
     let reply = asking.await.unwrap();
     assert_eq!(reply["result"]["isError"], true, "{reply}");
     for child in codex {
@@ -437,24 +449,24 @@ async fn codex_as_the_client_lists_and_calls_the_tool() {
         let (outer, called) =
             (input.contains("OUTER QUESTION"), input.contains("function_call_output"));
         match (outer, called) {
-            (true, false) => Reply::Items(vec![Item::Calls(
+            (true, false) => ModelReply::Items(vec![OutputItem::Calls(
                 "mcp__codeinfo".to_owned(),
                 "codebase_question".to_owned(),
                 json!({ "question": "What relieves pressure?" }),
             )]),
-            (true, true) => Reply::Items(vec![says("The outer answer.")]),
-            (false, false) => Reply::Items(vec![searches("relieve pressure")]),
-            (false, true) => Reply::Items(vec![says("relieve_pressure does.")]),
+            (true, true) => ModelReply::Items(vec![message_item("The outer answer.")]),
+            (false, false) => ModelReply::Items(vec![search_item("relieve pressure")]),
+            (false, true) => ModelReply::Items(vec![message_item("relieve_pressure does.")]),
         }
     };
-    let world = World::with_model(Model::answer(script).await);
+    let world = CodexSetup::with_model(FakeModel::answer_with(script).await);
     let server = world.serve().await;
-    let home = codex::home(
+    let home = codex::write_codex_home(
         world.folder.path(),
         &world.model.url,
         &format!("[mcp_servers.codeinfo]\nurl = \"{}\"\ntool_timeout_sec = 60\n", server.mcp),
     );
-    let run = tokio::process::Command::new(codex::binary())
+    let run = tokio::process::Command::new(codex::codex_binary())
         .args(["exec", "--json", "--skip-git-repo-check", "-s", "read-only"])
         .args(["-c", "features.plugins=false", "-c", "mcp_servers.codeinfo.required=true"])
         .arg("OUTER QUESTION")
@@ -473,11 +485,11 @@ async fn codex_as_the_client_lists_and_calls_the_tool() {
 
 #[tokio::test]
 async fn what_the_users_shell_exports_does_not_reach_the_models_shell() {
-    let run = |arguments| Item::Calls(String::new(), "exec_command".to_owned(), arguments);
-    let world = World::replay([
-        Reply::Items(vec![run(json!({ "cmd": "env" }))]),
-        Reply::Items(vec![run(json!({ "cmd": "env", "login": true }))]),
-        Reply::Items(vec![says("Done.")]),
+    let run = |arguments| OutputItem::Calls(String::new(), "exec_command".to_owned(), arguments);
+    let world = CodexSetup::replay([
+        ModelReply::Items(vec![run(json!({ "cmd": "env" }))]),
+        ModelReply::Items(vec![run(json!({ "cmd": "env", "login": true }))]),
+        ModelReply::Items(vec![message_item("Done.")]),
     ])
     .await;
     let home = world.folder.path().join("home");
@@ -487,28 +499,33 @@ async fn what_the_users_shell_exports_does_not_reach_the_models_shell() {
     }
     let server =
         world.serve_with(&[("HOME", home.to_str().unwrap()), ("SHELL", "/bin/bash")]).await;
-    let reply = server.question(json!({ "question": "What is set?" })).await;
-    assert_eq!(result(&reply)["segments"][0]["text"], "Done.", "{reply:#}");
-    let reported = world.model.latest();
+    let reply = server.ask_question(json!({ "question": "What is set?" })).await;
+    assert_eq!(read_result(&reply)["segments"][0]["text"], "Done.", "{reply:#}");
+    let reported = world.model.latest_request_text();
     assert!(reported.contains("PATH="), "the command ran: {reported}");
     assert!(!reported.contains("blue-lantern"), "{reported}");
 }
 
 #[tokio::test]
 async fn code_is_shown_once_in_a_conversation_and_only_named_when_it_is_found_again() {
-    let again = || Reply::Items(vec![searches("relieve pressure")]);
-    let world =
-        World::replay([again(), again(), Reply::Items(vec![says("Here.")]), again(), again()])
-            .await;
+    let again = || ModelReply::Items(vec![search_item("relieve pressure")]);
+    let world = CodexSetup::replay([
+        again(),
+        again(),
+        ModelReply::Items(vec![message_item("Here.")]),
+        again(),
+        again(),
+    ])
+    .await;
     let server = world.serve().await;
     let code = "relieve_pressure(limit: f64)";
-    let reply = server.question(json!({ "question": "What opens the valve?" })).await;
-    let sent = world.model.latest();
+    let reply = server.ask_question(json!({ "question": "What opens the valve?" })).await;
+    let sent = world.model.latest_request_text();
     assert_eq!(sent.matches(code).count(), 1, "{sent}");
     assert_eq!(sent.matches("(shown before)").count(), 1, "{sent}");
-    let follow_up = json!({ "question": "Sure?", "conversationId": conversation(&reply) });
-    drop(server.question(follow_up).await);
-    let sent = world.model.latest();
+    let follow_up = json!({ "question": "Sure?", "conversationId": read_conversation(&reply) });
+    drop(server.ask_question(follow_up).await);
+    let sent = world.model.latest_request_text();
     assert_eq!(sent.matches(code).count(), 1, "{sent}");
     assert_eq!(sent.matches("(shown before)").count(), 3, "{sent}");
     server.terminate().await;
@@ -517,32 +534,32 @@ async fn code_is_shown_once_in_a_conversation_and_only_named_when_it_is_found_ag
 #[tokio::test]
 async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     let verdict = r#"{"verdicts":[{"number":1,"verdict":"supported","excerpt":null,"line":null}]}"#;
-    let world = World::replay([
-        Reply::Items(vec![searches("relieve pressure")]),
-        Reply::Items(vec![says("In src/valve.rs:1-4 and src/lost.rs:3.")]),
-        Reply::Items(vec![says("In src/valve.rs:1-4 and src/lost.rs:3.")]),
-        Reply::Items(vec![says("The limit is three (src/valve.rs:1-4).")]),
-        Reply::Items(vec![says(verdict)]),
+    let world = CodexSetup::replay([
+        ModelReply::Items(vec![search_item("relieve pressure")]),
+        ModelReply::Items(vec![message_item("In src/valve.rs:1-4 and src/lost.rs:3.")]),
+        ModelReply::Items(vec![message_item("In src/valve.rs:1-4 and src/lost.rs:3.")]),
+        ModelReply::Items(vec![message_item("The limit is three (src/valve.rs:1-4).")]),
+        ModelReply::Items(vec![message_item(verdict)]),
     ])
     .await;
     let data = world.folder.path().join("data");
     let ask = async |more: &[&str]| {
         let mut arguments = vec!["ask", "What opens the valve?"];
         arguments.extend(more);
-        let output = run(&data, &world.environment(), &arguments).await;
+        let output = run_command(&data, &world.environment(), &arguments).await;
         let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
     };
     let (code, said, stderr) = ask(&[]).await;
     assert_eq!((code, said.as_str()), (Some(1), ""));
     assert!(stderr.contains("`codeinfo ingest PATH`"), "{stderr}");
-    let doctor = run(&data, &world.environment(), &["doctor"]).await;
+    let doctor = run_command(&data, &world.environment(), &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert!(said.contains("ok    codex: 0.169.0"), "{said}");
     assert!(said.contains("note  nothing is indexed yet"), "{said}");
 
     let server = world.serve().await;
-    assert_eq!(server.read("/ready").await, json!({ "ready": true }));
+    assert_eq!(server.get_api("/ready").await, json!({ "ready": true }));
     let (code, said, stderr) = ask(&["--repository", "kettle"]).await;
     assert_eq!((code, said.as_str()), (Some(1), ""));
     assert!(stderr.contains("no repository `kettle` is indexed; known are `boiler`"), "{stderr}");
@@ -559,10 +576,10 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     ] {
         assert!(stderr.contains(shown), "{shown}: {stderr}");
     }
-    let sent = world.model.latest();
+    let sent = world.model.latest_request_text();
     assert!(sent.contains("The next question is about the repository `boiler` (at "), "{sent}");
     // The page lists it as any other one.
-    let listed = server.read("/conversations").await;
+    let listed = server.get_api("/conversations").await;
     assert_eq!(listed["conversations"][0]["title"], "What opens the valve?", "{listed}");
     let (_, _, stderr) = ask(&["--claim-check", "on"]).await;
     let counts = "sentences with citations: 1 supported, 0 contradicted, 0 open\n";
@@ -574,24 +591,24 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
 async fn each_tool_says_in_a_line_what_it_did_and_a_corrected_answer_is_printed_once() {
     let call = |name: &str, arguments: Value| {
         let server = "mcp__codeinfo_search".to_owned();
-        Reply::Items(vec![Item::Calls(server, name.to_owned(), arguments)])
+        ModelReply::Items(vec![OutputItem::Calls(server, name.to_owned(), arguments)])
     };
-    let world = World::replay([
-        Reply::Items(vec![searches("relieve pressure")]),
+    let world = CodexSetup::replay([
+        ModelReply::Items(vec![search_item("relieve pressure")]),
         call("ReadLines", json!({ "path": "src/valve.rs", "first": 1, "last": 2 })),
         call("FindUses", json!({ "name": "relieve_pressure" })),
         call("FindUses", json!({ "name": "close_gate" })),
         call("Outline", json!({ "path": "src" })),
         call("ReadLines", json!({ "path": "src/lost.rs" })),
         call("ListIngestedRepositories", json!({})),
-        Reply::Items(vec![says("In src/valve.rs:1-4 and src/lost.rs:3.")]),
-        Reply::Items(vec![says("It is in src/valve.rs:1-4.")]),
+        ModelReply::Items(vec![message_item("In src/valve.rs:1-4 and src/lost.rs:3.")]),
+        ModelReply::Items(vec![message_item("It is in src/valve.rs:1-4.")]),
     ])
     .await;
     let server = world.serve().await;
     let data = world.folder.path().join("data");
     let arguments = ["ask", "--repository", "boiler", "What opens the valve?"];
-    let output = run(&data, &world.environment(), &arguments).await;
+    let output = run_command(&data, &world.environment(), &arguments).await;
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "It is in src/valve.rs:1-4.\n");
     let folder = world.folder.path().canonicalize().unwrap().display().to_string();
     let said = String::from_utf8(output.stderr).unwrap().replace(&folder, "FOLDER");
@@ -619,21 +636,21 @@ async fn each_tool_says_in_a_line_what_it_did_and_a_corrected_answer_is_printed_
 
 #[tokio::test]
 async fn a_question_that_is_interrupted_on_the_command_line_is_stopped() {
-    let world = World::replay([Reply::Silent(vec![])]).await;
+    let world = CodexSetup::replay([ModelReply::Silent(vec![])]).await;
     let server = world.serve().await;
     let data = world.folder.path().join("data");
-    let mut asking = begin(&data, &world.environment(), &["ask", "What opens the valve?"]);
+    let mut asking = spawn_command(&data, &world.environment(), &["ask", "What opens the valve?"]);
     while world.model.requests().is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    signal("INT", asking.id().unwrap()).await;
+    send_signal("INT", asking.id().unwrap()).await;
     assert_eq!(asking.wait().await.unwrap().code(), Some(1));
-    let listed = server.read("/conversations").await;
+    let listed = server.get_api("/conversations").await;
     let id = listed["conversations"][0]["id"].as_str().unwrap().to_owned();
     let path = format!("/conversations/{id}");
-    while server.read(&path).await["turns"][0]["state"] == "running" {
+    while server.get_api(&path).await["turns"][0]["state"] == "running" {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(server.read(&path).await["turns"][0]["state"], "stopped");
+    assert_eq!(server.get_api(&path).await["turns"][0]["state"], "stopped");
     server.terminate().await;
 }

@@ -2,13 +2,15 @@
 
 use std::{fs, os::unix::fs::symlink, process::Command};
 
-use codeinfo_test_support::wire::{Reply, post, request, rpc, rpc_with};
+use codeinfo_test_support::wire::{
+    RawReply, send_post, send_request, send_rpc, send_rpc_with_headers,
+};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
-    listeners::Listeners,
-    support::model::{Item, Model, Reply as Turn, says},
+    listeners::InProcessServer,
+    support::model::{FakeModel, ModelReply, OutputItem, message_item},
 };
 
 /// The most bytes of a reply that Codex does not cut.
@@ -45,13 +47,13 @@ mod tests {
 ";
 
 /// A repository with code, a test, a document and a script.
-async fn zoo() -> Listeners {
-    let server = Listeners::start().await;
-    fill(&server).await;
+async fn start_with_zoo() -> InProcessServer {
+    let server = InProcessServer::start().await;
+    write_zoo(&server).await;
     server
 }
 
-async fn fill(server: &Listeners) {
+async fn write_zoo(server: &InProcessServer) {
     server.write("zoo/src/store.rs", STORE);
     server.write("zoo/tests/feeding.rs", "#[test]\nfn feeds() {\n    assert!(feed_okapi(4));\n}\n");
     server.write(
@@ -66,17 +68,27 @@ async fn fill(server: &Listeners) {
     server.ingest("zoo", "animals").await;
 }
 
-async fn reply(server: &Listeners, target: &str, tool: &str, arguments: &Value) -> Reply {
+async fn send_call(
+    server: &InProcessServer,
+    target: &str,
+    tool: &str,
+    arguments: &Value,
+) -> RawReply {
     let params = json!({ "name": tool, "arguments": arguments });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let headers =
         [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
-    request(server.main, "POST", target, &headers, &body.to_string()).await
+    send_request(server.main, "POST", target, &headers, &body.to_string()).await
 }
 
 /// Returns the text of a result, with `error: ` before that of a failure.
-async fn called_at(server: &Listeners, target: &str, tool: &str, arguments: Value) -> String {
-    let reply = reply(server, target, tool, &arguments).await.json();
+async fn call_tool_at(
+    server: &InProcessServer,
+    target: &str,
+    tool: &str,
+    arguments: Value,
+) -> String {
+    let reply = send_call(server, target, tool, &arguments).await.json();
     let text = reply["result"]["content"][0]["text"].as_str();
     let text = text.unwrap_or_else(|| panic!("{reply:#}"));
     assert!(text.len() <= MAX_BYTES, "{} bytes", text.len());
@@ -85,26 +97,26 @@ async fn called_at(server: &Listeners, target: &str, tool: &str, arguments: Valu
     format!("{}{}", if is_error { "error: " } else { "" }, text.replace(&folder, "FOLDER"))
 }
 
-async fn called(server: &Listeners, tool: &str, arguments: Value) -> String {
-    called_at(server, "/mcp", tool, arguments).await
+async fn call_tool(server: &InProcessServer, tool: &str, arguments: Value) -> String {
+    call_tool_at(server, "/mcp", tool, arguments).await
 }
 
-async fn uses(server: &Listeners, name: &str) -> String {
-    called(server, "FindUses", json!({ "name": name })).await
+async fn find_uses(server: &InProcessServer, name: &str) -> String {
+    call_tool(server, "FindUses", json!({ "name": name })).await
 }
 
-async fn lines(server: &Listeners, path: &str) -> String {
-    called(server, "ReadLines", json!({ "path": path })).await
+async fn read_lines(server: &InProcessServer, path: &str) -> String {
+    call_tool(server, "ReadLines", json!({ "path": path })).await
 }
 
-async fn outline(server: &Listeners, path: &str) -> String {
-    called(server, "Outline", json!({ "path": path })).await
+async fn read_outline(server: &InProcessServer, path: &str) -> String {
+    call_tool(server, "Outline", json!({ "path": path })).await
 }
 
 #[tokio::test]
-async fn uses_stand_in_groups_with_counts() {
-    let server = zoo().await;
-    assert_snapshot!(uses(&server, "feed_okapi").await, @r#"
+async fn uses_are_grouped_with_counts() {
+    let server = start_with_zoo().await;
+    assert_snapshot!(find_uses(&server, "feed_okapi").await, @r#"
     10 places of "feed_okapi" in 4 files, all shown: 1 definition, 2 uses, 2 in tests, 1 in documents, 4 in comments and strings
     uses of FOLDER/zoo/src/store.rs:4-7 feed_okapi: 2 certain
     other places: 8
@@ -136,7 +148,7 @@ async fn uses_stand_in_groups_with_counts() {
     5|log("feed_okapi");
     (whole words of the index: zoo less than a minute old)
     "#);
-    assert_snapshot!(uses(&server, "Keeper").await, @r#"
+    assert_snapshot!(find_uses(&server, "Keeper").await, @r#"
     2 places of "Keeper" in 1 file, all shown: 1 definition, 1 use
     uses of FOLDER/zoo/src/store.rs:9-11 Keeper: 1 certain
     other places: 1
@@ -148,7 +160,7 @@ async fn uses_stand_in_groups_with_counts() {
     13|impl Keeper {
     (whole words of the index: zoo less than a minute old)
     "#);
-    assert_snapshot!(uses(&server, "okapis.iter").await, @r#"
+    assert_snapshot!(find_uses(&server, "okapis.iter").await, @r#"
     1 place of "okapis.iter" in 1 file, all shown: 1 use
     uses:
     FOLDER/zoo/src/store.rs
@@ -157,11 +169,11 @@ async fn uses_stand_in_groups_with_counts() {
     ("iter" alone may be in more places)
     (whole words of the index: zoo less than a minute old)
     "#);
-    assert_snapshot!(uses(&server, "FeedOkapi").await, @r#"
+    assert_snapshot!(find_uses(&server, "FeedOkapi").await, @r#"
     "FeedOkapi" is nowhere in the index; spelled otherwise: "feed_okapi"
     (whole words of the index: zoo less than a minute old)
     "#);
-    assert_snapshot!(uses(&server, "giraffe").await, @r#"
+    assert_snapshot!(find_uses(&server, "giraffe").await, @r#"
     "giraffe" is nowhere in the index
     (whole words of the index: zoo less than a minute old)
     "#);
@@ -169,15 +181,15 @@ async fn uses_stand_in_groups_with_counts() {
 
 #[tokio::test]
 async fn a_name_is_counted_however_it_is_written() {
-    let server = zoo().await;
+    let server = start_with_zoo().await;
     let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
-    let plain = first(uses(&server, "feed_all").await);
+    let plain = first(find_uses(&server, "feed_all").await);
     for name in ["feed_all()", "`feed_all`", "keeper.feed_all", "Store::feed_all", "#feed_all"] {
-        let text = uses(&server, name).await;
+        let text = find_uses(&server, name).await;
         assert!(text.contains(&format!("\n(read from \"{name}\")\n")), "{text}");
         assert_eq!(first(text), plain, "{name}");
     }
-    assert_snapshot!(uses(&server, "Keeper::feed_none()").await, @r#"
+    assert_snapshot!(find_uses(&server, "Keeper::feed_none()").await, @r#"
     "Keeper::feed_none" is nowhere in the index, nor is "feed_none"
     (whole words of the index: zoo less than a minute old)
     "#);
@@ -185,44 +197,44 @@ async fn a_name_is_counted_however_it_is_written() {
 
 #[tokio::test]
 async fn names_and_paths_are_found_whichever_way_accents_are_encoded() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let (composed, decomposed) = ("z\u{e4}hler", "za\u{308}hler");
     server.write(&format!("zoo/{decomposed}/{decomposed}.py"), &format!("{decomposed} = 1\n"));
     server.write(&format!("zoo/b/{composed}.rb"), &format!("{composed} = 2\n"));
     server.ingest("zoo", "").await;
     for name in [composed, decomposed] {
-        let counted = uses(&server, name).await;
+        let counted = find_uses(&server, name).await;
         assert!(counted.starts_with("2 places of") && counted.contains("in 2 files"), "{counted}");
         for path in ["NAME/NAME.py", "b/NAME.rb", "NAME.py", "NAME.rb", "zoo/NAME/NAME.py"] {
-            let text = lines(&server, &path.replace("NAME", name)).await;
+            let text = read_lines(&server, &path.replace("NAME", name)).await;
             assert!(text.contains("\n1|z"), "{path}: {text}");
         }
-        assert!(outline(&server, name).await.contains("1 file"), "{name}");
+        assert!(read_outline(&server, name).await.contains("1 file"), "{name}");
     }
 }
 
 #[tokio::test]
 async fn a_place_in_two_roots_counts_once_as_it_was_indexed_last() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     server.write("zoo/birds/a.py", "def feed_emu():\n    return 1\n");
     let ingest = async |path: &str| {
         let body = json!({ "path": server.folder.path().join(path) }).to_string();
-        let run = post(server.main, "/ingest/start", &body).await.json();
-        server.ended(run["runId"].as_str().unwrap()).await;
+        let run = send_post(server.main, "/ingest/start", &body).await.json();
+        server.wait_for_run(run["runId"].as_str().unwrap()).await;
     };
     ingest("zoo").await;
     ingest("zoo/birds").await;
-    let text = uses(&server, "feed_emu").await;
+    let text = find_uses(&server, "feed_emu").await;
     assert!(text.starts_with("1 place of \"feed_emu\" in 1 file"), "{text}");
     server.write("zoo/birds/a.py", "def feed_emu():\n    return feed_emu\n");
     ingest("zoo/birds").await;
-    let text = uses(&server, "feed_emu").await;
+    let text = find_uses(&server, "feed_emu").await;
     assert!(text.starts_with("2 places of \"feed_emu\" in 1 file"), "{text}");
 }
 
 #[tokio::test]
-async fn the_dead_copy_of_a_moved_root_steps_back_and_is_named() {
-    let server = Listeners::start().await;
+async fn the_old_copy_of_a_moved_root_ranks_last_and_is_named() {
+    let server = InProcessServer::start().await;
     server.write("aviary/a.py", "def feed_emu():\n    return 1\n");
     server.write("aviary/b.py", "def feed_kea():\n    return 1\n");
     server.ingest("aviary", "").await;
@@ -232,7 +244,7 @@ async fn the_dead_copy_of_a_moved_root_steps_back_and_is_named() {
     server.ingest("new", "").await;
     for (query, hits) in [("feed_emu", ["new"].as_slice()), ("feed_kea", &["new", "aviary"])] {
         let body = json!({ "query": query, "limit": 20 }).to_string();
-        let found = post(server.main, "/tools/vector-search", &body).await.json();
+        let found = send_post(server.main, "/tools/vector-search", &body).await.json();
         let hits_of =
             |hit: &Value| hit["chunk"].as_str().unwrap().contains(&format!("def {query}"));
         let results = found["results"].as_array().unwrap();
@@ -244,23 +256,23 @@ async fn the_dead_copy_of_a_moved_root_steps_back_and_is_named() {
         assert_eq!(repos, hits, "{query}");
         assert!(results.iter().all(|hit| hit.get("alsoIn").is_none()), "{found}");
     }
-    let text = uses(&server, "feed_emu").await;
+    let text = find_uses(&server, "feed_emu").await;
     assert!(text.starts_with("2 places of \"feed_emu\" in 2 files"), "{text}");
     assert!(text.ends_with("old; not aviary, whose folder is gone)"), "{text}");
-    assert!(lines(&server, "a.py").await.starts_with("FOLDER/new/a.py"));
+    assert!(read_lines(&server, "a.py").await.starts_with("FOLDER/new/a.py"));
     let gone =
-        called(&server, "FindUses", json!({ "name": "feed_emu", "repository": "aviary" })).await;
+        call_tool(&server, "FindUses", json!({ "name": "feed_emu", "repository": "aviary" })).await;
     assert!(gone.starts_with("1 place"), "{gone}");
-    let listed = called(&server, "ListIngestedRepositories", json!({})).await;
+    let listed = call_tool(&server, "ListIngestedRepositories", json!({})).await;
     assert!(listed.contains("/aviary (its folder is gone, 2 files"), "{listed}");
 }
 
 #[tokio::test]
 async fn patterns_list_the_distinct_names_that_match() {
-    let server = zoo().await;
+    let server = start_with_zoo().await;
     server.write("zoo/src/many.rs", &many_functions());
     server.ingest("zoo", "animals").await;
-    assert_snapshot!(uses(&server, "feed_*").await, @r#"
+    assert_snapshot!(find_uses(&server, "feed_*").await, @r#"
     11 places of `feed_*` in 4 files: 2 names, best first
     "feed_okapi" 10 in 4 files: FOLDER/zoo/src/store.rs:4
     4|pub fn feed_okapi(amount: u32) -> bool {
@@ -269,7 +281,7 @@ async fn patterns_list_the_distinct_names_that_match() {
     (lines of the index: zoo less than a minute old)
     "#);
     let pattern = async |pattern: &str| {
-        called(&server, "FindUses", json!({ "pattern": pattern, "repository": "zoo" })).await
+        call_tool(&server, "FindUses", json!({ "pattern": pattern, "repository": "zoo" })).await
     };
     assert_snapshot!(pattern(r"^# \w+|print\(.\w+").await, @r##"
     2 places of `^# \w+|print\(.\w+` in 2 files: 2 names, best first
@@ -279,12 +291,12 @@ async fn patterns_list_the_distinct_names_that_match() {
     1|# Zoo
     (lines of the index: zoo less than a minute old)
     "##);
-    assert!(uses(&server, "feed_*pi").await.contains("\"feed_okapi\" 10 in 4 files"));
-    assert_snapshot!(uses(&server, "*giraffe").await, @r"
+    assert!(find_uses(&server, "feed_*pi").await.contains("\"feed_okapi\" 10 in 4 files"));
+    assert_snapshot!(find_uses(&server, "*giraffe").await, @r"
     `*giraffe` matches nothing in the index
     (lines of the index: zoo less than a minute old)
     ");
-    let many = uses(&server, "herd_*").await;
+    let many = find_uses(&server, "herd_*").await;
     assert!(
         many.starts_with("900 places of `herd_*` in 1 file: 900 names, best first\n"),
         "{many}"
@@ -297,7 +309,7 @@ async fn patterns_list_the_distinct_names_that_match() {
     assert_snapshot!(pattern("x*").await, @"error: `pattern` matches the empty text: ask for one character or more. Write `pattern` as for ripgrep, with a backslash before each of `.()[]{}*+?|^$` that stands for itself; or give a `name`, such as `on_*`.");
     assert_snapshot!(pattern("(").await, @"error: `pattern` is no regular expression: unclosed group. Write `pattern` as for ripgrep, with a backslash before each of `.()[]{}*+?|^$` that stands for itself; or give a `name`, such as `on_*`.");
     for arguments in [json!({}), json!({ "name": "a", "pattern": "b" }), json!({ "name": "" })] {
-        let reply = reply(&server, "/mcp", "FindUses", &arguments).await.json();
+        let reply = send_call(&server, "/mcp", "FindUses", &arguments).await.json();
         let fault = reply.to_string();
         assert!(fault.contains("give `name` or `pattern`, one of them"), "{fault}");
     }
@@ -310,38 +322,42 @@ fn many_functions() -> String {
 
 #[tokio::test]
 async fn lines_of_a_file_are_found_by_any_form_of_its_path() {
-    let server = zoo().await;
-    assert_snapshot!(called(&server, "ReadLines", json!({ "path": "src/store.rs", "first": 3, "last": 5 })).await, @r#"
+    let server = start_with_zoo().await;
+    assert_snapshot!(call_tool(&server, "ReadLines", json!({ "path": "src/store.rs", "first": 3, "last": 5 })).await, @r#"
     FOLDER/zoo/src/store.rs:3-5 of 27
     3|/// Feeds an okapi; see `feed_okapi` for how much.
     4|pub fn feed_okapi(amount: u32) -> bool {
     5|    log("feed_okapi");
     "#);
     let absolute = server.folder.path().canonicalize().unwrap().join("zoo/src/store.rs");
-    let whole = lines(&server, &absolute.display().to_string()).await;
+    let whole = read_lines(&server, &absolute.display().to_string()).await;
     for path in
         ["zoo/src/store.rs", "src/store.rs", "store.rs", "./src/../src/store.rs", "`src/store.rs`"]
     {
-        assert_eq!(lines(&server, path).await, whole, "{path}");
+        assert_eq!(read_lines(&server, path).await, whole, "{path}");
     }
-    assert_eq!(lines(&server, &format!("file://{}", absolute.display())).await, whole);
+    assert_eq!(read_lines(&server, &format!("file://{}", absolute.display())).await, whole);
     let part =
-        called(&server, "ReadLines", json!({ "path": "store.rs", "first": "4", "last": 6.0 }))
+        call_tool(&server, "ReadLines", json!({ "path": "store.rs", "first": "4", "last": 6.0 }))
             .await;
     for path in
         ["store.rs:4-6", "store.rs#L4-L6", "store.rs#L4C1-L6C9", "`src/store.rs` (lines 4-6)"]
     {
-        assert_eq!(lines(&server, path).await, part, "{path}");
-        assert_eq!(outline(&server, path).await, outline(&server, "store.rs").await, "{path}");
+        assert_eq!(read_lines(&server, path).await, part, "{path}");
+        assert_eq!(
+            read_outline(&server, path).await,
+            read_outline(&server, "store.rs").await,
+            "{path}"
+        );
     }
     let both = json!({ "path": "store.rs#L1-L2", "first": 4, "last": 6 });
-    assert_eq!(called(&server, "ReadLines", both).await, part);
+    assert_eq!(call_tool(&server, "ReadLines", both).await, part);
     for (first, last, shown) in [
         (json!(-5), json!(1), "1-1"),
         (json!(900), json!(2), "27-27"),
         (json!(1e30), json!(null), "27-27"),
     ] {
-        let text = called(
+        let text = call_tool(
             &server,
             "ReadLines",
             json!({ "path": "store.rs", "first": first, "last": last }),
@@ -353,7 +369,7 @@ async fn lines_of_a_file_are_found_by_any_form_of_its_path() {
 
 #[tokio::test]
 async fn a_path_through_a_link_to_a_repository_is_understood_and_none_through_one_in_it() {
-    let server = zoo().await;
+    let server = start_with_zoo().await;
     server.write("barn/hay.rs", "pub fn stack_hay() {}\n");
     server.ingest("barn", "hay").await;
     let folder = server.folder.path().canonicalize().unwrap();
@@ -361,28 +377,28 @@ async fn a_path_through_a_link_to_a_repository_is_understood_and_none_through_on
     symlink(folder.join("barn"), folder.join("zoo/barn")).unwrap();
     let at = |path: &str| folder.join(path).display().to_string();
     assert_eq!(
-        lines(&server, &at("link/src/store.rs:4")).await,
-        lines(&server, "store.rs:4").await
+        read_lines(&server, &at("link/src/store.rs:4")).await,
+        read_lines(&server, "store.rs:4").await
     );
-    assert_eq!(outline(&server, &at("link")).await, outline(&server, "zoo").await);
+    assert_eq!(read_outline(&server, &at("link")).await, read_outline(&server, "zoo").await);
     for (tool, argument) in [("FindUses", "name"), ("VectorSearch", "query")] {
         let ask = |repository: String| json!({ argument: "feed_okapi", "repository": repository });
-        let text = called(&server, tool, ask(at("link"))).await;
+        let text = call_tool(&server, tool, ask(at("link"))).await;
         assert!(text.contains("4|pub fn feed_okapi"), "{tool}: {text}");
-        assert_eq!(called(&server, tool, ask(format!("file://{}", at("link")))).await, text);
-        let text = called(&server, tool, ask(at("nowhere"))).await;
+        assert_eq!(call_tool(&server, tool, ask(format!("file://{}", at("link")))).await, text);
+        let text = call_tool(&server, tool, ask(at("nowhere"))).await;
         assert!(text.starts_with("error: REPO_NOT_FOUND: no repository `"), "{tool}: {text}");
     }
     for path in ["zoo/barn/hay.rs", "link/barn/hay.rs"] {
-        let text = lines(&server, &at(path)).await;
+        let text = read_lines(&server, &at(path)).await;
         assert!(text.starts_with("error: no indexed file or folder is `"), "{path}: {text}");
     }
 }
 
 #[tokio::test]
 async fn an_outline_shows_what_files_and_folders_define() {
-    let server = zoo().await;
-    assert_snapshot!(outline(&server, "src/store.rs").await, @r"
+    let server = start_with_zoo().await;
+    assert_snapshot!(read_outline(&server, "src/store.rs").await, @r"
     FOLDER/zoo/src/store.rs: rust, 27 lines, 5 definitions
     4-7|pub fn feed_okapi(amount: u32) -> bool {
     9-11|pub struct Keeper {
@@ -390,13 +406,13 @@ async fn an_outline_shows_what_files_and_folders_define() {
     20-27|mod tests {
     24-26|    fn feeds_little() {
     ");
-    assert_snapshot!(outline(&server, "README.md").await, @r"
+    assert_snapshot!(read_outline(&server, "README.md").await, @r"
     FOLDER/zoo/README.md: markdown, 9 lines, 3 definitions
     1-9|# Zoo
     3-5|## Feeding
     7-9|## Opening hours
     ");
-    assert_snapshot!(outline(&server, "zoo").await, @r"
+    assert_snapshot!(read_outline(&server, "zoo").await, @r"
     FOLDER/zoo: 4 files, all shown with what they define
     README.md (9): Zoo
     5|Call `feed_okapi`.
@@ -405,7 +421,7 @@ async fn an_outline_shows_what_files_and_folders_define() {
     tests/feeding.rs (4): feeds
     (left out of the index: .env (secret by its name))
     ");
-    assert_snapshot!(outline(&server, "zoo/bin/").await, @r"
+    assert_snapshot!(read_outline(&server, "zoo/bin/").await, @r"
     FOLDER/zoo/bin: 1 file, all shown with what they define
     feed.lua (3)
     ");
@@ -413,7 +429,7 @@ async fn an_outline_shows_what_files_and_folders_define() {
 
 #[tokio::test]
 async fn an_outline_of_a_repository_begins_with_what_says_what_it_is() {
-    let server = zoo().await;
+    let server = start_with_zoo().await;
     let numbers: Vec<String> = (0..200).map(|number| format!("{number}\n")).collect();
     for (path, text) in [
         ("zoo/Cargo.toml", "[package]\nname = \"zoo\"\ndescription = \"Feeds animals.\"\n"),
@@ -429,7 +445,7 @@ async fn an_outline_of_a_repository_begins_with_what_says_what_it_is() {
         server.write(path, text);
     }
     server.ingest("zoo", "animals").await;
-    assert_snapshot!(outline(&server, "zoo").await, @r#"
+    assert_snapshot!(read_outline(&server, "zoo").await, @r#"
     FOLDER/zoo: 10 files, all shown with what they define
     README.md (9): Zoo
     5|Call `feed_okapi`.
@@ -449,13 +465,13 @@ async fn an_outline_of_a_repository_begins_with_what_says_what_it_is() {
 }
 
 #[tokio::test]
-async fn what_changed_since_it_was_indexed_is_marked() {
-    let server = zoo().await;
+async fn changes_since_indexing_are_marked() {
+    let server = start_with_zoo().await;
     let store = server.folder.path().join("zoo/src/store.rs");
     let text = format!("// New first line.\n{}", STORE.replace("amount > 3", "amount > 4"));
     fs::write(&store, text + "const KEY: &str = \"AKIAIOSFODNN7EXAMPLF\";\n").unwrap();
     let shown =
-        called(&server, "ReadLines", json!({ "path": "store.rs", "first": 5, "last": 8 })).await;
+        call_tool(&server, "ReadLines", json!({ "path": "store.rs", "first": 5, "last": 8 })).await;
     assert_snapshot!(shown, @r#"
     FOLDER/zoo/src/store.rs:5-8 of 29, changed since indexed: 7-7 new
     5|pub fn feed_okapi(amount: u32) -> bool {
@@ -464,16 +480,17 @@ async fn what_changed_since_it_was_indexed_is_marked() {
     8|}
     "#);
     let elsewhere =
-        called(&server, "ReadLines", json!({ "path": "store.rs", "first": 10, "last": 11 })).await;
+        call_tool(&server, "ReadLines", json!({ "path": "store.rs", "first": 10, "last": 11 }))
+            .await;
     assert_snapshot!(elsewhere, @r"
     FOLDER/zoo/src/store.rs:10-11 of 29, changed since indexed, but not these lines
     10|pub struct Keeper {
     11|    okapis: Vec<u32>,
     ");
-    let secret = called(&server, "ReadLines", json!({ "path": "store.rs", "first": 28 })).await;
+    let secret = call_tool(&server, "ReadLines", json!({ "path": "store.rs", "first": 28 })).await;
     assert!(secret.contains("[secret]") && !secret.contains("AKIA"), "{secret}");
     fs::remove_file(&store).unwrap();
-    assert_snapshot!(called(&server, "ReadLines", json!({ "path": "store.rs", "first": 4, "last": 4 })).await, @r"
+    assert_snapshot!(call_tool(&server, "ReadLines", json!({ "path": "store.rs", "first": 4, "last": 4 })).await, @r"
     FOLDER/zoo/src/store.rs:4-4 of 27, deleted since indexed: as it was
     4|pub fn feed_okapi(amount: u32) -> bool {
     ");
@@ -482,21 +499,21 @@ async fn what_changed_since_it_was_indexed_is_marked() {
         "cannot be read any more: as it was indexed\n4|pub fn feed_okapi(amount: u32) -> bool {";
     let read = json!({ "path": "store.rs", "first": 4, "last": 4 });
     assert!(Command::new("mkfifo").arg(&store).status().unwrap().success());
-    assert!(called(&server, "ReadLines", read.clone()).await.ends_with(indexed));
+    assert!(call_tool(&server, "ReadLines", read.clone()).await.ends_with(indexed));
     fs::remove_file(&store).unwrap();
     symlink("/etc/hostname", &store).unwrap();
-    assert!(called(&server, "ReadLines", read.clone()).await.ends_with(indexed));
+    assert!(call_tool(&server, "ReadLines", read.clone()).await.ends_with(indexed));
     fs::remove_file(&store).unwrap();
     for content in [&b"\xff\xfe\x00"[..], b"a\0b\n", &vec![b'a'; 9 << 20]] {
         fs::write(&store, content).unwrap();
-        let shown = called(&server, "ReadLines", read.clone()).await;
+        let shown = call_tool(&server, "ReadLines", read.clone()).await;
         assert!(shown.ends_with(indexed), "{shown}");
     }
 }
 
 #[tokio::test]
 async fn only_what_is_indexed_is_read() {
-    let server = zoo().await;
+    let server = start_with_zoo().await;
     let folder = server.folder.path();
     fs::write(folder.join("outside.rs"), "fn outside() {}\n").unwrap();
     symlink(folder.join("outside.rs"), folder.join("zoo/link.rs")).unwrap();
@@ -509,29 +526,29 @@ async fn only_what_is_indexed_is_read() {
         "\u{202e}sr.erots", "/", "nothing.rs", "//////", "~/.ssh/id_rsa", &long, "*", "src/*.rs",
     ] {
         for tool in ["ReadLines", "Outline"] {
-            let text = called(&server, tool, json!({ "path": path })).await;
+            let text = call_tool(&server, tool, json!({ "path": path })).await;
             assert!(text.starts_with("error: no indexed file or folder is `"), "{path:?}: {text}");
             assert_eq!(text.lines().count(), 1, "{text}");
         }
     }
-    assert_snapshot!(lines(&server, "lib/store.rs").await, @"error: no indexed file or folder is `lib/store.rs`; similar: `FOLDER/zoo/src/store.rs`. Call Outline with the name of a repository to see its files, or VectorSearch to find one.");
-    assert_snapshot!(lines(&server, "src").await, @"error: `src` is a folder. Call Outline to see its files.");
-    assert!(!uses(&server, "TOKEN").await.contains(".env"));
+    assert_snapshot!(read_lines(&server, "lib/store.rs").await, @"error: no indexed file or folder is `lib/store.rs`; similar: `FOLDER/zoo/src/store.rs`. Call Outline with the name of a repository to see its files, or VectorSearch to find one.");
+    assert_snapshot!(read_lines(&server, "src").await, @"error: `src` is a folder. Call Outline to see its files.");
+    assert!(!find_uses(&server, "TOKEN").await.contains(".env"));
 }
 
 #[tokio::test]
 async fn a_path_that_means_several_files_names_them() {
-    let server = zoo().await;
+    let server = start_with_zoo().await;
     server.write("barn/src/store.rs", "pub fn feed_okapi() {}\n");
     server.ingest("barn", "other animals").await;
-    assert_snapshot!(lines(&server, "src/store.rs").await, @"error: `src/store.rs` may be one of 2: `FOLDER/barn/src/store.rs`, `FOLDER/zoo/src/store.rs`. Give a whole path.");
-    assert_snapshot!(lines(&server, "barn/src/store.rs").await, @r"
+    assert_snapshot!(read_lines(&server, "src/store.rs").await, @"error: `src/store.rs` may be one of 2: `FOLDER/barn/src/store.rs`, `FOLDER/zoo/src/store.rs`. Give a whole path.");
+    assert_snapshot!(read_lines(&server, "barn/src/store.rs").await, @r"
     FOLDER/barn/src/store.rs:1-1 of 1
     1|pub fn feed_okapi() {}
     ");
     // One repository alone is there for a client that is confined to it.
     let confined = async |tool: &str, arguments: Value| {
-        called_at(&server, "/mcp?repository=barn", tool, arguments).await
+        call_tool_at(&server, "/mcp?repository=barn", tool, arguments).await
     };
     assert!(
         confined("ReadLines", json!({ "path": "src/store.rs" })).await.starts_with("FOLDER/barn/")
@@ -551,41 +568,44 @@ async fn a_path_that_means_several_files_names_them() {
     let other = confined("FindUses", json!({ "name": "feed_okapi", "repository": "zoo" })).await;
     assert_snapshot!(other, @"error: REPO_NOT_FOUND: no repository `zoo` is indexed; known are `barn`. Leave `repository` out to search all.");
     let named =
-        called(&server, "FindUses", json!({ "name": "feed_okapi", "repository": "barn" })).await;
+        call_tool(&server, "FindUses", json!({ "name": "feed_okapi", "repository": "barn" })).await;
     assert_eq!(named, found);
-    let unknown = called(&server, "FindUses", json!({ "name": "x", "repository": "nope" })).await;
+    let unknown =
+        call_tool(&server, "FindUses", json!({ "name": "x", "repository": "nope" })).await;
     assert_snapshot!(unknown, @"error: REPO_NOT_FOUND: no repository `nope` is indexed; known are `barn`, `zoo`. Leave `repository` out to search all.");
 }
 
 #[tokio::test]
-async fn the_name_of_a_repository_is_that_and_no_folder_of_the_name() {
-    let server = zoo().await;
+async fn the_name_of_a_repository_is_not_taken_for_a_folder() {
+    let server = start_with_zoo().await;
     server.write("zoo/zoo/gate.rs", "pub fn open_gate() {}\n");
     server.ingest("zoo", "animals").await;
-    assert!(outline(&server, "zoo").await.starts_with("FOLDER/zoo: 5 files, all shown"));
-    assert!(outline(&server, "zoo/zoo").await.starts_with("FOLDER/zoo/zoo: 1 file, all shown"));
+    assert!(read_outline(&server, "zoo").await.starts_with("FOLDER/zoo: 5 files, all shown"));
+    assert!(
+        read_outline(&server, "zoo/zoo").await.starts_with("FOLDER/zoo/zoo: 1 file, all shown")
+    );
 }
 
 #[tokio::test]
-async fn blank_lines_at_the_end_are_no_lines_that_do_not_fit() {
-    let server = Listeners::start().await;
+async fn blank_lines_at_the_end_do_not_count_as_left_out() {
+    let server = InProcessServer::start().await;
     server.write("zoo/a.rs", "pub fn open_gate() {}\r\n\r\n\r\n");
     server.ingest("zoo", "animals").await;
-    assert_snapshot!(lines(&server, "a.rs").await, @r"
+    assert_snapshot!(read_lines(&server, "a.rs").await, @r"
     FOLDER/zoo/a.rs:1-3 of 3
     1|pub fn open_gate() {}
     ");
-    assert_snapshot!(lines(&server, "a.rs:2-3").await, @"FOLDER/zoo/a.rs:2-3 of 3");
+    assert_snapshot!(read_lines(&server, "a.rs:2-3").await, @"FOLDER/zoo/a.rs:2-3 of 3");
 }
 
 #[tokio::test]
 async fn hostile_names_are_looked_for_as_they_are_or_refused_in_a_line() {
-    let server = zoo().await;
+    let server = start_with_zoo().await;
     for name in [
         ".*", "(a+)+$", "[", "\\", "feed_okapi)", "%s", "\u{202e}ipako", "'; --", "日本", "🦓",
         "_", "-->",
     ] {
-        let text = uses(&server, name).await;
+        let text = find_uses(&server, name).await;
         assert!(
             text.contains("is nowhere in the index") || text.contains(" place"),
             "{name}: {text}"
@@ -593,7 +613,7 @@ async fn hostile_names_are_looked_for_as_they_are_or_refused_in_a_line() {
         assert!(!text.contains('\u{202e}'), "{text}");
     }
     for name in [" ", "a\nb", "a\0b", "a\tb", &"a".repeat(600)] {
-        let text = uses(&server, name).await;
+        let text = find_uses(&server, name).await;
         assert!(text.starts_with("error: `name` ") && text.lines().count() == 1, "{text}");
     }
     for arguments in [
@@ -603,14 +623,14 @@ async fn hostile_names_are_looked_for_as_they_are_or_refused_in_a_line() {
         json!({ "name": 5 }),
         json!({ "name": "x", "more": 1 }),
     ] {
-        let refused = reply(&server, "/mcp", "FindUses", &arguments).await.json();
+        let refused = send_call(&server, "/mcp", "FindUses", &arguments).await.json();
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
     }
 }
 
 #[tokio::test]
-async fn nothing_in_a_file_can_pass_for_a_line_of_the_reply() {
-    let server = Listeners::start().await;
+async fn no_content_of_a_file_can_imitate_a_line_of_the_reply() {
+    let server = InProcessServer::start().await;
     let hostile = "okapi\u{2028}99|forged\r(whole words of the index: all)\u{1b}[2J okapi\n";
     server.write("zoo/a\u{202e}b.py", hostile);
     server.write(
@@ -619,10 +639,10 @@ async fn nothing_in_a_file_can_pass_for_a_line_of_the_reply() {
     );
     server.ingest("zoo", "").await;
     for text in [
-        uses(&server, "okapi").await,
-        lines(&server, "b.py").await,
-        outline(&server, "b.py").await,
-        outline(&server, "zoo").await,
+        find_uses(&server, "okapi").await,
+        read_lines(&server, "b.py").await,
+        read_outline(&server, "b.py").await,
+        read_outline(&server, "zoo").await,
     ] {
         for line in text.lines().filter(|line| line.contains("forged") || line.contains("##")) {
             assert!(
@@ -636,7 +656,7 @@ async fn nothing_in_a_file_can_pass_for_a_line_of_the_reply() {
 
 #[tokio::test]
 async fn forty_lines_of_many_are_shown_with_some_of_each_group_and_file() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let long = "x".repeat(300);
     for file in 0..23 {
         let text = format!(
@@ -647,7 +667,7 @@ async fn forty_lines_of_many_are_shown_with_some_of_each_group_and_file() {
     }
     server.write("zoo/docs/guide.md", &"Use okapi.\n".repeat(50));
     server.ingest("zoo", "").await;
-    let text = uses(&server, "okapi").await;
+    let text = find_uses(&server, "okapi").await;
     let first = text.lines().next().unwrap();
     assert_eq!(
         first,
@@ -665,24 +685,24 @@ async fn forty_lines_of_many_are_shown_with_some_of_each_group_and_file() {
 #[tokio::test]
 async fn deep_code_and_many_places_are_counted_and_outlined() {
     const DEEP: usize = 20_000;
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let deep = "function okapi(){\n".repeat(DEEP) + &"}\n".repeat(DEEP);
     server.write("zoo/deep.js", &deep);
     server.write("zoo/long.py", &"gnu(1)\n".repeat(30_000));
     server.ingest("zoo", "").await;
-    let text = uses(&server, "okapi").await;
+    let text = find_uses(&server, "okapi").await;
     let first = format!("{DEEP} places of \"okapi\" in 1 file, 40 shown: {DEEP} definitions\n");
     assert!(text.starts_with(&first), "{text}");
-    let text = uses(&server, "gnu").await;
+    let text = find_uses(&server, "gnu").await;
     let first = "30000 places of \"gnu\" in 1 file, 40 shown: 30000 uses\n";
     assert!(text.starts_with(first), "{text}");
-    let text = outline(&server, "deep.js").await;
+    let text = read_outline(&server, "deep.js").await;
     assert!(text.starts_with("FOLDER/zoo/deep.js: "), "{text}");
 }
 
 #[tokio::test]
 async fn long_files_are_cut_with_what_is_left_out() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let line = |n: usize| {
         format!(
             "fn function_number_{n}(first: u32, second: u32) -> u32 {{ first + second + {n} }}\n"
@@ -696,7 +716,7 @@ async fn long_files_are_cut_with_what_is_left_out() {
         );
     }
     server.ingest("zoo", "").await;
-    let text = lines(&server, "long.rs").await;
+    let text = read_lines(&server, "long.rs").await;
     assert!(
         text.starts_with("FOLDER/zoo/src/long.rs:1-100 of 600\n1|fn function_number_1("),
         "{text}"
@@ -708,25 +728,26 @@ async fn long_files_are_cut_with_what_is_left_out() {
         "{text}"
     );
     let most =
-        called(&server, "ReadLines", json!({ "path": "long.rs", "first": 300, "last": 600 })).await;
+        call_tool(&server, "ReadLines", json!({ "path": "long.rs", "first": 300, "last": 600 }))
+            .await;
     let last = most.lines().last().unwrap();
     let next: usize = last.strip_prefix('(').unwrap().split('-').next().unwrap().parse().unwrap();
     assert_eq!(last, format!("({next}-600 do not fit: call ReadLines with first {next})"));
     assert!(most.contains(&format!("\n{}|", next - 1)), "{most}");
-    let clamped = called(
+    let clamped = call_tool(
         &server,
         "ReadLines",
         json!({ "path": "deep/part0/file0.rs", "first": 1, "last": 600 }),
     )
     .await;
     assert_eq!(clamped, "FOLDER/zoo/deep/part0/file0.rs:1-1 of 1\n1|pub fn animal_0() {}");
-    let whole = outline(&server, "long.rs").await;
+    let whole = read_outline(&server, "long.rs").await;
     assert!(whole.starts_with(
         "FOLDER/zoo/src/long.rs: rust, 600 lines, 600 definitions\n1|fn function_number_1("
     ));
     let said = whole.lines().last().unwrap();
     assert!(said.ends_with(&format!(" after line {})", whole.lines().count() - 2)), "{said}");
-    let folder = outline(&server, "zoo").await;
+    let folder = read_outline(&server, "zoo").await;
     let first = folder.lines().next().unwrap();
     assert!(first.starts_with("FOLDER/zoo: 401 files, 150 shown"), "{first}");
     assert_eq!(folder.lines().last().unwrap(), "(not shown: deep/ 251; call Outline for a folder)");
@@ -735,18 +756,19 @@ async fn long_files_are_cut_with_what_is_left_out() {
 
 #[tokio::test]
 async fn a_search_for_a_path_shows_what_is_there() {
-    let server = zoo().await;
+    let server = start_with_zoo().await;
     let search =
-        async |query: &str| called(&server, "VectorSearch", json!({ "query": query })).await;
-    assert_eq!(search("src/store.rs").await, outline(&server, "src/store.rs").await);
-    assert_eq!(search(" `store.rs` ").await, outline(&server, "src/store.rs").await);
-    assert_eq!(search("zoo/src").await, outline(&server, "zoo/src").await);
-    assert_eq!(search("store.rs:4-6").await, lines(&server, "store.rs:4-6").await);
+        async |query: &str| call_tool(&server, "VectorSearch", json!({ "query": query })).await;
+    assert_eq!(search("src/store.rs").await, read_outline(&server, "src/store.rs").await);
+    assert_eq!(search(" `store.rs` ").await, read_outline(&server, "src/store.rs").await);
+    assert_eq!(search("zoo/src").await, read_outline(&server, "zoo/src").await);
+    assert_eq!(search("store.rs:4-6").await, read_lines(&server, "store.rs:4-6").await);
     assert!(
         search("store.rs:24").await.starts_with("FOLDER/zoo/src/store.rs:4-27 of 27\n4|pub fn")
     );
-    let found =
-        reply(&server, "/mcp", "VectorSearch", &json!({ "query": "store.rs:4-6" })).await.json();
+    let found = send_call(&server, "/mcp", "VectorSearch", &json!({ "query": "store.rs:4-6" }))
+        .await
+        .json();
     let files = &found["result"]["_meta"]["codeinfo/files"];
     assert_eq!(
         (&files[0]["relPath"], &files[0]["ranges"]),
@@ -754,22 +776,25 @@ async fn a_search_for_a_path_shows_what_is_there() {
     );
     server.write("zoo/long.rs", &"fn line() {}\n".repeat(900));
     server.ingest("zoo", "animals").await;
-    let long =
-        reply(&server, "/mcp", "VectorSearch", &json!({ "query": "long.rs:11-900" })).await.json();
+    let long = send_call(&server, "/mcp", "VectorSearch", &json!({ "query": "long.rs:11-900" }))
+        .await
+        .json();
     let file = &long["result"]["_meta"]["codeinfo/files"][0];
     assert_eq!((&file["ranges"], &file["lines"]), (&json!(["11-210"]), &json!(200)));
     for query in ["where is store.rs", "src/nothing.rs", "feeding/okapis", "feed_okapi", "Foo::7"] {
         assert!(search(query).await.contains("[zoo] "), "{query}");
     }
     let other =
-        called(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "nope" })).await;
+        call_tool(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "nope" }))
+            .await;
     assert!(other.starts_with("error: REPO_NOT_FOUND: "), "{other}");
     server.write("barn/src/store.rs", "pub fn feed_okapi() {}\n");
     server.ingest("barn", "other animals").await;
     let named =
-        called(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "barn" })).await;
+        call_tool(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "barn" }))
+            .await;
     assert!(named.starts_with("FOLDER/barn/src/store.rs: rust, 1 line"), "{named}");
-    let confined = called_at(
+    let confined = call_tool_at(
         &server,
         "/mcp?repository=barn",
         "VectorSearch",
@@ -780,14 +805,14 @@ async fn a_search_for_a_path_shows_what_is_there() {
 }
 
 #[tokio::test]
-async fn nothing_indexed_is_said_in_a_line() {
-    let server = Listeners::start().await;
+async fn an_empty_index_is_reported_in_a_line() {
+    let server = InProcessServer::start().await;
     for (tool, arguments) in [
         ("FindUses", json!({ "name": "x" })),
         ("ReadLines", json!({ "path": "x" })),
         ("Outline", json!({ "path": "x" })),
     ] {
-        let text = called(&server, tool, arguments).await;
+        let text = call_tool(&server, tool, arguments).await;
         assert!(text.starts_with("error: INGEST_REQUIRED: nothing is indexed yet"), "{text}");
     }
 }
@@ -795,28 +820,30 @@ async fn nothing_indexed_is_said_in_a_line() {
 #[tokio::test]
 async fn the_model_of_a_real_codex_calls_each_tool() {
     let call = |name: &str, arguments: Value| {
-        Turn::Items(vec![Item::Calls(
+        ModelReply::Items(vec![OutputItem::Calls(
             "mcp__codeinfo_search".to_owned(),
             name.to_owned(),
             arguments,
         )])
     };
-    let model = Model::replay([
+    let model = FakeModel::replay([
         call("FindUses", json!({ "name": "feed_okapi" })),
         call("ReadLines", json!({ "path": "store.rs", "first": 4, "last": 6 })),
         call("Outline", json!({ "path": "zoo/src" })),
         call("VectorSearch", json!({ "query": "src/store.rs:4" })),
         call("Trace", json!({ "from": "feed", "direction": "callers" })),
-        Turn::Items(vec![says("Keepers feed okapis.")]),
+        ModelReply::Items(vec![message_item("Keepers feed okapis.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
-    fill(&server).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
+    write_zoo(&server).await;
     let question =
         json!({ "name": "codebase_question", "arguments": { "question": "Who feeds okapis?" } });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": question });
     let asked =
-        rpc_with(server.mcp, &[("accept", "application/json")], &body.to_string()).await.json();
+        send_rpc_with_headers(server.mcp, &[("accept", "application/json")], &body.to_string())
+            .await
+            .json();
     let answer =
         asked["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{asked:#}"));
     assert!(
@@ -841,10 +868,10 @@ async fn the_model_of_a_real_codex_calls_each_tool() {
 }
 
 #[tokio::test]
-async fn what_the_tools_cost_a_model_is_little() {
-    let server = Listeners::start().await;
+async fn the_tools_cost_a_model_little() {
+    let server = InProcessServer::start().await;
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
-    let listed = rpc(server.main, body).await.json();
+    let listed = send_rpc(server.main, body).await.json();
     for tool in listed["result"]["tools"].as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
         if ["FindUses", "Trace", "Impact", "ReadLines", "Outline"].contains(&name) {

@@ -11,24 +11,24 @@ use tokio::process::Command;
 use uuid::Uuid;
 
 use crate::{
-    end_to_end::World,
+    end_to_end::CodexSetup,
     support::{
         install,
-        model::{Reply, says},
-        process::{Program, fresh},
+        model::{ModelReply, message_item},
+        process::{RunningServer, create_scratch_folder},
     },
 };
 
 const QUESTIONS: [&str; 2] = ["What opens the valve?", "When does it open?"];
 
 /// Returns the examples by name, each with the program that runs it.
-fn examples() -> [(&'static str, PathBuf); 4] {
+fn list_examples() -> [(&'static str, PathBuf); 4] {
     [
         ("ask.sh", "sh".into()),
         ("ask.py", "python3".into()),
         // Whichever Node npm came with, and the one that other tests install.
         ("ask.ts", "node".into()),
-        ("ask.ts", install::node().to_owned()),
+        ("ask.ts", install::find_node().to_owned()),
     ]
 }
 
@@ -42,7 +42,7 @@ async fn run_example(name: &str, interpreter: &Path, api: &str, mcp: &str) -> Ou
     command.kill_on_drop(true).output().await.unwrap()
 }
 
-fn utf8(bytes: Vec<u8>) -> String {
+fn into_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
@@ -55,18 +55,20 @@ fn hide_conversation(printed: &str) -> String {
 
 #[tokio::test]
 async fn every_example_searches_asks_and_continues_the_conversation() {
-    let examples = examples();
+    let examples = list_examples();
     let answers = ["It is in src/valve.rs.", "Above 3 bar."];
-    let replies = examples.iter().flat_map(|_| answers.map(|text| Reply::Items(vec![says(text)])));
-    let world = World::replay(replies).await;
+    let replies = examples
+        .iter()
+        .flat_map(|_| answers.map(|text| ModelReply::Items(vec![message_item(text)])));
+    let world = CodexSetup::replay(replies).await;
     let server = world.serve_with(&[]).await;
     let mut printed = Vec::new();
     for (name, interpreter) in &examples {
         let output = run_example(name, interpreter, &server.main, &server.mcp).await;
-        assert!(output.status.success(), "{name}: {}", utf8(output.stderr));
-        printed.push(hide_conversation(&utf8(output.stdout)));
+        assert!(output.status.success(), "{name}: {}", into_text(output.stderr));
+        printed.push(hide_conversation(&into_text(output.stdout)));
         // The second question reached the model behind the first one and its answer.
-        let sent = world.model.latest();
+        let sent = world.model.latest_request_text();
         let places = [QUESTIONS[0], answers[0], QUESTIONS[1]].map(|text| sent.find(text).unwrap());
         assert!(places.is_sorted(), "{name}: {sent}");
     }
@@ -83,20 +85,21 @@ async fn every_example_searches_asks_and_continues_the_conversation() {
 
 #[tokio::test]
 async fn every_example_prints_what_is_wrong_and_fails() {
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let repository = folder.path().join("boiler");
     std::fs::create_dir(&repository).unwrap();
     std::fs::write(repository.join("valve.rs"), "fn open_valve() {}\n").unwrap();
     let away = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
-    let without_codex = Program::serve(&folder.path().join("data"), &[&repository], &away).await;
-    let without_index = Program::serve(&folder.path().join("empty"), &[], &away).await;
+    let without_codex =
+        RunningServer::serve(&folder.path().join("data"), &[&repository], &away).await;
+    let without_index = RunningServer::serve(&folder.path().join("empty"), &[], &away).await;
     let mut printed = Vec::new();
-    for (name, interpreter) in examples() {
+    for (name, interpreter) in list_examples() {
         let mut both = String::new();
         for server in [&without_codex, &without_index] {
             let output = run_example(name, &interpreter, &server.main, &server.mcp).await;
             assert_eq!(output.status.code(), Some(1), "{name}");
-            both += &(utf8(output.stdout) + &utf8(output.stderr));
+            both += &(into_text(output.stdout) + &into_text(output.stderr));
         }
         printed.push(both);
     }
@@ -109,7 +112,7 @@ async fn every_example_prints_what_is_wrong_and_fails() {
     let (main, mcp) = (without_index.main.clone(), without_index.mcp.clone());
     without_index.terminate().await;
     without_codex.terminate().await;
-    for (name, interpreter) in examples() {
+    for (name, interpreter) in list_examples() {
         let output = run_example(name, &interpreter, &main, &mcp).await;
         assert!(!output.status.success(), "{name}");
         assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{name}");

@@ -2,13 +2,13 @@
 
 use std::{fs, path::PathBuf};
 
-use codeinfo_test_support::git::git;
+use codeinfo_test_support::git::run_git;
 use serde_json::{Value, json};
 
 use crate::support::{
     codex,
-    model::{Model, Reply, says},
-    process::{Program, fresh},
+    model::{FakeModel, ModelReply, message_item},
+    process::{RunningServer, create_scratch_folder},
 };
 
 /// Maximum bytes that the model service is sent before anything was searched.
@@ -16,11 +16,11 @@ const MAX_BYTES: usize = 13_500;
 const REPOSITORIES: usize = 4;
 
 /// Returns the first request for `REPOSITORIES` repositories with `secret_count` secret files in all.
-async fn first_request(secret_count: usize) -> Value {
-    let model = Model::replay([Reply::Items(vec![says("Nowhere.")])]).await;
-    let folder = fresh();
+async fn capture_first_request(secret_count: usize) -> Value {
+    let model = FakeModel::replay([ModelReply::Items(vec![message_item("Nowhere.")])]).await;
+    let folder = create_scratch_folder();
     // Codex tells the service of the checkout around its folder, which would be that of this project.
-    git(folder.path(), &["init", "--quiet"]);
+    run_git(folder.path(), &["init", "--quiet"]);
     let names = (0..REPOSITORIES).map(|number| folder.path().join(format!("repository-{number}")));
     let repositories: Vec<PathBuf> = names.collect();
     for repository in &repositories {
@@ -33,9 +33,9 @@ async fn first_request(secret_count: usize) -> Value {
         fs::write(stage.join(".env"), "SECRET=1\n").unwrap();
     }
     let paths: Vec<_> = repositories.iter().map(PathBuf::as_path).collect();
-    let environment = codex::environment(folder.path(), &model.url);
-    let server = Program::serve(&folder.path().join("data"), &paths, &environment).await;
-    server.question(json!({ "question": "Where is the pressure relieved?" })).await;
+    let environment = codex::codex_environment(folder.path(), &model.url);
+    let server = RunningServer::serve(&folder.path().join("data"), &paths, &environment).await;
+    server.ask_question(json!({ "question": "Where is the pressure relieved?" })).await;
     model.requests().remove(0)
 }
 
@@ -77,7 +77,7 @@ impl RequestParts {
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "`cargo test -- --nocapture` shows the bytes of each part")]
 async fn the_first_request_is_small_however_many_secrets_there_are() {
-    let request = first_request(0).await;
+    let request = capture_first_request(0).await;
     let parts = RequestParts::new(&request);
     let total = request.to_string().len();
     eprintln!("{total} bytes: {parts:?}");
@@ -86,7 +86,7 @@ async fn the_first_request_is_small_however_many_secrets_there_are() {
         eprintln!("{} bytes: {name}", tool.to_string().len());
     }
     for secret_count in [36, 200] {
-        let request = first_request(secret_count).await;
+        let request = capture_first_request(secret_count).await;
         assert_eq!(RequestParts::new(&request), parts, "{secret_count} secrets");
         assert!(!request.to_string().contains(".env"), "{request:#}");
     }

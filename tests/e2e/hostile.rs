@@ -2,29 +2,31 @@
 
 use std::{fmt::Write, net::SocketAddr};
 
-use codeinfo_test_support::wire::{self, head, post, request, rpc, send};
+use codeinfo_test_support::wire::{
+    self, render_head, send_bytes, send_post, send_request, send_rpc,
+};
 use insta::assert_snapshot;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
-use crate::listeners::Listeners;
+use crate::listeners::InProcessServer;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 const PING: &str = r#"{"jsonrpc":"2.0","id":"alive","method":"ping"}"#;
 
-impl Listeners {
+impl InProcessServer {
     pub(crate) async fn assert_alive(&self) {
         for address in [self.main, self.mcp] {
-            let reply = post(address, "/mcp", PING).await;
+            let reply = send_post(address, "/mcp", PING).await;
             assert_eq!(reply.body, r#"{"jsonrpc":"2.0","id":"alive","result":{}}"#);
         }
     }
 }
 
 /// Sends what may be cut off by the server, and returns whatever came back.
-pub(crate) async fn throw(to: SocketAddr, bytes: &[u8]) -> String {
+pub(crate) async fn send_and_read(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).await.unwrap();
     // The server may close while we are writing; then reading shows what it said.
     drop(stream.write_all(bytes).await);
@@ -36,15 +38,16 @@ pub(crate) async fn throw(to: SocketAddr, bytes: &[u8]) -> String {
 
 #[tokio::test]
 async fn foreign_origins_and_hosts_are_refused() {
-    let server = Listeners::start_with(&[
+    let server = InProcessServer::start_with(&[
         ("ALLOWED_HOSTS", "codeinfo.test"),
         ("ALLOWED_ORIGINS", "https://tools.test"),
     ])
     .await;
     for address in [server.main, server.mcp] {
         let own = format!("http://localhost:{}", address.port());
-        let status =
-            async |header| request(address, "POST", "/mcp", &[JSON, header], PING).await.status;
+        let status = async |header| {
+            send_request(address, "POST", "/mcp", &[JSON, header], PING).await.status
+        };
         for known in [
             ("origin", own.as_str()),
             ("origin", "https://tools.test"),
@@ -65,7 +68,8 @@ async fn foreign_origins_and_hosts_are_refused() {
             assert_eq!(status(foreign).await, 403, "{foreign:?}");
         }
     }
-    let evil = request(server.mcp, "POST", "/", &[JSON, ("origin", "https://evil.example")], PING);
+    let evil =
+        send_request(server.mcp, "POST", "/", &[JSON, ("origin", "https://evil.example")], PING);
     assert_snapshot!(evil.await.render_reply(), @r#"
     403 content-type: application/json
     {
@@ -78,8 +82,8 @@ async fn foreign_origins_and_hosts_are_refused() {
 
 #[tokio::test]
 async fn a_host_is_named_exactly_once() {
-    let server = Listeners::start().await;
-    let line = async |text: &str| send(server.main, text.as_bytes()).await.render_reply();
+    let server = InProcessServer::start().await;
+    let line = async |text: &str| send_bytes(server.main, text.as_bytes()).await.render_reply();
     assert_snapshot!(line("GET /version HTTP/1.1\r\nconnection: close\r\n\r\n").await, @r#"
     400 content-type: application/json
     {
@@ -101,7 +105,7 @@ async fn a_host_is_named_exactly_once() {
 
 #[tokio::test]
 async fn bodies_of_every_wrong_kind_are_refused() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let deep = "[".repeat(100_000);
     let mut replies = String::new();
     for (name, body) in [
@@ -118,7 +122,7 @@ async fn bodies_of_every_wrong_kind_are_refused() {
         ("NUL", r#"{"query":"a\u0000b"}"#),
         ("twice", r#"{"query":1,"query":"  "}"#),
     ] {
-        let reply = post(server.main, "/tools/vector-search", body).await;
+        let reply = send_post(server.main, "/tools/vector-search", body).await;
         writeln!(replies, "{name}: {} {}", reply.status, reply.body).unwrap();
     }
     assert_snapshot!(replies, @r#"
@@ -140,7 +144,7 @@ async fn bodies_of_every_wrong_kind_are_refused() {
 
 #[tokio::test]
 async fn deep_json_is_a_parse_error() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let open = |depth: usize| {
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":{}{}}}}}"#,
@@ -148,8 +152,8 @@ async fn deep_json_is_a_parse_error() {
             "]".repeat(depth)
         )
     };
-    assert_eq!(rpc(server.mcp, &open(100)).await.status, 200);
-    assert_snapshot!(rpc(server.mcp, &open(50_000)).await.render_reply(), @r#"
+    assert_eq!(send_rpc(server.mcp, &open(100)).await.status, 200);
+    assert_snapshot!(send_rpc(server.mcp, &open(50_000)).await.render_reply(), @r#"
     400 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -165,9 +169,9 @@ async fn deep_json_is_a_parse_error() {
 
 #[tokio::test]
 async fn a_body_of_ten_megabytes_is_refused_and_the_reply_arrives() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let body = "x".repeat(10 * 1024 * 1024);
-    let refused = post(server.main, "/mcp", &body).await.render_reply();
+    let refused = send_post(server.main, "/mcp", &body).await.render_reply();
     assert_snapshot!(refused, @r#"
     413 content-type: application/json
     {
@@ -175,24 +179,24 @@ async fn a_body_of_ten_megabytes_is_refused_and_the_reply_arrives() {
       "message": "the body has more than 1048576 bytes"
     }
     "#);
-    assert_eq!(post(server.mcp, "/", &body).await.render_reply(), refused);
+    assert_eq!(send_post(server.mcp, "/", &body).await.render_reply(), refused);
     // Nor is the reply lost where the body is not read.
-    assert_eq!(post(server.mcp, "/nowhere", &body).await.status, 404);
-    assert_eq!(request(server.mcp, "POST", "/", &[], &body).await.status, 415);
+    assert_eq!(send_post(server.mcp, "/nowhere", &body).await.status, 404);
+    assert_eq!(send_request(server.mcp, "POST", "/", &[], &body).await.status, 415);
     // A client that asks first is answered at once.
-    let asks = head("POST", "/mcp", &[JSON, ("expect", "100-continue")], body.len());
-    assert_eq!(send(server.mcp, asks.as_bytes()).await.status, 413);
+    let asks = render_head("POST", "/mcp", &[JSON, ("expect", "100-continue")], body.len());
+    assert_eq!(send_bytes(server.mcp, asks.as_bytes()).await.status, 413);
     server.assert_alive().await;
 }
 
 #[tokio::test]
 async fn truncated_uploads_and_bytes_that_are_not_http_end_quietly() {
-    let server = Listeners::start().await;
-    let truncated = head("POST", "/mcp", &[JSON], 1000) + r#"{"jsonrpc":"#;
+    let server = InProcessServer::start().await;
+    let truncated = render_head("POST", "/mcp", &[JSON], 1000) + r#"{"jsonrpc":"#;
     let smuggled = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\
          content-type: application/json\r\nconnection: close\r\n\r\n0\r\n\r\n";
     let long_line = format!("GET /{} HTTP/1.1\r\nhost: localhost\r\n\r\n", "x".repeat(100_000));
-    let many_headers = head("GET", "/version", &vec![("a", "b"); 1000], 0);
+    let many_headers = render_head("GET", "/version", &vec![("a", "b"); 1000], 0);
     let mut replies = String::new();
     for (name, bytes) in [
         ("truncated", truncated.as_bytes()),
@@ -208,7 +212,7 @@ async fn truncated_uploads_and_bytes_that_are_not_http_end_quietly() {
         ("NUL in the path", b"GET /\0 HTTP/1.1\r\nhost: localhost\r\n\r\n"),
         ("NUL in a header", b"GET / HTTP/1.1\r\nhost: localhost\r\na: \0\r\n\r\n"),
     ] {
-        writeln!(replies, "{name}: {}", throw(server.main, bytes).await).unwrap();
+        writeln!(replies, "{name}: {}", send_and_read(server.main, bytes).await).unwrap();
         server.assert_alive().await;
     }
     assert_snapshot!(replies, @r"
@@ -229,7 +233,7 @@ async fn truncated_uploads_and_bytes_that_are_not_http_end_quietly() {
 
 #[tokio::test]
 async fn ids_in_paths_cannot_lead_anywhere() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let mut replies = String::new();
     for path in [
         "/ingest/status/..%2F..%2Fetc%2Fpasswd",
@@ -246,7 +250,7 @@ async fn ids_in_paths_cannot_lead_anywhere() {
         "/health/",
         "/HEALTH",
     ] {
-        let reply = wire::get(server.main, path).await;
+        let reply = wire::send_get(server.main, path).await;
         writeln!(replies, "{path}: {} {}", reply.status, reply.body).unwrap();
     }
     assert_snapshot!(replies, @r#"
@@ -269,27 +273,27 @@ async fn ids_in_paths_cannot_lead_anywhere() {
 
 #[tokio::test]
 async fn ids_and_names_come_back_as_they_went() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let id = r#"a\"b\\c\u0000--x/../y\u00e9'"#;
-    let reply = rpc(server.mcp, &PING.replace("alive", id)).await;
+    let reply = send_rpc(server.mcp, &PING.replace("alive", id)).await;
     assert_eq!(reply.json()["id"], "a\"b\\c\0--x/../yé'");
     let long = "x".repeat(500_000);
-    let reply = rpc(server.mcp, &PING.replace("ping", &long)).await;
+    let reply = send_rpc(server.mcp, &PING.replace("ping", &long)).await;
     assert!(reply.body.len() < 1000, "a wrong method is not repeated at length");
     let named =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{long}"}}}}"#);
-    assert!(rpc(server.main, &named).await.body.len() < 1000);
+    assert!(send_rpc(server.main, &named).await.body.len() < 1000);
     let argued = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"VectorSearch","arguments":{{"query":"{long}","{long}":1}}}}}}"#
     );
-    let reply = rpc(server.main, &argued).await;
+    let reply = send_rpc(server.main, &argued).await;
     assert!(reply.body.contains("-32602") && reply.body.len() < 1000, "{}", reply.body);
     server.assert_alive().await;
 }
 
 #[tokio::test]
 async fn hundreds_of_idle_and_half_open_connections_do_not_stop_others() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let mut held = Vec::new();
     for number in 0..300 {
         let address = if number % 2 == 0 { server.main } else { server.mcp };
@@ -302,7 +306,7 @@ async fn hundreds_of_idle_and_half_open_connections_do_not_stop_others() {
 
 #[tokio::test]
 async fn a_web_page_cannot_drive_a_route_without_a_body() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let form = ("content-type", "application/x-www-form-urlencoded");
     for path in [
         "/ingest/start",
@@ -314,15 +318,15 @@ async fn a_web_page_cannot_drive_a_route_without_a_body() {
         "/mcp",
     ] {
         for headers in [&[][..], &[form]] {
-            let reply = request(server.main, "POST", path, headers, "").await;
+            let reply = send_request(server.main, "POST", path, headers, "").await;
             assert_eq!(reply.status, 415, "{path} {headers:?}");
         }
     }
     for path in ["/", "/mcp"] {
-        assert_eq!(request(server.mcp, "POST", path, &[], PING).await.status, 415, "{path}");
+        assert_eq!(send_request(server.mcp, "POST", path, &[], PING).await.status, 415, "{path}");
     }
     let page = ("origin", "https://evil.example");
-    let reply = request(server.main, "POST", "/ingest/remove/demo", &[page], "").await;
+    let reply = send_request(server.main, "POST", "/ingest/remove/demo", &[page], "").await;
     assert_eq!(reply.status, 403);
     server.assert_alive().await;
 }

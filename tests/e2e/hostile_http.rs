@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use codeinfo_test_support::wire::{head, post, request, rpc, send};
+use codeinfo_test_support::wire::{render_head, send_bytes, send_post, send_request, send_rpc};
 use futures_util::future::join_all;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{hostile::throw, listeners::Listeners};
+use crate::{hostile::send_and_read, listeners::InProcessServer};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 #[tokio::test]
 async fn targets_of_every_form_reach_their_route_or_nothing() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let mut replies = String::new();
     for line in [
         "GET /version?x=/health HTTP/1.1",
@@ -45,7 +45,8 @@ async fn targets_of_every_form_reach_their_route_or_nothing() {
         "GET /./version HTTP/1.1",
     ] {
         let bytes = format!("{line}\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-        writeln!(replies, "{line}: {}", throw(server.main, bytes.as_bytes()).await).unwrap();
+        writeln!(replies, "{line}: {}", send_and_read(server.main, bytes.as_bytes()).await)
+            .unwrap();
     }
     assert_snapshot!(replies, @r"
     GET /version?x=/health HTTP/1.1: HTTP/1.1 200 OK
@@ -77,9 +78,9 @@ async fn targets_of_every_form_reach_their_route_or_nothing() {
 
 #[tokio::test]
 async fn only_plain_names_of_this_machine_are_hosts() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let status = async |host: &'static str| {
-        request(server.main, "GET", "/version", &[("host", host)], "").await.status
+        send_request(server.main, "GET", "/version", &[("host", host)], "").await.status
     };
     for known in ["LocalHost", "localhost:5010", "127.0.0.1", "127.9.9.9:80", "[::1]", "[::1]:80"] {
         assert_eq!(status(known).await, 200, "{known}");
@@ -96,7 +97,7 @@ async fn only_plain_names_of_this_machine_are_hosts() {
 
 #[tokio::test]
 async fn chunks_of_every_wrong_size_are_refused() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (first, rest) = ping.split_at(5);
     let good = format!("5\r\n{first}\r\n{:x};note=x\r\n{rest}\r\n0\r\n\r\n", rest.len());
@@ -118,7 +119,7 @@ async fn chunks_of_every_wrong_size_are_refused() {
     ] {
         let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
                     content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
-        let reply = throw(server.mcp, (head.to_owned() + body).as_bytes()).await;
+        let reply = send_and_read(server.mcp, (head.to_owned() + body).as_bytes()).await;
         writeln!(replies, "{name}: {reply}").unwrap();
     }
     assert_snapshot!(replies, @r"
@@ -138,11 +139,11 @@ async fn chunks_of_every_wrong_size_are_refused() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_first_is_told_to_go_on() {
-    let server = Listeners::start().await;
+async fn a_client_that_expects_continue_receives_it() {
+    let server = InProcessServer::start().await;
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let mut client = TcpStream::connect(server.mcp).await.unwrap();
-    let asks = head("POST", "/mcp", &[JSON, ("expect", "100-continue")], body.len());
+    let asks = render_head("POST", "/mcp", &[JSON, ("expect", "100-continue")], body.len());
     client.write_all(asks.as_bytes()).await.unwrap();
     let mut answered = [0; 25];
     client.read_exact(&mut answered).await.unwrap();
@@ -155,10 +156,10 @@ async fn a_client_that_asks_first_is_told_to_go_on() {
 
 #[tokio::test]
 async fn a_header_sent_twice_is_one_list() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let sent =
-        async |headers: &[(&str, &str)]| request(server.mcp, "POST", "/", headers, ping).await;
+        async |headers: &[(&str, &str)]| send_request(server.mcp, "POST", "/", headers, ping).await;
     let plain = ("content-type", "text/plain");
     assert_eq!(sent(&[JSON, plain]).await.status, 415);
     assert_eq!(sent(&[plain, JSON]).await.status, 415);
@@ -171,15 +172,15 @@ async fn a_header_sent_twice_is_one_list() {
 
 #[tokio::test]
 async fn a_batch_of_half_a_million_is_counted_and_refused() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let body = format!("[{}1]", "1,".repeat(500_000));
-    assert_snapshot!(rpc(server.mcp, &body).await.body, @r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: the batch has more than 64 messages"}}"#);
+    assert_snapshot!(send_rpc(server.mcp, &body).await.body, @r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: the batch has more than 64 messages"}}"#);
     server.assert_alive().await;
 }
 
 #[tokio::test]
 async fn clients_with_the_same_ids_get_their_own_answers() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let client = async |number: usize| {
         let call = |id: usize| {
             json!({
@@ -192,9 +193,9 @@ async fn clients_with_the_same_ids_get_their_own_answers() {
         });
         let mut batch: Vec<Value> = (0..20).map(call).collect();
         batch.push(cancelled.clone());
-        let answered = post(server.main, "/mcp", &cancelled.to_string()).await;
+        let answered = send_post(server.main, "/mcp", &cancelled.to_string()).await;
         assert_eq!((answered.status, answered.body.as_str()), (202, ""));
-        let answers = rpc(server.main, &json!(batch).to_string()).await.json();
+        let answers = send_rpc(server.main, &json!(batch).to_string()).await.json();
         let answers = answers.as_array().unwrap();
         assert_eq!(answers.len(), 20);
         for (id, answer) in answers.iter().enumerate() {
@@ -209,7 +210,7 @@ async fn clients_with_the_same_ids_get_their_own_answers() {
 
 #[tokio::test]
 async fn headers_of_every_size_and_number_are_bounded() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let mut replies = String::new();
     for (name, lines) in [
         ("90 headers", "a: b\r\n".repeat(90)),
@@ -230,7 +231,8 @@ async fn headers_of_every_size_and_number_are_bounded() {
     ] {
         let bytes =
             format!("GET /version HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{lines}\r\n");
-        writeln!(replies, "{name}: {}", throw(server.main, bytes.as_bytes()).await).unwrap();
+        writeln!(replies, "{name}: {}", send_and_read(server.main, bytes.as_bytes()).await)
+            .unwrap();
     }
     assert_snapshot!(replies, @r"
     90 headers: HTTP/1.1 200 OK
@@ -250,17 +252,17 @@ async fn headers_of_every_size_and_number_are_bounded() {
     an upgrade: HTTP/1.1 200 OK
     ");
     // Where the reply races with what is still being sent, it may be cut off.
-    let bomb = head("GET", "/version", &[("a", &"x".repeat(2_000_000))], 0);
-    let reply = throw(server.main, bomb.as_bytes()).await;
+    let bomb = render_head("GET", "/version", &[("a", &"x".repeat(2_000_000))], 0);
+    let reply = send_and_read(server.main, bomb.as_bytes()).await;
     assert!(reply == "closed" || reply.contains("431"), "{reply}");
-    let forged = head("GET", "/version", &[("x-request-id", "a b\tc")], 0);
-    let reply = send(server.main, forged.as_bytes()).await;
+    let forged = render_head("GET", "/version", &[("x-request-id", "a b\tc")], 0);
+    let reply = send_bytes(server.main, forged.as_bytes()).await;
     assert_ne!(reply.header("x-request-id"), Some("a b\tc"));
     server.assert_alive().await;
 }
 
 /// Returns the statuses of all replies until the server closes.
-async fn statuses(to: std::net::SocketAddr, bytes: &str) -> Vec<String> {
+async fn read_statuses(to: std::net::SocketAddr, bytes: &str) -> Vec<String> {
     let mut stream = TcpStream::connect(to).await.unwrap();
     stream.write_all(bytes.as_bytes()).await.unwrap();
     let mut all = Vec::new();
@@ -273,7 +275,7 @@ async fn statuses(to: std::net::SocketAddr, bytes: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn no_request_hides_in_the_body_of_another() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let smuggled = "GET /version HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let chunked = format!("0\r\n\r\n{smuggled}");
     let long = chunked.len();
@@ -313,8 +315,8 @@ async fn no_request_hides_in_the_body_of_another() {
         ("only a length", "content-length: 0".to_owned(), smuggled),
     ] {
         let first = format!("GET /version HTTP/1.1\r\nhost: localhost\r\n{lines}\r\n\r\n");
-        let last = head("GET", "/version", &[], 0);
-        let found = statuses(server.main, &format!("{first}{body}{last}")).await;
+        let last = render_head("GET", "/version", &[], 0);
+        let found = read_statuses(server.main, &format!("{first}{body}{last}")).await;
         writeln!(replies, "{name}: {}", found.join(" ")).unwrap();
     }
     assert_snapshot!(replies, @r"
@@ -340,20 +342,21 @@ async fn no_request_hides_in_the_body_of_another() {
 
 #[tokio::test]
 async fn a_head_ends_at_its_bound() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let of = |bytes: usize| {
-        let empty = head("GET", "/version", &[("a", "")], 0).len();
-        head("GET", "/version", &[("a", &"x".repeat(bytes - empty))], 0)
+        let empty = render_head("GET", "/version", &[("a", "")], 0).len();
+        render_head("GET", "/version", &[("a", &"x".repeat(bytes - empty))], 0)
     };
-    assert_eq!(send(server.main, of(64 * 1024).as_bytes()).await.status, 200);
+    assert_eq!(send_bytes(server.main, of(64 * 1024).as_bytes()).await.status, 200);
     for over in [1, 100, 8_000] {
-        let reply = throw(server.main, of(64 * 1024 + over).as_bytes()).await;
+        let reply = send_and_read(server.main, of(64 * 1024 + over).as_bytes()).await;
         assert_eq!(reply, "HTTP/1.1 431 Request Header Fields Too Large", "{over} over");
     }
     // After a body in the same bytes, too.
-    let first = head("POST", "/version", &[], 5).replace("connection: close\r\n", "") + "12345";
-    let found = statuses(server.main, &(first.clone() + &of(64 * 1024))).await;
+    let first =
+        render_head("POST", "/version", &[], 5).replace("connection: close\r\n", "") + "12345";
+    let found = read_statuses(server.main, &(first.clone() + &of(64 * 1024))).await;
     assert_eq!(found, ["405", "200"]);
-    assert_eq!(statuses(server.main, &(first + &of(64 * 1024 + 1))).await, ["405", "431"]);
+    assert_eq!(read_statuses(server.main, &(first + &of(64 * 1024 + 1))).await, ["405", "431"]);
     server.assert_alive().await;
 }

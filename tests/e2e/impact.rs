@@ -2,13 +2,13 @@
 
 use codeinfo_test_support::{
     git::commit_all,
-    wire::{request, rpc},
+    wire::{send_request, send_rpc},
 };
 use serde_json::{Value, json};
 
 use crate::{
-    listeners::Listeners,
-    support::process::{fresh, run},
+    listeners::InProcessServer,
+    support::process::{create_scratch_folder, run_command},
 };
 
 const PUMP: &str = "def pump():\n    return 1\n";
@@ -17,7 +17,7 @@ const TEST: &str = "from boiler import boil\n\ndef test_boil():\n    assert boil
 
 #[tokio::test]
 async fn a_command_prints_what_a_change_reaches() {
-    let (data, repository) = (fresh(), fresh());
+    let (data, repository) = (create_scratch_folder(), create_scratch_folder());
     let write = |path: &str, text: &str| {
         let file = repository.path().join(path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -30,8 +30,9 @@ async fn a_command_prints_what_a_change_reaches() {
     write("pump.py", &PUMP.replace('1', "2"));
     let environment = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
     let path = repository.path().to_str().unwrap();
-    assert!(run(data.path(), &environment, &["ingest", path]).await.status.success());
-    let printed = run(data.path(), &environment, &["impact", "-r", path, "--since", "main"]).await;
+    assert!(run_command(data.path(), &environment, &["ingest", path]).await.status.success());
+    let printed =
+        run_command(data.path(), &environment, &["impact", "-r", path, "--since", "main"]).await;
     let printed = String::from_utf8(printed.stdout).unwrap();
     for line in [
         "pump.py:1-2 pump",
@@ -41,17 +42,18 @@ async fn a_command_prints_what_a_change_reaches() {
         assert!(printed.contains(line), "{line}: {printed}");
     }
     let arguments = ["impact", "-r", path, "--depth", "1", "--json"];
-    let found = run(data.path(), &environment, &arguments).await.stdout;
+    let found = run_command(data.path(), &environment, &arguments).await.stdout;
     let found: Value = serde_json::from_slice(&found).unwrap();
     assert_eq!((&found["callers"][0]["name"], &found["tests"]), (&json!("boil"), &json!([])));
-    let failed = run(data.path(), &environment, &["impact", "-r", path, "--since", "gone"]).await;
+    let failed =
+        run_command(data.path(), &environment, &["impact", "-r", path, "--since", "gone"]).await;
     let said = String::from_utf8(failed.stderr).unwrap();
     assert!(!failed.status.success() && said.contains("no branch, tag or commit"), "{said}");
 }
 
 #[tokio::test]
 async fn a_model_is_shown_what_a_change_reaches() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     server.write("plant/pump.py", PUMP);
     server.write("plant/boiler.py", BOILER);
     commit_all(&server.folder.path().join("plant"), "First");
@@ -60,7 +62,7 @@ async fn a_model_is_shown_what_a_change_reaches() {
     let call = async |arguments: Value| {
         let params = json!({ "name": "Impact", "arguments": arguments });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        rpc(server.main, &body.to_string()).await.json()["result"].clone()
+        send_rpc(server.main, &body.to_string()).await.json()["result"].clone()
     };
     let found = call(json!({ "repository": "plant" })).await;
     let text = found["content"][0]["text"].as_str().unwrap();
@@ -72,6 +74,10 @@ async fn a_model_is_shown_what_a_change_reaches() {
         [("since=main&format=text", 200), ("depth=0", 400), ("since=gone", 400), ("since=", 400)]
     {
         let target = format!("/symbols/impact?{query}");
-        assert_eq!(request(server.main, "GET", &target, &[], "").await.status, status, "{query}");
+        assert_eq!(
+            send_request(server.main, "GET", &target, &[], "").await.status,
+            status,
+            "{query}"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! `codeinfo install`, `uninstall` and `service`, as people run them, in homes of their own.
 
-mod asks;
+mod client_question;
 mod clients;
 mod documents;
 mod hook;
@@ -22,25 +22,25 @@ use std::{
 
 use insta::assert_snapshot;
 
-use crate::support::process::fresh;
+use crate::support::process::create_scratch_folder;
 
 /// Where `codeinfo` is, for what is compared.
 const BINARY: &str = env!("CARGO_BIN_EXE_codeinfo");
 
 /// The home of somebody, with a `PATH` that finds what is in its `bin` alone.
-struct Home(tempfile::TempDir);
+struct TestHome(tempfile::TempDir);
 
 /// What a command came to.
 #[derive(Debug)]
-struct Ended {
+struct CommandResult {
     code: Option<i32>,
     said: String,
     failed: String,
 }
 
-impl Home {
+impl TestHome {
     fn new() -> Self {
-        let home = Self(fresh());
+        let home = Self(create_scratch_folder());
         fs::create_dir(home.path("bin")).unwrap();
         home
     }
@@ -62,16 +62,16 @@ impl Home {
         fs::write(path, text).unwrap();
     }
 
-    fn text(&self, path: &str) -> String {
+    fn read_file(&self, path: &str) -> String {
         String::from_utf8(fs::read(self.path(path)).unwrap()).unwrap()
     }
 
-    fn has(&self, path: &str) -> bool {
+    fn has_file(&self, path: &str) -> bool {
         self.path(path).symlink_metadata().is_ok()
     }
 
     /// A program that does `script`.
-    fn program(&self, name: &str, script: &str) {
+    fn add_program(&self, name: &str, script: &str) {
         let path = self.path("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -88,30 +88,34 @@ impl Home {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
-        self.end(self.command(BINARY).args(arguments))
+    fn run(&self, arguments: &[&str]) -> CommandResult {
+        self.finish_command(self.command(BINARY).args(arguments))
     }
 
-    fn end(&self, command: &mut Command) -> Ended {
+    fn finish_command(&self, command: &mut Command) -> CommandResult {
         let output = command.output().unwrap();
         let utf8 = |bytes| {
             let text = String::from_utf8(bytes).unwrap();
             text.replace(self.0.path().to_str().unwrap(), "~").replace(BINARY, "CODEINFO")
         };
-        Ended { code: output.status.code(), said: utf8(output.stdout), failed: utf8(output.stderr) }
+        CommandResult {
+            code: output.status.code(),
+            said: utf8(output.stdout),
+            failed: utf8(output.stderr),
+        }
     }
 
     /// Runs a command that must succeed, and returns what it says.
-    fn well(&self, arguments: &[&str]) -> String {
+    fn run_successfully(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{}", ended.said);
         ended.said
     }
 
     /// Every file below, without programs and data of ours, by name.
-    fn files(&self) -> Vec<(String, Vec<u8>)> {
+    fn list_files(&self) -> Vec<(String, Vec<u8>)> {
         let mut files = Vec::new();
-        walk(self.0.path(), &mut files);
+        collect_files(self.0.path(), &mut files);
         let named = files.into_iter().map(|path| {
             let name = path.strip_prefix(self.0.path()).unwrap().to_str().unwrap().to_owned();
             (name, fs::read(&path).unwrap())
@@ -124,7 +128,7 @@ impl Home {
     }
 
     /// Every file in one line.
-    fn lines(&self) -> String {
+    fn render_files(&self) -> String {
         let shown = self.render_output();
         let files = shown.split("== ").skip(1).map(|file| {
             let (name, text) = file.split_once('\n').unwrap();
@@ -135,7 +139,7 @@ impl Home {
 
     fn render_output(&self) -> String {
         let home = self.0.path().to_str().unwrap().to_owned();
-        let files = self.files().into_iter().map(|(name, bytes)| {
+        let files = self.list_files().into_iter().map(|(name, bytes)| {
             let text = String::from_utf8(bytes).unwrap().replace(&home, "~");
             format!("== {name}\n{text}")
         });
@@ -143,18 +147,18 @@ impl Home {
     }
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() { walk(&path, files) } else { files.push(path) }
+        if path.is_dir() { collect_files(&path, files) } else { files.push(path) }
     }
 }
 
 #[test]
 fn every_client_is_set_up_in_its_own_file_and_form() {
-    let home = Home::with_program();
-    home.well(&["install", "--all", "--no-instructions", "--yes"]);
-    assert_snapshot!(home.lines(), @r#"
+    let home = TestHome::with_program();
+    home.run_successfully(&["install", "--all", "--no-instructions", "--yes"]);
+    assert_snapshot!(home.render_files(), @r#"
     .claude.json: { "mcpServers": { "codeinfo": { "type": "stdio", "command": "codeinfo", "args": ["stdio", "--auto-index"], "alwaysLoad": true } } }
     .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
     .cline/data/settings/cline_mcp_settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio", "--auto-index"], "timeout": 1800 } } }
@@ -170,7 +174,7 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
     .qwen/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio", "--auto-index"], "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
     "#);
     // What was made is taken away, with its folders.
-    home.well(&["uninstall", "--yes"]);
+    home.run_successfully(&["uninstall", "--yes"]);
     assert_eq!(home.render_output(), "");
     let left: Vec<_> =
         fs::read_dir(home.0.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
@@ -180,11 +184,11 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
 
 #[test]
 fn every_client_but_one_is_set_up_for_the_listener() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     let ended = home.run(&["install", "--all", "--http", "--no-instructions", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.said.contains("takes programs only"), "{}", ended.said);
-    assert_snapshot!(home.lines(), @r#"
+    assert_snapshot!(home.render_files(), @r#"
     .claude.json: { "mcpServers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp", "alwaysLoad": true } } }
     .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
     .cline/data/settings/cline_mcp_settings.json: { "mcpServers": { "codeinfo": { "type": "streamableHttp", "url": "http://127.0.0.1:5011/mcp", "timeout": 1800 } } }
@@ -199,31 +203,32 @@ fn every_client_but_one_is_set_up_for_the_listener() {
     .qwen/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
     "#);
     // From one to the other, nothing of the first stays.
-    home.well(&[
+    home.run_successfully(&[
         "install", "codex", "claude-code", "gemini", "opencode", "windsurf", "qwen", "copilot",
         "cline", "--no-instructions", "--yes",
     ]);
     let shown = home.render_output();
     assert!(!shown.contains("httpUrl") && !shown.contains("serverUrl"), "{shown}");
     assert_eq!(shown.matches("http://").count(), 3, "those that were not named: {shown}");
-    home.well(&["uninstall", "--yes"]);
+    home.run_successfully(&["uninstall", "--yes"]);
     assert_eq!(home.render_output(), "");
 }
 
 #[test]
 fn the_listener_is_the_one_that_is_configured() {
-    let home = Home::new();
+    let home = TestHome::new();
     let mut command = home.command(BINARY);
-    let ended =
-        home.end(command.env("MCP_PORT", "7011").args(["install", "codex", "--http", "--yes"]));
+    let ended = home.finish_command(
+        command.env("MCP_PORT", "7011").args(["install", "codex", "--http", "--yes"]),
+    );
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(!ended.said.contains("this shell sets"), "{ended:?}");
-    assert!(home.text(".codex/config.toml").contains("url = \"http://127.0.0.1:7011/mcp\""));
+    assert!(home.read_file(".codex/config.toml").contains("url = \"http://127.0.0.1:7011/mcp\""));
 }
 
 #[test]
 fn folders_that_the_environment_names_are_used() {
-    let home = Home::new();
+    let home = TestHome::new();
     let mut command = home.command(BINARY);
     for (name, folder) in [
         ("CODEX_HOME", "a"),
@@ -238,9 +243,9 @@ fn folders_that_the_environment_names_are_used() {
     }
     let clients =
         ["codex", "claude-code", "gemini", "qwen", "opencode", "zed", "vscode", "copilot", "cline"];
-    let ended = home.end(command.args(["install", "--yes"]).args(clients));
+    let ended = home.finish_command(command.args(["install", "--yes"]).args(clients));
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let names: Vec<String> = home.files().into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = home.list_files().into_iter().map(|(name, _)| name).collect();
     assert_eq!(
         names,
         [
@@ -271,7 +276,7 @@ fn folders_that_the_environment_names_are_used() {
 
 #[test]
 fn clients_that_are_there_are_found_by_folder_or_program() {
-    let home = Home::new();
+    let home = TestHome::new();
     let ended = home.run(&["install", "--yes"]);
     assert_eq!((ended.code, ended.said.as_str()), (Some(1), ""), "{ended:?}");
     assert!(ended.failed.contains("no client was found"), "{}", ended.failed);
@@ -280,15 +285,15 @@ fn clients_that_are_there_are_found_by_folder_or_program() {
         assert!(ended.failed.contains(looked), "{looked}: {}", ended.failed);
     }
     fs::create_dir(home.path(".qwen")).unwrap();
-    home.program("gemini", "exit 0");
-    home.well(&["install", "--no-instructions", "--yes"]);
-    let names: Vec<String> = home.files().into_iter().map(|(name, _)| name).collect();
+    home.add_program("gemini", "exit 0");
+    home.run_successfully(&["install", "--no-instructions", "--yes"]);
+    let names: Vec<String> = home.list_files().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, [".gemini/settings.json", ".qwen/settings.json"]);
 }
 
 #[test]
 fn unknown_clients_and_switches_that_contradict_are_wrong_usage() {
-    let home = Home::new();
+    let home = TestHome::new();
     let ended = home.run(&["install", "emacs"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.failed.contains("claude-desktop"), "{}", ended.failed);
@@ -298,12 +303,12 @@ fn unknown_clients_and_switches_that_contradict_are_wrong_usage() {
 
 #[test]
 fn what_is_printed_to_paste_is_not_written() {
-    let home = Home::new();
-    let said = home.well(&["install", "--print-config"]);
+    let home = TestHome::new();
+    let said = home.run_successfully(&["install", "--print-config"]);
     for name in ["Codex", "Claude Code", "Zed", "Claude Desktop", "Qwen Code"] {
         assert!(said.contains(name), "{said}");
     }
-    let said = home.well(&["install", "zed", "--print-config"]);
+    let said = home.run_successfully(&["install", "zed", "--print-config"]);
     assert_snapshot!(said, @r#"
     Zed:
     paste into ~/.config/zed/settings.json:
@@ -319,7 +324,7 @@ fn what_is_printed_to_paste_is_not_written() {
     }
     "#);
     assert_eq!(home.render_output(), "");
-    assert!(!home.has("data"));
+    assert!(!home.has_file("data"));
 }
 
 #[test]
@@ -328,10 +333,10 @@ fn the_example_of_the_document_is_what_a_person_sees() {
     let (_, rest) = document.split_once("```console\n$ codeinfo ").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let (line, shown) = example.split_once('\n').unwrap();
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     home.write(".codex/config.toml", "model = \"gpt-5.1-codex\"\n");
     let mut command = home.command(BINARY);
-    let ended = home.end(command.env_remove("DATA_DIR").args(line.split_whitespace()));
+    let ended = home.finish_command(command.env_remove("DATA_DIR").args(line.split_whitespace()));
     // The name of the copy follows the path.
     let without_name = |text: &str| text.rsplit_once('/').unwrap().0.to_owned();
     assert_eq!(without_name(&ended.said), without_name(&shown.replace("/home/me", "~")));
@@ -339,7 +344,7 @@ fn the_example_of_the_document_is_what_a_person_sees() {
 
 #[test]
 fn nothing_is_written_without_a_yes() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write(".codex/config.toml", "model = \"a\"\n");
     let ended = home.run(&["install", "codex", "--no-instructions"]);
     assert_eq!(ended.code, Some(1));
@@ -354,18 +359,18 @@ fn nothing_is_written_without_a_yes() {
       + args = ["stdio", "--auto-index"]
       + tool_timeout_sec = 1800
     "#);
-    assert_eq!(home.text(".codex/config.toml"), "model = \"a\"\n");
-    assert!(!home.has("data"));
+    assert_eq!(home.read_file(".codex/config.toml"), "model = \"a\"\n");
+    assert!(!home.has_file("data"));
 }
 
 /// A command on a terminal of its own.
-struct Terminal {
+struct TerminalSession {
     child: std::process::Child,
     seen: String,
 }
 
-impl Terminal {
-    fn start(home: &Home, arguments: &str) -> Self {
+impl TerminalSession {
+    fn start(home: &TestHome, arguments: &str) -> Self {
         let mut command = home.command("/usr/bin/script");
         let line = format!("{BINARY} {arguments}");
         command.args(["--quiet", "--return", "--echo", "never", "--command", &line, "/dev/null"]);
@@ -374,7 +379,7 @@ impl Terminal {
     }
 
     /// Waits until the command asks that, and answers.
-    fn answer(&mut self, question: &str, answer: &str) {
+    fn answer_question(&mut self, question: &str, answer: &str) {
         self.read_question(question);
         writeln!(self.child.stdin.as_mut().unwrap(), "{answer}").unwrap();
     }
@@ -391,7 +396,7 @@ impl Terminal {
         std::mem::take(&mut self.seen)
     }
 
-    fn end(mut self) -> (Option<i32>, String) {
+    fn wait_for_end(mut self) -> (Option<i32>, String) {
         let lines = BufReader::new(self.child.stdout.take().unwrap()).lines();
         let rest: String = lines.map_while(Result::ok).collect::<Vec<_>>().join("\n");
         (self.child.wait().unwrap().code(), self.seen + &rest)
@@ -400,21 +405,21 @@ impl Terminal {
 
 #[test]
 fn a_person_is_asked_about_repositories_and_about_the_change() {
-    let home = Home::new();
-    let mut terminal = Terminal::start(&home, "install codex gemini");
-    terminal.answer("index it in the background", "y");
-    terminal.answer("without asking you each time?", "");
-    terminal.answer("what agents read in every folder", "");
-    terminal.answer("Write this?", "n");
-    let (code, said) = terminal.end();
+    let home = TestHome::new();
+    let mut terminal = TerminalSession::start(&home, "install codex gemini");
+    terminal.answer_question("index it in the background", "y");
+    terminal.answer_question("without asking you each time?", "");
+    terminal.answer_question("what agents read in every folder", "");
+    terminal.answer_question("Write this?", "n");
+    let (code, said) = terminal.wait_for_end();
     assert_eq!(code, Some(1), "{said}");
     assert_eq!(home.render_output(), "");
 
-    let mut terminal = Terminal::start(&home, "install codex opencode");
-    terminal.answer("index it in the background", "");
-    terminal.answer("what agents read in every folder", "y");
-    terminal.answer("Write this?", "yes");
-    let (code, said) = terminal.end();
+    let mut terminal = TerminalSession::start(&home, "install codex opencode");
+    terminal.answer_question("index it in the background", "");
+    terminal.answer_question("what agents read in every folder", "y");
+    terminal.answer_question("Write this?", "yes");
+    let (code, said) = terminal.wait_for_end();
     assert_eq!(code, Some(0), "{said}");
     let next = "next for Codex: start it again in a repository; `/mcp` lists codeinfo";
     assert_eq!(said.matches(next).count(), 1, "{said}");
@@ -424,53 +429,55 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
         "{said}"
     );
     assert_eq!(said.matches("next for ").count(), 2, "{said}");
-    assert!(home.text(".codex/config.toml").contains(r#"args = ["stdio", "--auto-index"]"#));
+    assert!(home.read_file(".codex/config.toml").contains(r#"args = ["stdio", "--auto-index"]"#));
     // What was agreed to once stays, without a question.
-    let again = home.well(&["install", "codex", "opencode", "--yes"]);
+    let again = home.run_successfully(&["install", "codex", "opencode", "--yes"]);
     assert!(again.contains("already set up"), "{again}");
     // A client has a data folder of its own unless somebody writes it down.
     assert!(again.contains("without DATA_DIR, which this shell sets"), "{again}");
-    assert!(home.text(".config/opencode/opencode.json").contains(r#""stdio", "--auto-index"]"#));
+    assert!(
+        home.read_file(".config/opencode/opencode.json").contains(r#""stdio", "--auto-index"]"#)
+    );
 
-    let mut terminal = Terminal::start(&home, "uninstall");
-    terminal.answer("Write this?", "y");
-    assert_eq!(terminal.end().0, Some(0));
+    let mut terminal = TerminalSession::start(&home, "uninstall");
+    terminal.answer_question("Write this?", "y");
+    assert_eq!(terminal.wait_for_end().0, Some(0));
     assert_eq!(home.render_output(), "");
 }
 
 #[test]
 fn repositories_are_indexed_by_themselves_until_that_is_refused() {
-    let home = Home::new();
-    home.well(&["install", "codex", "--yes"]);
-    let is_on = || home.text(".codex/config.toml").contains("--auto-index");
+    let home = TestHome::new();
+    home.run_successfully(&["install", "codex", "--yes"]);
+    let is_on = || home.read_file(".codex/config.toml").contains("--auto-index");
     assert!(is_on());
-    home.well(&["install", "codex", "--yes", "--no-auto-index"]);
+    home.run_successfully(&["install", "codex", "--yes", "--no-auto-index"]);
     assert!(!is_on());
-    let again = home.well(&["install", "codex", "--yes"]);
+    let again = home.run_successfully(&["install", "codex", "--yes"]);
     assert!(!is_on() && again.contains("indexes nothing, as you chose"), "{again}");
-    let mut terminal = Terminal::start(&home, "install codex --no-instructions");
-    terminal.answer("index it in the background", "y");
-    terminal.answer("Write this?", "y");
-    assert_eq!(terminal.end().0, Some(0));
+    let mut terminal = TerminalSession::start(&home, "install codex --no-instructions");
+    terminal.answer_question("index it in the background", "y");
+    terminal.answer_question("Write this?", "y");
+    assert_eq!(terminal.wait_for_end().0, Some(0));
     assert!(is_on());
-    let mut terminal = Terminal::start(&home, "install codex --no-instructions");
-    terminal.answer("index it in the background", "n");
-    terminal.answer("Write this?", "y");
-    assert_eq!(terminal.end().0, Some(0));
+    let mut terminal = TerminalSession::start(&home, "install codex --no-instructions");
+    terminal.answer_question("index it in the background", "n");
+    terminal.answer_question("Write this?", "y");
+    assert_eq!(terminal.wait_for_end().0, Some(0));
     assert!(!is_on());
     assert_eq!(home.run(&["install", "--auto-index", "--no-auto-index"]).code, Some(2));
 }
 
 #[test]
 fn clients_that_were_found_are_named_first() {
-    let home = Home::new();
+    let home = TestHome::new();
     fs::create_dir(home.path(".codex")).unwrap();
-    home.program("gemini", "exit 0");
-    let said = home.well(&["install", "--yes"]);
+    home.add_program("gemini", "exit 0");
+    let said = home.run_successfully(&["install", "--yes"]);
     assert!(said.starts_with("found: Codex, Gemini CLI\n"), "{said}");
-    assert!(!home.well(&["install", "codex", "--yes"]).contains("found: "));
+    assert!(!home.run_successfully(&["install", "codex", "--yes"]).contains("found: "));
     // A person reads that before the first question.
-    let mut terminal = Terminal::start(&home, "install --no-instructions");
+    let mut terminal = TerminalSession::start(&home, "install --no-instructions");
     let question = terminal.read_question("index it in the background");
     assert!(
         question.starts_with("found: Codex, Gemini CLI\r\nWhen a client starts in a git"),
@@ -480,25 +487,26 @@ fn clients_that_were_found_are_named_first() {
         assert!(question.contains(bound), "{bound}: {question}");
     }
     writeln!(terminal.child.stdin.as_mut().unwrap()).unwrap();
-    terminal.answer("without asking you each time?", "");
-    terminal.answer("Write this?", "n");
-    assert_eq!(terminal.end().0, Some(1));
+    terminal.answer_question("without asking you each time?", "");
+    terminal.answer_question("Write this?", "n");
+    assert_eq!(terminal.wait_for_end().0, Some(1));
 }
 
 #[test]
 fn a_file_that_another_program_changes_meanwhile_is_left_to_it() {
-    let home = Home::new();
+    let home = TestHome::new();
     home.write(".codex/config.toml", "a = 1\n");
-    let mut terminal = Terminal::start(&home, "install codex --auto-index --no-instructions");
+    let mut terminal =
+        TerminalSession::start(&home, "install codex --auto-index --no-instructions");
     while !terminal.seen.ends_with("[y/N] ") {
         let mut byte = [0];
         assert_eq!(terminal.child.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1);
         terminal.seen.push(byte[0].into());
     }
     home.write(".codex/config.toml", "a = 2\n");
-    terminal.answer("Write this?", "y");
-    let (code, said) = terminal.end();
+    terminal.answer_question("Write this?", "y");
+    let (code, said) = terminal.wait_for_end();
     assert_eq!(code, Some(1));
     assert!(said.contains("changed by another program"), "{said}");
-    assert_eq!(home.text(".codex/config.toml"), "a = 2\n");
+    assert_eq!(home.read_file(".codex/config.toml"), "a = 2\n");
 }

@@ -7,14 +7,14 @@ use codeinfo::{
     config::{self, Config},
 };
 use codeinfo_store::OnMismatch;
-use codeinfo_test_support::wire::{Reply, post, request};
+use codeinfo_test_support::wire::{RawReply, send_post, send_request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{
     codex,
-    model::Model,
-    process::{fresh, http},
+    model::FakeModel,
+    process::{create_scratch_folder, http_client},
 };
 
 const PARSE: &str = "\
@@ -25,14 +25,14 @@ pub fn parse_config(text: &str) -> Vec<(String, String)> {
 ";
 
 /// A running server; it ends with the test's runtime.
-pub(crate) struct Listeners {
+pub(crate) struct InProcessServer {
     pub(crate) main: SocketAddr,
     pub(crate) mcp: SocketAddr,
     pub(crate) folder: TempDir,
     server: Server,
 }
 
-impl Listeners {
+impl InProcessServer {
     /// Starts with an empty store and without Codex.
     pub(crate) async fn start() -> Self {
         Self::start_with(&[]).await
@@ -44,10 +44,10 @@ impl Listeners {
     }
 
     /// Starts with the real Codex, whose model is `model`, and no second reader.
-    pub(crate) async fn with_codex(model: &Model, pairs: &[(&str, &str)]) -> Self {
-        let folder = fresh();
-        let home = codex::home(folder.path(), &model.url, "").display().to_string();
-        let bin = codex::binary().display().to_string();
+    pub(crate) async fn start_with_codex(model: &FakeModel, pairs: &[(&str, &str)]) -> Self {
+        let folder = create_scratch_folder();
+        let home = codex::write_codex_home(folder.path(), &model.url, "").display().to_string();
+        let bin = codex::codex_binary().display().to_string();
         let codex = [("CODEX_BIN", bin.as_str()), ("CODEX_HOME", home.as_str())];
         let mut all = vec![("CLAIM_CHECK", "off")];
         all.extend(codex);
@@ -56,11 +56,11 @@ impl Listeners {
     }
 
     async fn start_in(folder: TempDir, pairs: &[(&str, &str)]) -> Self {
-        let config = settings(&folder, pairs);
+        let config = load_settings(&folder, pairs);
         let starting = Server::start(&config, OnMismatch::Refuse, ServerVisibility::Private);
         let server = Box::pin(starting).await.unwrap();
         // A request for readiness waits for the first probe of Codex.
-        drop(http().get(format!("{}/ready", server.main_url())).send().await.unwrap());
+        drop(http_client().get(format!("{}/ready", server.main_url())).send().await.unwrap());
         let address = |url: String| url.strip_prefix("http://").unwrap().parse().unwrap();
         Self { main: address(server.main_url()), mcp: address(server.mcp_url()), folder, server }
     }
@@ -79,7 +79,7 @@ impl Listeners {
     }
 
     /// Indexes a folder of this name without a file.
-    pub(crate) async fn ingest_nothing(&self, name: &str) {
+    pub(crate) async fn ingest_empty_folder(&self, name: &str) {
         std::fs::create_dir(self.folder.path().join(name)).unwrap();
         self.ingest(name, "an empty folder").await;
     }
@@ -87,9 +87,9 @@ impl Listeners {
     pub(crate) async fn ingest(&self, name: &str, description: &str) {
         let path = self.folder.path().join(name);
         let body = json!({ "path": path, "name": name, "description": description });
-        let started = post(self.main, "/ingest/start", &body.to_string()).await;
+        let started = send_post(self.main, "/ingest/start", &body.to_string()).await;
         assert_eq!(started.status, 202, "{started:?}");
-        self.ended(started.json()["runId"].as_str().unwrap()).await;
+        self.wait_for_run(started.json()["runId"].as_str().unwrap()).await;
     }
 
     /// Writes a file below the folder of the test.
@@ -100,12 +100,12 @@ impl Listeners {
     }
 
     /// Shows a reply without what differs from run to run.
-    pub(crate) fn render_reply(&self, reply: &Reply) -> String {
+    pub(crate) fn render_reply(&self, reply: &RawReply) -> String {
         let folder = self.folder.path().canonicalize().unwrap().display().to_string();
         let text = match serde_json::from_str::<Value>(&reply.body) {
             Ok(mut body) => {
-                steady(&mut body);
-                Reply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }
+                hide_variable_fields(&mut body);
+                RawReply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }
                     .render_reply()
             }
             Err(_) => reply.render_reply(),
@@ -114,9 +114,9 @@ impl Listeners {
     }
 
     /// Waits until a run has ended.
-    pub(crate) async fn ended(&self, run: &str) {
+    pub(crate) async fn wait_for_run(&self, run: &str) {
         let url = format!("http://{}/ingest/status/{run}", self.main);
-        let http = http();
+        let http = http_client();
         loop {
             let status: Value = http.get(&url).send().await.unwrap().json().await.unwrap();
             match status["state"].as_str().unwrap() {
@@ -127,22 +127,22 @@ impl Listeners {
     }
 
     /// Returns how many questions are being answered.
-    pub(crate) fn turns(&self) -> usize {
+    pub(crate) fn count_turns(&self) -> usize {
         self.server.count_running().0
     }
 
     /// Returns the owner's key as a header has it.
-    pub(crate) fn owner(&self) -> String {
+    pub(crate) fn owner_header(&self) -> String {
         let key = std::fs::read_to_string(self.folder.path().join("data/owner.key")).unwrap();
         format!("Bearer {}", key.trim())
     }
 
     /// Makes a token, and returns it as a header has it.
-    pub(crate) async fn token(&self, body: Value) -> String {
-        let owner = self.owner();
+    pub(crate) async fn create_token(&self, body: Value) -> String {
+        let owner = self.owner_header();
         let headers = [("content-type", "application/json"), ("authorization", owner.as_str())];
         let made =
-            request(self.main, "POST", "/auth/mcp-tokens", &headers, &body.to_string()).await;
+            send_request(self.main, "POST", "/auth/mcp-tokens", &headers, &body.to_string()).await;
         format!("Bearer {}", made.json()["token"].as_str().unwrap())
     }
 
@@ -152,7 +152,7 @@ impl Listeners {
     }
 }
 
-fn settings(folder: &TempDir, pairs: &[(&str, &str)]) -> Config {
+fn load_settings(folder: &TempDir, pairs: &[(&str, &str)]) -> Config {
     let data_dir = folder.path().join("data").display().to_string();
     let usual = [
         ("CODEX_BIN", "/nonexistent/codex"),
@@ -168,7 +168,7 @@ fn settings(folder: &TempDir, pairs: &[(&str, &str)]) -> Config {
     config::from_pairs(owned, std::ffi::OsString::new()).unwrap()
 }
 
-fn steady(value: &mut Value) {
+fn hide_variable_fields(value: &mut Value) {
     const VARYING: [&str; 8] =
         ["id", "runId", "chunkId", "lastIngestAt", "uptimeSeconds", "version", "etaMs", "port"];
     match value {
@@ -177,11 +177,11 @@ fn steady(value: &mut Value) {
                 if VARYING.contains(&name.as_str()) && !member.is_null() {
                     *member = json!("…");
                 } else {
-                    steady(member);
+                    hide_variable_fields(member);
                 }
             }
         }
-        Value::Array(elements) => elements.iter_mut().for_each(steady),
+        Value::Array(elements) => elements.iter_mut().for_each(hide_variable_fields),
         _ => {}
     }
 }

@@ -20,8 +20,10 @@ use tokio::{
 };
 
 use crate::support::{
-    install::{self, Parts},
-    process::{Environment, fresh, run, signal, within},
+    install::{self, PackageParts},
+    process::{
+        ProgramEnvironment, apply_environment, create_scratch_folder, run_command, send_signal,
+    },
 };
 
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -30,36 +32,37 @@ const REPOSITORY: &str = "https://github.com/somebody/codeinfo";
 
 #[tokio::test]
 async fn the_package_of_npm_does_what_the_program_does() {
-    let folder = npm_install().await;
-    for way in [Way::Replacing, Way::Starting] {
-        let command = || wrapper(folder.path(), way);
-        does_what_the_program_does(&command).await;
+    let folder = install_npm_packages().await;
+    for way in [WrapperMode::Replacing, WrapperMode::Starting] {
+        let command = || wrapper_command(folder.path(), way);
+        assert_works_like_the_program(&command).await;
     }
 }
 
 #[tokio::test]
 async fn the_wheel_does_what_the_program_does() {
-    let folder = fresh();
-    let wheel = one(packages().await, ".whl");
-    succeed(Command::new("python3").args(["-m", "venv"]).arg(folder.path())).await;
+    let folder = create_scratch_folder();
+    let wheel = find_package(build_packages().await, ".whl");
+    run_successfully(Command::new("python3").args(["-m", "venv"]).arg(folder.path())).await;
     let mut pip = Command::new(folder.path().join("bin/pip"));
     pip.args(["install", "--quiet", "--no-index", "--disable-pip-version-check"]).arg(wheel);
-    succeed(&mut pip).await;
-    does_what_the_program_does(&|| Command::new(folder.path().join("bin/codeinfo"))).await;
+    run_successfully(&mut pip).await;
+    assert_works_like_the_program(&|| Command::new(folder.path().join("bin/codeinfo"))).await;
     let mut shown = Command::new(folder.path().join("bin/pip"));
     shown.args(["show", "--verbose", "--disable-pip-version-check", "codeinfo"]);
-    let shown = succeed(&mut shown).await;
+    let shown = run_successfully(&mut shown).await;
     assert!(shown.contains(&format!("Version: {VERSION}\n")), "{shown}");
     assert!(shown.contains(&format!("Source, {REPOSITORY}\n")), "{shown}");
 }
 
 #[tokio::test]
 async fn the_archive_does_what_the_program_does() {
-    let folder = fresh();
-    let archive = one(packages().await, ".tar.gz");
-    succeed(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(folder.path())).await;
+    let folder = create_scratch_folder();
+    let archive = find_package(build_packages().await, ".tar.gz");
+    run_successfully(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(folder.path()))
+        .await;
     let inside = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
-    does_what_the_program_does(&|| Command::new(inside.join("codeinfo"))).await;
+    assert_works_like_the_program(&|| Command::new(inside.join("codeinfo"))).await;
     let licences = fs::read_to_string(inside.join("LICENSES-THIRD-PARTY")).unwrap();
     assert!(licences.contains("tokio 1."), "libraries are missing");
     assert!(licences.contains("Permission is hereby granted"), "texts are missing");
@@ -67,17 +70,17 @@ async fn the_archive_does_what_the_program_does() {
 }
 
 /// `--version`, what `doctor` says and its exit code, and a search.
-async fn does_what_the_program_does(command: &dyn Fn() -> Command) {
-    let folder = fresh();
+async fn assert_works_like_the_program(command: &dyn Fn() -> Command) {
+    let folder = create_scratch_folder();
     let source = folder.path().join("valves");
     fs::create_dir_all(source.join("src")).unwrap();
     fs::write(source.join("src/valve.rs"), "/// Opens the valve.\npub fn open_valve() {}\n")
         .unwrap();
     let data = folder.path().join("data");
-    let no_codex: Environment = vec![("CODEX_BIN".to_owned(), "/nonexistent".to_owned())];
+    let no_codex: ProgramEnvironment = vec![("CODEX_BIN".to_owned(), "/nonexistent".to_owned())];
     let source = source.to_str().unwrap();
     let ask = |arguments: &[&str]| {
-        let mut command = within(command(), &data, &no_codex);
+        let mut command = apply_environment(command(), &data, &no_codex);
         command.args(arguments);
         async move { command.output().await.unwrap() }
     };
@@ -87,7 +90,8 @@ async fn does_what_the_program_does(command: &dyn Fn() -> Command) {
     assert!(ingested.status.success(), "{ingested:?}");
     let found = ask(&["search", "open the valve"]).await;
     assert!(output_text(&found).contains("src/valve.rs"), "{found:?}");
-    let (wrapped, direct) = (ask(&["doctor"]).await, run(&data, &no_codex, &["doctor"]).await);
+    let (wrapped, direct) =
+        (ask(&["doctor"]).await, run_command(&data, &no_codex, &["doctor"]).await);
     assert_eq!(wrapped.status.code(), direct.status.code());
     assert_eq!(wrapped.status.code(), Some(1));
     assert_eq!(first_words(&wrapped), first_words(&direct));
@@ -98,11 +102,11 @@ async fn does_what_the_program_does(command: &dyn Fn() -> Command) {
 
 #[tokio::test]
 async fn a_signal_to_the_package_of_npm_reaches_the_program() {
-    let folder = npm_install().await;
-    for way in [Way::Replacing, Way::Starting] {
+    let folder = install_npm_packages().await;
+    for way in [WrapperMode::Replacing, WrapperMode::Starting] {
         for name in ["TERM", "INT"] {
-            let (mut server, _, _data) = serve(wrapper(folder.path(), way)).await;
-            signal(name, server.id().unwrap()).await;
+            let (mut server, _, _data) = start_serving(wrapper_command(folder.path(), way)).await;
+            send_signal(name, server.id().unwrap()).await;
             let ended = timeout(TIMEOUT, server.wait()).await.unwrap().unwrap();
             assert_eq!(ended.code(), Some(0), "{way:?} {name}: {ended:?}");
         }
@@ -113,20 +117,21 @@ async fn a_signal_to_the_package_of_npm_reaches_the_program() {
 async fn a_program_that_a_signal_ends_ends_its_wrapper_by_that_signal() {
     use std::os::unix::process::ExitStatusExt;
 
-    let folder = npm_install().await;
-    for way in [Way::Replacing, Way::Starting] {
-        let (mut server, mut output, _data) = serve(wrapper(folder.path(), way)).await;
+    let folder = install_npm_packages().await;
+    for way in [WrapperMode::Replacing, WrapperMode::Starting] {
+        let (mut server, mut output, _data) =
+            start_serving(wrapper_command(folder.path(), way)).await;
         let wrapper = server.id().unwrap();
         let program = match way {
-            Way::Replacing => wrapper,
-            Way::Starting => {
+            WrapperMode::Replacing => wrapper,
+            WrapperMode::Starting => {
                 let children = format!("/proc/{wrapper}/task/{wrapper}/children");
                 fs::read_to_string(children).unwrap().trim().parse().unwrap()
             }
         };
         let run = fs::read_link(format!("/proc/{program}/exe")).unwrap();
         assert!(run.ends_with("bin/codeinfo"), "{way:?}: {}", run.display());
-        signal("KILL", program).await;
+        send_signal("KILL", program).await;
         let ended = timeout(TIMEOUT, server.wait()).await.unwrap().unwrap();
         assert_eq!(ended.signal(), Some(9), "{way:?}: {ended:?}");
         // Nobody is left who holds the output open.
@@ -136,14 +141,14 @@ async fn a_program_that_a_signal_ends_ends_its_wrapper_by_that_signal() {
 
 #[tokio::test]
 async fn the_package_of_npm_says_when_there_is_none_for_the_platform() {
-    let folder = npm_install().await;
+    let folder = install_npm_packages().await;
     for one in fs::read_dir(folder.path().join("node_modules")).unwrap() {
         let path = one.unwrap().path();
         if path.file_name().unwrap().to_str().unwrap().starts_with("codeinfo-") {
             fs::remove_dir_all(path).unwrap();
         }
     }
-    let output = wrapper(folder.path(), Way::Starting).output().await.unwrap();
+    let output = wrapper_command(folder.path(), WrapperMode::Starting).output().await.unwrap();
     assert_eq!(output.status.code(), Some(1));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.starts_with("codeinfo: no package codeinfo-"), "{error}");
@@ -151,32 +156,37 @@ async fn the_package_of_npm_says_when_there_is_none_for_the_platform() {
 
 #[tokio::test]
 async fn the_bundle_is_valid_for_its_own_tool_and_starts_the_program() {
-    let folder = fresh();
-    let bundle = one(packages().await, ".mcpb");
-    let tool = install::npm("mcpb-2.1.2", "@anthropic-ai/mcpb@2.1.2", Parts::Needed);
+    let folder = create_scratch_folder();
+    let bundle = find_package(build_packages().await, ".mcpb");
+    let tool = install::install_npm_package(
+        "mcpb-2.1.2",
+        "@anthropic-ai/mcpb@2.1.2",
+        PackageParts::Needed,
+    );
     let tool = tool.join("node_modules/@anthropic-ai/mcpb/dist/cli/cli.js");
     let mcpb = || {
-        let mut command = Command::new(install::node());
+        let mut command = Command::new(install::find_node());
         command.arg(&tool);
         command
     };
-    succeed(mcpb().arg("unpack").arg(&bundle).arg(folder.path())).await;
+    run_successfully(mcpb().arg("unpack").arg(&bundle).arg(folder.path())).await;
     let manifest = folder.path().join("manifest.json");
-    succeed(mcpb().arg("validate").arg(&manifest)).await;
-    let manifest = json(&manifest);
+    run_successfully(mcpb().arg("validate").arg(&manifest)).await;
+    let manifest = read_json(&manifest);
     let server = &manifest["server"]["mcp_config"];
     assert_eq!(server["args"], serde_json::json!(["stdio"]));
     let program = server["command"].as_str().unwrap();
     let program = program.replace("${__dirname}", folder.path().to_str().unwrap());
-    let version = succeed(Command::new(program).arg("--version")).await;
+    let version = run_successfully(Command::new(program).arg("--version")).await;
     assert_eq!(version, format!("codeinfo {VERSION}\n"));
 }
 
 #[tokio::test]
 async fn server_json_is_valid_for_the_registry() {
-    let folder = packages().await;
-    let schema = json(&root().join("tests/fixtures/mcp-registry/server.schema.json"));
-    let described = json(&folder.join("server.json"));
+    let folder = build_packages().await;
+    let schema =
+        read_json(&repository_root().join("tests/fixtures/mcp-registry/server.schema.json"));
+    let described = read_json(&folder.join("server.json"));
     assert_eq!(described["$schema"], schema["$id"]);
     let schema = Schema::from_untrusted(schema).unwrap();
     schema.validate_and_parse::<Value>(described.clone()).unwrap();
@@ -188,26 +198,27 @@ async fn server_json_is_valid_for_the_registry() {
 
 #[tokio::test]
 async fn server_json_of_a_release_names_its_bundles_and_their_hashes() {
-    let (folder, release) = (fresh(), "https://example.com/releases/1");
-    let bundle = one(packages().await, ".mcpb");
+    let (folder, release) = (create_scratch_folder(), "https://example.com/releases/1");
+    let bundle = find_package(build_packages().await, ".mcpb");
     let name = bundle.file_name().unwrap().to_str().unwrap();
     fs::copy(&bundle, folder.path().join(name)).unwrap();
-    let mut build = Command::new(root().join("packaging/build"));
+    let mut build = Command::new(repository_root().join("packaging/build"));
     build.args(["--server-json", "--release-url", release, "--out"]).arg(folder.path());
     let failed = build.output().await.unwrap();
     assert!(String::from_utf8_lossy(&failed.stderr).contains("--repository"), "{failed:?}");
-    succeed(build.args(["--repository", REPOSITORY])).await;
-    let described = json(&folder.path().join("server.json"));
+    run_successfully(build.args(["--repository", REPOSITORY])).await;
+    let described = read_json(&folder.path().join("server.json"));
     let listed = &described["packages"][2];
     assert_eq!(listed["identifier"], format!("{release}/{name}"));
-    assert_eq!(listed["fileSha256"], sha256(&bundle));
-    let schema = json(&root().join("tests/fixtures/mcp-registry/server.schema.json"));
+    assert_eq!(listed["fileSha256"], hash_file(&bundle));
+    let schema =
+        read_json(&repository_root().join("tests/fixtures/mcp-registry/server.schema.json"));
     Schema::from_untrusted(schema).unwrap().validate_and_parse::<Value>(described).unwrap();
 }
 
 #[tokio::test]
 async fn every_package_has_the_version_of_cargo_toml() {
-    let folder = packages().await;
+    let folder = build_packages().await;
     let mut names = BTreeSet::new();
     for one in fs::read_dir(folder).unwrap() {
         names.insert(one.unwrap().file_name().into_string().unwrap());
@@ -217,11 +228,11 @@ async fn every_package_has_the_version_of_cargo_toml() {
     for name in packed {
         assert!(name.contains(&format!("-{VERSION}")), "{name}");
     }
-    let described = json(&folder.join("server.json"));
+    let described = read_json(&folder.join("server.json"));
     assert_eq!(described["version"], VERSION);
     assert!(described["packages"].as_array().unwrap().iter().all(|one| one["version"] == VERSION));
-    let installed = npm_install().await;
-    let main = json(&installed.path().join("node_modules/codeinfo/package.json"));
+    let installed = install_npm_packages().await;
+    let main = read_json(&installed.path().join("node_modules/codeinfo/package.json"));
     assert_eq!(main["version"], VERSION);
     assert_eq!(described["name"], "io.github.somebody/codeinfo");
     assert_eq!(described["repository"]["url"], REPOSITORY);
@@ -235,7 +246,7 @@ async fn every_package_has_the_version_of_cargo_toml() {
         .lines()
         .map(|line| {
             let (sum, name) = line.split_once("  ").unwrap();
-            assert_eq!(sum, sha256(&folder.join(name)), "{name}");
+            assert_eq!(sum, hash_file(&folder.join(name)), "{name}");
             name.to_owned()
         })
         .collect();
@@ -248,14 +259,14 @@ async fn every_package_has_the_version_of_cargo_toml() {
 async fn the_package_of_cargo_holds_every_file_of_the_build() {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["package", "--list", "--allow-dirty", "--offline", "--package", "codeinfo"]);
-    let listed = succeed(cargo.current_dir(root())).await;
+    let listed = run_successfully(cargo.current_dir(repository_root())).await;
     let listed: BTreeSet<&str> = listed.lines().collect();
     for needed in ["Cargo.lock", "LICENSE-MIT", "LICENSE-APACHE", "NOTICE", "README.md"] {
         assert!(listed.contains(needed), "{needed} is missing");
     }
-    for path in list_files(&root().join("src")) {
+    for path in list_files(&repository_root().join("src")) {
         let text = fs::read_to_string(&path).unwrap();
-        let path = path.strip_prefix(root()).unwrap();
+        let path = path.strip_prefix(repository_root()).unwrap();
         assert!(listed.contains(path.to_str().unwrap()), "{} is missing", path.display());
         for included in text.split("include_bytes!(\"").chain(text.split("include_str!(\"")).skip(1)
         {
@@ -274,14 +285,14 @@ fn list_files(folder: &Path) -> Vec<PathBuf> {
 
 /// How the wrapper runs the program: newer versions of Node let it take the wrapper's place.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum WrapperMode {
     Replacing,
     Starting,
 }
 
-fn wrapper(folder: &Path, way: Way) -> Command {
-    let mut command = Command::new(install::node());
-    if matches!(way, Way::Starting) {
+fn wrapper_command(folder: &Path, way: WrapperMode) -> Command {
+    let mut command = Command::new(install::find_node());
+    if matches!(way, WrapperMode::Starting) {
         let without = folder.join("without.js");
         fs::write(&without, "delete process.execve;").unwrap();
         command.arg("--require").arg(without);
@@ -291,10 +302,12 @@ fn wrapper(folder: &Path, way: Way) -> Command {
 }
 
 /// Starts `serve` and waits until it is up.
-async fn serve(command: Command) -> (Child, Lines<BufReader<ChildStdout>>, tempfile::TempDir) {
-    let data = fresh();
-    let no_codex: Environment = vec![("CODEX_BIN".to_owned(), "/nonexistent".to_owned())];
-    let mut command = within(command, data.path(), &no_codex);
+async fn start_serving(
+    command: Command,
+) -> (Child, Lines<BufReader<ChildStdout>>, tempfile::TempDir) {
+    let data = create_scratch_folder();
+    let no_codex: ProgramEnvironment = vec![("CODEX_BIN".to_owned(), "/nonexistent".to_owned())];
+    let mut command = apply_environment(command, data.path(), &no_codex);
     let mut server =
         command.arg("serve").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
@@ -307,27 +320,27 @@ async fn serve(command: Command) -> (Child, Lines<BufReader<ChildStdout>>, tempf
 }
 
 /// An empty folder into which the packages of npm were installed, as by a machine without a network.
-async fn npm_install() -> tempfile::TempDir {
-    let made = packages().await;
-    let folder = fresh();
+async fn install_npm_packages() -> tempfile::TempDir {
+    let made = build_packages().await;
+    let folder = create_scratch_folder();
     fs::write(folder.path().join("package.json"), "{}").unwrap();
     let mut npm = Command::new("npm");
     npm.args(["install", "--offline", "--no-audit", "--no-fund", "--prefix"])
         .arg(folder.path())
-        .args(npm_packages(made))
+        .args(list_npm_packages(made))
         .env("npm_config_cache", folder.path().join("cache"))
         .current_dir(folder.path());
-    succeed(&mut npm).await;
+    run_successfully(&mut npm).await;
     folder
 }
 
-fn npm_packages(folder: &Path) -> Vec<PathBuf> {
+fn list_npm_packages(folder: &Path) -> Vec<PathBuf> {
     let found = fs::read_dir(folder).unwrap().map(|one| one.unwrap().path());
     found.filter(|path| path.extension().is_some_and(|extension| extension == "tgz")).collect()
 }
 
 /// The folder with the packages of the program under test, without what debuggers read.
-async fn packages() -> &'static Path {
+async fn build_packages() -> &'static Path {
     static MADE: OnceCell<PathBuf> = OnceCell::const_new();
     MADE.get_or_init(|| async {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
@@ -335,18 +348,18 @@ async fn packages() -> &'static Path {
         fs::create_dir_all(&folder).unwrap();
         let program = folder.join("codeinfo");
         let mut strip = Command::new("strip");
-        succeed(strip.arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_codeinfo"))).await;
+        run_successfully(strip.arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_codeinfo"))).await;
         let out = folder.join("made");
-        let mut build = Command::new(root().join("packaging/build"));
+        let mut build = Command::new(repository_root().join("packaging/build"));
         build.args(["--repository", REPOSITORY]);
-        succeed(build.arg("--binary").arg(&program).arg("--out").arg(&out)).await;
+        run_successfully(build.arg("--binary").arg(&program).arg("--out").arg(&out)).await;
         out
     })
     .await
 }
 
 /// The one package whose name ends so.
-fn one(folder: &Path, end: &str) -> PathBuf {
+fn find_package(folder: &Path, end: &str) -> PathBuf {
     let found = fs::read_dir(folder).unwrap().map(|one| one.unwrap().path());
     let mut found = found.filter(|path| path.to_str().unwrap().ends_with(end));
     let first = found.next().unwrap_or_else(|| panic!("no package `{end}`"));
@@ -354,7 +367,7 @@ fn one(folder: &Path, end: &str) -> PathBuf {
     first
 }
 
-async fn succeed(command: &mut Command) -> String {
+async fn run_successfully(command: &mut Command) -> String {
     let output = command.kill_on_drop(true).output().await.unwrap();
     assert!(output.status.success(), "{command:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
@@ -370,11 +383,11 @@ fn first_words(output: &Output) -> Vec<String> {
     output_text(output).lines().map(words).collect()
 }
 
-fn json(path: &Path) -> Value {
+fn read_json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-fn sha256(path: &Path) -> String {
+fn hash_file(path: &Path) -> String {
     use std::fmt::Write;
 
     let hash = Sha256::digest(fs::read(path).unwrap());
@@ -384,6 +397,6 @@ fn sha256(path: &Path) -> String {
     })
 }
 
-fn root() -> &'static Path {
+fn repository_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -2,41 +2,41 @@
 
 use std::sync::Arc;
 
-use codeinfo_test_support::wire::get;
+use codeinfo_test_support::wire::send_get;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::{
-    listeners::Listeners,
-    page_browser::{looks_right, note, open},
+    listeners::InProcessServer,
+    page_browser::{check_appearance, open_page, write_figure},
     support::{
-        browser::Page,
-        model::{Model, Reply as Said, says, searches, thinks},
-        process::fresh,
+        browser::BrowserPage,
+        model::{FakeModel, ModelReply, message_item, search_item, thinking_item},
+        process::create_scratch_folder,
     },
 };
 
 /// Types a question into the box of the page, and sends it.
-pub(crate) async fn ask(page: &Page, question: &str) {
-    page.fill("#question", question).await;
-    page.press("Enter").await;
+pub(crate) async fn ask_question(page: &BrowserPage, question: &str) {
+    page.fill_field("#question", question).await;
+    page.press_key("Enter").await;
 }
 
 /// Waits until so many turns have ended.
-pub(crate) async fn ended(page: &Page, count: usize) {
+pub(crate) async fn wait_for_turns(page: &BrowserPage, count: usize) {
     let ended = "[...document.querySelectorAll('.turn')].filter(one => !one.matches('.running'))";
-    page.wait(&format!("{ended}.length === {count}"), "the end of the turn").await;
+    page.wait_for(&format!("{ended}.length === {count}"), "the end of the turn").await;
 }
 
 /// A model that thinks and searches, and answers when the test says so.
-async fn held(finish: &Arc<Notify>) -> Model {
-    Model::replay([
-        Said::Items(vec![thinks("**Looking** for it"), searches("parse_config")]),
-        Said::Held(
+async fn start_held_model(finish: &Arc<Notify>) -> FakeModel {
+    FakeModel::replay([
+        ModelReply::Items(vec![thinking_item("**Looking** for it"), search_item("parse_config")]),
+        ModelReply::Held(
             Arc::clone(finish),
-            vec![says("It is `parse_config` (src/parse.rs:1-4), *not* another.")],
+            vec![message_item("It is `parse_config` (src/parse.rs:1-4), *not* another.")],
         ),
-        Said::Items(vec![says("Because nobody asked.")]),
+        ModelReply::Items(vec![message_item("Because nobody asked.")]),
     ])
     .await
 }
@@ -64,109 +64,114 @@ const STEPS: &str = ".steps-list > li > details > summary";
 #[tokio::test]
 async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     let finish = Arc::new(Notify::new());
-    let model = held(&finish).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = start_held_model(&finish).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    page.sees("Ask about your code").await;
-    looks_right(&page, "ask").await;
+    let (_browser, page) = open_page(&server).await;
+    page.wait_for_text("Ask about your code").await;
+    check_appearance(&page, "ask").await;
     page.eval::<()>(WATCH).await;
-    ask(&page, "Where is it?").await;
+    ask_question(&page, "Where is it?").await;
     // The model has not answered yet.
-    page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
-    page.wait(
+    page.wait_for(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    page.wait_for(
         "document.querySelector('.step.tool .outcome').innerText.includes('1 file')",
         "files",
     )
     .await;
-    let steps = page.texts(STEPS).await;
+    let steps = page.read_texts(STEPS).await;
     assert!(steps[0].starts_with("Thought: Looking for it"), "{steps:?}");
     assert!(steps[1].starts_with("Searched “parse_config”"), "{steps:?}");
     assert!(steps[1].contains("local"), "{steps:?}");
     assert!(page.eval::<bool>("document.querySelector('.answer').hidden").await);
     assert!(page.url().await.contains("#/c/"), "{}", page.url().await);
-    page.sees("What the last search found").await;
-    assert_eq!(page.texts("#files .path").await, ["src/parse.rs"]);
-    looks_right(&page, "running").await;
+    page.wait_for_text("What the last search found").await;
+    assert_eq!(page.read_texts("#files .path").await, ["src/parse.rs"]);
+    check_appearance(&page, "running").await;
     // Steps are spoken as they come, and the end; nothing of it is spoken once more.
     let log = "document.querySelector('.steps [role=log]').getAttribute('aria-live')";
     assert_eq!(page.eval::<String>(log).await, "polite");
     let spoken = "document.querySelector('#announcement[role=status][aria-live=polite]').innerText";
     finish.notify_one();
-    ended(&page, 1).await;
-    page.wait(&format!("{spoken} === 'The answer is ready'"), "what is spoken").await;
+    wait_for_turns(&page, 1).await;
+    page.wait_for(&format!("{spoken} === 'The answer is ready'"), "what is spoken").await;
     assert_eq!(page.eval::<String>(log).await, "off");
-    assert_eq!(page.names("complementary").await, ["Evidence"]);
+    assert_eq!(page.list_names_of_role("complementary").await, ["Evidence"]);
     assert_eq!(
-        page.text(".answer").await.trim(),
+        page.read_text(".answer").await.trim(),
         "It is parse_config (src/parse.rs:1-4), not another."
     );
-    assert_eq!(page.text(".answer em").await, "not");
-    assert_eq!(page.text(".answer code").await, "parse_config");
-    assert_eq!(page.text("a.cite[data-state=confirmed]").await, "src/parse.rs:1-4");
-    let facts = page.text(".facts").await;
+    assert_eq!(page.read_text(".answer em").await, "not");
+    assert_eq!(page.read_text(".answer code").await, "parse_config");
+    assert_eq!(page.read_text("a.cite[data-state=confirmed]").await, "src/parse.rs:1-4");
+    let facts = page.read_text(".facts").await;
     assert!(facts.contains("1 of 1 citation confirmed"), "{facts}");
     assert!(facts.contains("tokens"), "{facts}");
     let waits = page.eval::<Vec<f64>>("waits").await;
     assert!(!waits.is_empty(), "nothing was measured");
-    note("from an event to the screen, in ms", &json!(waits));
+    write_figure("from an event to the screen, in ms", &json!(waits));
     // The steps are folded now, and open again.
     assert!(page.eval::<bool>("!document.querySelector('.steps').open").await);
     page.click(".steps > summary").await;
     page.click(".step.tool summary").await;
-    page.sees("\"query\": \"parse_config\"").await;
-    page.wait("document.querySelector('.step.tool pre .m-f')", "marked arguments").await;
-    page.sees("pub fn parse_config").await;
-    looks_right(&page, "answer").await;
-    page.is_faultless().await;
+    page.wait_for_text("\"query\": \"parse_config\"").await;
+    page.wait_for("document.querySelector('.step.tool pre .m-f')", "marked arguments").await;
+    page.wait_for_text("pub fn parse_config").await;
+    check_appearance(&page, "answer").await;
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
-async fn a_turn_that_is_stopped_ends_for_the_model_too() {
-    let model = Model::replay([
-        Said::Items(vec![thinks("Looking"), searches("parse_config")]),
-        Said::Silent(vec![]),
-        Said::Items(vec![says("Here.")]),
+async fn a_stopped_turn_stops_the_model() {
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![thinking_item("Looking"), search_item("parse_config")]),
+        ModelReply::Silent(vec![]),
+        ModelReply::Items(vec![message_item("Here.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, "Where?").await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, "Where?").await;
     model.wait_for_requests(2).await;
     page.click_text("button", "Stop").await;
-    model.left(1).await;
-    page.sees("Stopped").await;
-    assert_eq!(page.names("button").await.iter().filter(|name| *name == "Stop").count(), 0);
-    looks_right(&page, "stopped").await;
-    ask(&page, "Then now?").await;
-    ended(&page, 2).await;
-    assert_eq!(page.texts(".answer").await.last().unwrap().trim(), "Here.");
-    page.is_faultless().await;
+    model.wait_for_abandoned_streams(1).await;
+    page.wait_for_text("Stopped").await;
+    assert_eq!(
+        page.list_names_of_role("button").await.iter().filter(|name| *name == "Stop").count(),
+        0
+    );
+    check_appearance(&page, "stopped").await;
+    ask_question(&page, "Then now?").await;
+    wait_for_turns(&page, 2).await;
+    assert_eq!(page.read_texts(".answer").await.last().unwrap().trim(), "Here.");
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
 async fn a_turn_survives_a_reload_and_a_closed_tab_and_nothing_is_asked_twice() {
     let finish = Arc::new(Notify::new());
-    let model = held(&finish).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = start_held_model(&finish).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, "Where is it?").await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, "Where is it?").await;
     model.wait_for_requests(2).await;
-    page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    page.wait_for(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
     page.reload().await;
-    page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    page.wait_for(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
     assert!(page.eval::<bool>("document.querySelector('.turn').matches('.running')").await);
     // Another tab sees the same.
-    let other = page.another(&page.url().await).await;
-    other.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    let other = page.open_another(&page.url().await).await;
+    other
+        .wait_for(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps")
+        .await;
     finish.notify_one();
     for one in [&page, &other] {
-        ended(one, 1).await;
-        assert!(one.text(".answer").await.starts_with("It is parse_config"));
-        assert_eq!(one.texts(STEPS).await.len(), 2);
-        one.is_faultless().await;
+        wait_for_turns(one, 1).await;
+        assert!(one.read_text(".answer").await.starts_with("It is parse_config"));
+        assert_eq!(one.read_texts(STEPS).await.len(), 2);
+        one.assert_faultless().await;
     }
     let is_question = |url: &str| url.ends_with("/turns");
     let all = page.requests().into_iter().chain(other.requests());
@@ -174,56 +179,56 @@ async fn a_turn_survives_a_reload_and_a_closed_tab_and_nothing_is_asked_twice() 
     assert_eq!(model.requests().len(), 2);
     // Once it has ended, too.
     page.reload().await;
-    ended(&page, 1).await;
-    assert_eq!(page.text("a.cite").await, "src/parse.rs:1-4");
-    page.is_faultless().await;
+    wait_for_turns(&page, 1).await;
+    assert_eq!(page.read_text("a.cite").await, "src/parse.rs:1-4");
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
-async fn what_follows_is_confined_as_the_conversation_is() {
-    let script = ["One.", "Two."].map(|text| Said::Items(vec![says(text)]));
-    let model = Model::replay(script).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+async fn follow_ups_are_confined_like_the_conversation() {
+    let script = ["One.", "Two."].map(|text| ModelReply::Items(vec![message_item(text)]));
+    let model = FakeModel::replay(script).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     server.ingest_other().await;
-    let (_browser, page) = open(&server).await;
-    page.wait("document.querySelectorAll('#question-repository option').length === 3", "both")
+    let (_browser, page) = open_page(&server).await;
+    page.wait_for("document.querySelectorAll('#question-repository option').length === 3", "both")
         .await;
     let choice = "document.querySelector('#question-repository')";
     page.eval::<()>(&format!(
         "void ({choice}.value = 'demo', {choice}.dispatchEvent(new Event('change')))"
     ))
     .await;
-    ask(&page, "One?").await;
-    ended(&page, 1).await;
-    ask(&page, "Two?").await;
-    ended(&page, 2).await;
+    ask_question(&page, "One?").await;
+    wait_for_turns(&page, 1).await;
+    ask_question(&page, "Two?").await;
+    wait_for_turns(&page, 2).await;
     let id = page.eval::<String>("location.hash.split('/')[2]").await;
     for _ in 0..2 {
-        assert_eq!(page.texts(".turn .about:has(time)").await.len(), 2);
-        for about in page.texts(".turn .about:has(time)").await {
+        assert_eq!(page.read_texts(".turn .about:has(time)").await.len(), 2);
+        for about in page.read_texts(".turn .about:has(time)").await {
             assert!(about.contains("demo only"), "{about}");
         }
         page.reload().await;
-        ended(&page, 2).await;
+        wait_for_turns(&page, 2).await;
     }
-    let whole = get(server.main, &format!("/conversations/{id}")).await.json();
+    let whole = send_get(server.main, &format!("/conversations/{id}")).await.json();
     for turn in whole["turns"].as_array().unwrap() {
         assert_eq!(turn["frames"][0]["data"]["repository"], "demo", "{turn}");
     }
     assert_eq!(whole["turns"][0]["modelId"], whole["turns"][1]["modelId"]);
-    page.is_faultless().await;
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
 async fn a_tab_that_is_hidden_holds_no_stream_and_takes_up_the_turn_when_it_is_seen() {
     let finish = Arc::new(Notify::new());
-    let model = held(&finish).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = start_held_model(&finish).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, "Where is it?").await;
-    page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, "Where is it?").await;
+    page.wait_for(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
     let hide = async |is: bool| {
         let change = format!(
             "void (Object.defineProperty(document, 'hidden', {{ value: {is}, configurable: true }}),
@@ -234,75 +239,79 @@ async fn a_tab_that_is_hidden_holds_no_stream_and_takes_up_the_turn_when_it_is_s
     hide(true).await;
     finish.notify_one();
     let id = page.eval::<String>("location.hash.split('/')[2]").await;
-    page.until("the end", async || {
-        let whole = get(server.main, &format!("/conversations/{id}")).await.json();
+    page.retry_until("the end", async || {
+        let whole = send_get(server.main, &format!("/conversations/{id}")).await.json();
         if whole["turns"][0]["state"] == "running" { Err(whole.to_string()) } else { Ok(()) }
     })
     .await;
     assert!(page.eval::<bool>("document.querySelector('.turn').matches('.running')").await);
     hide(false).await;
-    ended(&page, 1).await;
-    assert!(page.text(".answer").await.starts_with("It is parse_config"));
-    page.is_faultless().await;
+    wait_for_turns(&page, 1).await;
+    assert!(page.read_text(".answer").await.starts_with("It is parse_config"));
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
 async fn a_question_that_waits_for_another_one_says_so() {
     let finish = Arc::new(Notify::new());
-    let model = held(&finish).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = start_held_model(&finish).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, "Where is it?").await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, "Where is it?").await;
     model.wait_for_requests(2).await;
-    ask(&page, "And why?").await;
-    page.sees("Waits until another question has ended.").await;
-    looks_right(&page, "waits").await;
+    ask_question(&page, "And why?").await;
+    page.wait_for_text("Waits until another question has ended.").await;
+    check_appearance(&page, "waits").await;
     finish.notify_one();
-    ended(&page, 2).await;
-    assert_eq!(page.texts(".question").await, ["Where is it?", "And why?"]);
+    wait_for_turns(&page, 2).await;
+    assert_eq!(page.read_texts(".question").await, ["Where is it?", "And why?"]);
     let is_blank = "document.querySelector('#question').value === ''
         && !document.querySelector('.composer').innerText.includes('Waits until')";
-    page.wait(is_blank, "a box for the next question").await;
-    page.is_faultless().await;
+    page.wait_for(is_blank, "a box for the next question").await;
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
-async fn what_is_asked_in_another_tab_appears_in_this_one() {
-    let script = ["One.", "Two."].map(|text| Said::Items(vec![says(text)]));
-    let model = Model::replay(script).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+async fn questions_of_another_tab_appear_in_this_one() {
+    let script = ["One.", "Two."].map(|text| ModelReply::Items(vec![message_item(text)]));
+    let model = FakeModel::replay(script).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, "One?").await;
-    ended(&page, 1).await;
-    let other = page.another(&page.url().await).await;
-    ended(&other, 1).await;
-    ask(&other, "Two?").await;
-    ended(&other, 2).await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, "One?").await;
+    wait_for_turns(&page, 1).await;
+    let other = page.open_another(&page.url().await).await;
+    wait_for_turns(&other, 1).await;
+    ask_question(&other, "Two?").await;
+    wait_for_turns(&other, 2).await;
     // The reader comes back to this tab.
     page.eval::<bool>("document.dispatchEvent(new Event('visibilitychange'))").await;
-    ended(&page, 2).await;
-    assert_eq!(page.texts(".question").await, ["One?", "Two?"]);
-    page.is_faultless().await;
+    wait_for_turns(&page, 2).await;
+    assert_eq!(page.read_texts(".question").await, ["One?", "Two?"]);
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
 async fn a_question_may_follow_and_the_whole_is_copied_linked_and_exported() {
     let finish = Arc::new(Notify::new());
-    let model = held(&finish).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let model = start_held_model(&finish).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, "Where is it?").await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, "Where is it?").await;
     finish.notify_one();
-    ended(&page, 1).await;
+    wait_for_turns(&page, 1).await;
     let first = page.url().await;
-    ask(&page, "And why?").await;
-    ended(&page, 2).await;
+    ask_question(&page, "And why?").await;
+    wait_for_turns(&page, 2).await;
     assert_eq!(page.url().await, first);
-    assert!(model.latest().contains("Where is it?"), "{}", model.latest());
-    assert_eq!(page.texts(".question").await, ["Where is it?", "And why?"]);
+    assert!(
+        model.latest_request_text().contains("Where is it?"),
+        "{}",
+        model.latest_request_text()
+    );
+    assert_eq!(page.read_texts(".question").await, ["Where is it?", "And why?"]);
     page.allow_clipboard().await;
     // Those of the latest turn are the last of their names.
     let copied = async |label: &str| {
@@ -313,9 +322,9 @@ async fn a_question_may_follow_and_the_whole_is_copied_linked_and_exported() {
         page.eval::<()>(&format!("void ({click})")).await;
         let buttons = "[...document.querySelectorAll('button')]";
         let is_shown = format!("{buttons}.some(one => one.textContent === 'Copied')");
-        page.wait(&is_shown, "that it is copied").await;
-        page.wait(&format!("!{is_shown}"), "the button as it was").await;
-        page.clipboard().await
+        page.wait_for(&is_shown, "that it is copied").await;
+        page.wait_for(&format!("!{is_shown}"), "the button as it was").await;
+        page.read_clipboard().await
     };
     let markdown = copied("Copy as Markdown").await;
     assert!(
@@ -327,10 +336,10 @@ async fn a_question_may_follow_and_the_whole_is_copied_linked_and_exported() {
     assert_eq!(json["turns"][0]["question"], "And why?");
     let link = copied("Copy link").await;
     assert!(link.starts_with(&first) && link.contains("?turn="), "{link}");
-    let folder = fresh();
-    page.downloads(folder.path()).await;
+    let folder = create_scratch_folder();
+    page.save_downloads(folder.path()).await;
     page.click_text("button", "Export Markdown").await;
-    page.until("a file", async || {
+    page.retry_until("a file", async || {
         let file = std::fs::read_dir(folder.path()).unwrap().next().ok_or("none")?;
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -342,32 +351,32 @@ async fn a_question_may_follow_and_the_whole_is_copied_linked_and_exported() {
         }
     })
     .await;
-    let linked = page.another(&link).await;
-    ended(&linked, 2).await;
+    let linked = page.open_another(&link).await;
+    wait_for_turns(&linked, 2).await;
     let seen = "document.querySelectorAll('.turn')[1].getBoundingClientRect().top < innerHeight";
-    linked.wait(seen, "the turn of the link").await;
-    page.is_faultless().await;
-    linked.is_faultless().await;
+    linked.wait_for(seen, "the turn of the link").await;
+    page.assert_faultless().await;
+    linked.assert_faultless().await;
 }
 
 #[tokio::test]
-async fn what_stands_in_the_way_of_an_answer_is_said_with_the_next_step() {
-    let server = Listeners::start().await;
-    let (_browser, page) = open(&server).await;
-    page.sees("Nothing is indexed yet.").await;
-    page.sees("Questions cannot be answered").await;
-    assert!(page.names("link").await.contains(&"Add a folder".to_owned()));
-    looks_right(&page, "nothing-yet").await;
-    ask(&page, "Where?").await;
-    page.wait("document.querySelector('.composer [role=alert]')", "what is wrong").await;
+async fn obstacles_to_an_answer_are_shown_with_the_next_step() {
+    let server = InProcessServer::start().await;
+    let (_browser, page) = open_page(&server).await;
+    page.wait_for_text("Nothing is indexed yet.").await;
+    page.wait_for_text("Questions cannot be answered").await;
+    assert!(page.list_names_of_role("link").await.contains(&"Add a folder".to_owned()));
+    check_appearance(&page, "nothing-yet").await;
+    ask_question(&page, "Where?").await;
+    page.wait_for("document.querySelector('.composer [role=alert]')", "what is wrong").await;
     assert_eq!(
         page.eval::<String>("document.querySelector('#question').value").await,
         "Where?",
         "the question is kept"
     );
-    looks_right(&page, "refused").await;
+    check_appearance(&page, "refused").await;
     page.reload().await;
-    page.wait("document.querySelector('#question')?.value === 'Where?'", "the question").await;
-    let faults = page.faults().await;
+    page.wait_for("document.querySelector('#question')?.value === 'Where?'", "the question").await;
+    let faults = page.take_faults().await;
     assert!(faults.iter().all(|fault| fault.contains("status of 503")), "{faults:?}");
 }

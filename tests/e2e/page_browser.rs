@@ -17,41 +17,45 @@ use tokio::{
 };
 
 use crate::{
-    listeners::Listeners,
+    listeners::InProcessServer,
     support::{
-        browser::{Browser, Page, Theme},
-        process::fresh,
+        browser::{BrowserPage, ColorTheme, TestBrowser},
+        process::create_scratch_folder,
     },
 };
 
 /// Looks at a place of the page in every way that it must work: light, dark, and as narrow as a phone.
-pub(crate) async fn looks_right(page: &Page, name: &str) {
-    looks_right_after(page, name, async || ()).await;
+pub(crate) async fn check_appearance(page: &BrowserPage, name: &str) {
+    check_appearance_after(page, name, async || ()).await;
 }
 
 /// Looks at a place of the page in every way, each time after it was prepared: what is pointed at or has the focus
 /// may go where the window changes.
-pub(crate) async fn looks_right_after(page: &Page, name: &str, prepare: impl AsyncFn()) {
+pub(crate) async fn check_appearance_after(
+    page: &BrowserPage,
+    name: &str,
+    prepare: impl AsyncFn(),
+) {
     for (theme, width, kind) in [
-        (Theme::Light, 1280, "light"),
-        (Theme::Dark, 1280, "dark"),
-        (Theme::Light, 360, "narrow"),
-        (Theme::Dark, 360, "narrow-dark"),
+        (ColorTheme::Light, 1280, "light"),
+        (ColorTheme::Dark, 1280, "dark"),
+        (ColorTheme::Light, 360, "narrow"),
+        (ColorTheme::Dark, 360, "narrow-dark"),
     ] {
-        page.theme(theme).await;
-        page.size(width, 800).await;
+        page.set_theme(theme).await;
+        page.set_size(width, 800).await;
         prepare().await;
-        page.screenshot(&format!("{name}-{kind}")).await;
+        page.save_screenshot(&format!("{name}-{kind}")).await;
         let what = format!("{name} {kind}");
-        assert_eq!(page.sticks_out().await, <[&str; 0]>::default(), "{what}");
-        assert_eq!(page.axe().await, <[&str; 0]>::default(), "{what}");
+        assert_eq!(page.find_overflow().await, <[&str; 0]>::default(), "{what}");
+        assert_eq!(page.find_accessibility_faults().await, <[&str; 0]>::default(), "{what}");
     }
-    page.theme(Theme::Light).await;
-    page.size(1280, 800).await;
+    page.set_theme(ColorTheme::Light).await;
+    page.set_size(1280, 800).await;
 }
 
 /// Notes a figure for who reads it, in `target/screenshots/figures.txt`: no test depends on it.
-pub(crate) fn note(what: &str, figure: &Value) {
+pub(crate) fn write_figure(what: &str, figure: &Value) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("screenshots");
     fs::create_dir_all(&folder).unwrap();
     let file = folder.join("figures.txt");
@@ -60,19 +64,19 @@ pub(crate) fn note(what: &str, figure: &Value) {
 }
 
 /// Opens the page of a server.
-pub(crate) async fn open(server: &Listeners) -> (Browser, Page) {
-    let browser = Browser::start().await;
-    let page = browser.page(&format!("http://{}/", server.main)).await;
+pub(crate) async fn open_page(server: &InProcessServer) -> (TestBrowser, BrowserPage) {
+    let browser = TestBrowser::start().await;
+    let page = browser.open_page(&format!("http://{}/", server.main)).await;
     (browser, page)
 }
 
 #[tokio::test]
 async fn the_page_opens_without_a_fault_in_light_and_dark_and_on_a_phone() {
-    let server = Listeners::start().await;
-    let (_browser, page) = open(&server).await;
-    page.wait("document.title.includes('CodeInfo')", "the title").await;
-    looks_right(&page, "start").await;
-    page.is_faultless().await;
+    let server = InProcessServer::start().await;
+    let (_browser, page) = open_page(&server).await;
+    page.wait_for("document.title.includes('CodeInfo')", "the title").await;
+    check_appearance(&page, "start").await;
+    page.assert_faultless().await;
 }
 
 const BAD: &str = r#"<!doctype html>
@@ -102,7 +106,11 @@ document.querySelector('button').addEventListener('click', () => { window.sure =
 ";
 
 /// Serves files, each with its path and type, under a content security policy.
-pub(crate) async fn serve(tasks: &Tasks, files: &[(&str, &str, &str)], policy: &str) -> SocketAddr {
+pub(crate) async fn serve_files(
+    tasks: &Tasks,
+    files: &[(&str, &str, &str)],
+    policy: &str,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let reply = |status: &str, kind: &str, body: &str| {
@@ -130,16 +138,16 @@ pub(crate) async fn serve(tasks: &Tasks, files: &[(&str, &str, &str)], policy: &
 }
 
 /// Serves a page that does what it should not.
-async fn bad(tasks: &Tasks) -> SocketAddr {
+async fn serve_bad_page(tasks: &Tasks) -> SocketAddr {
     let files = [("/", "text/html", BAD), ("/bad.js", "text/javascript", BAD_SCRIPT)];
-    serve(tasks, &files, "default-src 'self'").await
+    serve_files(tasks, &files, "default-src 'self'").await
 }
 
 #[tokio::test]
-async fn what_a_page_does_wrong_is_seen() {
-    let (tasks, browser) = (Tasks::default(), Browser::start().await);
-    let page = browser.page(&format!("http://{}/", bad(&tasks).await)).await;
-    page.wait("window.keys", "the script").await;
+async fn faults_of_a_page_are_detected() {
+    let (tasks, browser) = (Tasks::default(), TestBrowser::start().await);
+    let page = browser.open_page(&format!("http://{}/", serve_bad_page(&tasks).await)).await;
+    page.wait_for("window.keys", "the script").await;
     let wanted = [
         "Executing inline script violates",
         "Applying inline style violates",
@@ -155,14 +163,14 @@ async fn what_a_page_does_wrong_is_seen() {
     let began = Instant::now();
     while !wanted.iter().all(|wanted| faults.contains(wanted)) {
         assert!(began.elapsed() < Duration::from_secs(30), "{wanted:?}: {faults}");
-        faults += &page.faults().await.join("\n");
+        faults += &page.take_faults().await.join("\n");
         tokio::task::yield_now().await;
     }
-    page.is_faultless().await;
+    page.assert_faultless().await;
     assert!(page.eval::<bool>("window.inline === undefined").await);
-    let sticks_out = page.sticks_out().await.join("\n");
+    let sticks_out = page.find_overflow().await.join("\n");
     assert!(sticks_out.contains("5000") || sticks_out.contains("id=\"wide\""), "{sticks_out}");
-    let findings = page.axe().await.join("\n");
+    let findings = page.find_accessibility_faults().await.join("\n");
     for wanted in ["critical button-name: ", "critical image-alt: ", "critical label: "] {
         assert!(findings.contains(wanted), "no {wanted}: {findings}");
     }
@@ -171,62 +179,62 @@ async fn what_a_page_does_wrong_is_seen() {
         page.eval::<()>(&format!("new Promise(requestAnimationFrame).then(() => {{ {busy} }})"))
             .await;
     };
-    assert!(!page.frames_over(150.0, slow()).await.is_empty());
+    assert!(!page.measure_slow_frames(150.0, slow()).await.is_empty());
     // On a busy machine the browser may begin to trace after the task.
     let began = Instant::now();
-    while page.tasks_over(2, slow()).await.is_empty() {
+    while page.measure_slow_tasks(2, slow()).await.is_empty() {
         assert!(began.elapsed() < Duration::from_secs(30), "no task of 200 ms is seen");
     }
     tasks.stop_token().cancel();
 }
 
 #[tokio::test]
-async fn what_a_reader_does_arrives_as_real_events() {
-    let (tasks, browser) = (Tasks::default(), Browser::start().await);
-    let url = format!("http://{}/", bad(&tasks).await);
-    let page = browser.page(&url).await;
-    page.wait("window.keys", "the script").await;
-    page.faults().await;
-    page.fill("#field", "Ask: a/b? ä").await;
+async fn input_arrives_as_real_events() {
+    let (tasks, browser) = (Tasks::default(), TestBrowser::start().await);
+    let url = format!("http://{}/", serve_bad_page(&tasks).await);
+    let page = browser.open_page(&url).await;
+    page.wait_for("window.keys", "the script").await;
+    page.take_faults().await;
+    page.fill_field("#field", "Ask: a/b? ä").await;
     assert_eq!(page.eval::<String>("document.querySelector('#field').value").await, "Ask: a/b? ä");
     for key in ["Escape", "Shift+Tab", "Shift+Tab", "Shift+Tab", "Enter"] {
-        page.press(key).await;
+        page.press_key(key).await;
     }
-    page.wait("window.sure === false", "the answer to a dialog").await;
+    page.wait_for("window.sure === false", "the answer to a dialog").await;
     let keys = page.eval::<Vec<String>>("keys.slice(-5)").await;
     assert_eq!(keys, ["Escape", "Tab", "Tab", "Tab", "Enter"]);
-    assert_eq!(page.faults().await, ["a dialog: Sure?"]);
+    assert_eq!(page.take_faults().await, ["a dialog: Sure?"]);
     page.hover("#wide").await;
-    page.wait("document.querySelector('#wide:hover')", "the pointer").await;
+    page.wait_for("document.querySelector('#wide:hover')", "the pointer").await;
     // By the names that screen readers have.
-    assert_eq!(page.names("link").await, ["Further", "The script"]);
+    assert_eq!(page.list_names_of_role("link").await, ["Further", "The script"]);
     page.click_text("link", "Further").await;
-    page.wait("location.hash === '#further'", "another place").await;
+    page.wait_for("location.hash === '#further'", "another place").await;
     assert_eq!(page.url().await, format!("{url}#further"));
-    page.back().await;
+    page.go_back().await;
     assert_eq!(page.url().await, url);
-    let folder = fresh();
-    page.downloads(folder.path()).await;
+    let folder = create_scratch_folder();
+    page.save_downloads(folder.path()).await;
     page.click_text("link", "script").await;
     let file = folder.path().join("bad.js");
-    page.until("a file", async || {
+    page.retry_until("a file", async || {
         let text = fs::read_to_string(&file).unwrap_or_default();
         if text == BAD_SCRIPT { Ok(()) } else { Err(text) }
     })
     .await;
     page.eval::<()>("void localStorage.setItem('kept', 'yes')").await;
     page.reload().await;
-    page.wait("keys.length === 0", "the script once more").await;
+    page.wait_for("keys.length === 0", "the script once more").await;
     let kept = "localStorage.getItem('kept')";
-    let (same, other) = (page.another(&url).await, browser.page(&url).await);
+    let (same, other) = (page.open_another(&url).await, browser.open_page(&url).await);
     assert_eq!(same.eval::<Option<String>>(kept).await.as_deref(), Some("yes"));
     assert_eq!(other.eval::<Option<String>>(kept).await, None);
     page.allow_clipboard().await;
     page.eval::<()>("navigator.clipboard.writeText('copied')").await;
-    assert_eq!(page.clipboard().await, "copied");
-    page.sees("wide").await;
-    assert_eq!(page.text("#wide").await, "wide");
-    assert_eq!(page.texts("a").await, ["Further", "The script"]);
+    assert_eq!(page.read_clipboard().await, "copied");
+    page.wait_for_text("wide").await;
+    assert_eq!(page.read_text("#wide").await, "wide");
+    assert_eq!(page.read_texts("a").await, ["Further", "The script"]);
     let script = page.requests().into_iter().find(|request| request.url.ends_with("/bad.js"));
     let script = script.unwrap();
     assert_eq!(script.status, 200);
@@ -237,29 +245,29 @@ async fn what_a_reader_does_arrives_as_real_events() {
 /// What the page costs: noted for who reads it, and bounded where that does not depend on the machine.
 #[tokio::test]
 async fn the_page_loads_from_this_server_alone_and_is_small() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    page.sees("Ask about your code").await;
-    let files = |page: &Page| -> Vec<_> {
+    let (_browser, page) = open_page(&server).await;
+    page.wait_for_text("Ask about your code").await;
+    let files = |page: &BrowserPage| -> Vec<_> {
         let of_page = |url: &str| {
             url.contains("/page/") && !url.ends_with("/page/config") || url.ends_with('/')
         };
         page.requests().into_iter().filter(|one| of_page(&one.url)).collect()
     };
-    let bytes = |page: &Page| files(page).iter().map(|one| one.bytes).sum::<u64>();
+    let bytes = |page: &BrowserPage| files(page).iter().map(|one| one.bytes).sum::<u64>();
     let paint: f64 = page
         .eval("performance.getEntriesByType('paint').find(one => one.name === 'first-contentful-paint').startTime")
         .await;
-    note("first contentful paint, in ms", &json!(paint));
-    note("requests of the first view, files alone", &json!(files(&page).len()));
-    note("bytes of the first view, files alone, with headers", &json!(bytes(&page)));
+    write_figure("first contentful paint, in ms", &json!(paint));
+    write_figure("requests of the first view, files alone", &json!(files(&page).len()));
+    write_figure("bytes of the first view, files alone, with headers", &json!(bytes(&page)));
     for name in ["Search", "Repositories", "Map", "Status"] {
         page.click_text("link", name).await;
-        page.wait(&format!("document.title.startsWith('{name}')"), name).await;
-        looks_right(&page, &format!("view-{}", name.to_lowercase())).await;
+        page.wait_for(&format!("document.title.startsWith('{name}')"), name).await;
+        check_appearance(&page, &format!("view-{}", name.to_lowercase())).await;
     }
-    note("bytes of all views, files alone, with headers", &json!(bytes(&page)));
+    write_figure("bytes of all views, files alone, with headers", &json!(bytes(&page)));
     assert!(bytes(&page) < 150_000, "{} bytes", bytes(&page));
-    page.is_faultless().await;
+    page.assert_faultless().await;
 }

@@ -7,12 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo_test_support::wire::{Reply, get, request};
+use codeinfo_test_support::wire::{RawReply, send_get, send_request};
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{listeners::Listeners, page_browser::note, support::process::http};
+use crate::{
+    listeners::InProcessServer, page_browser::write_figure, support::process::http_client,
+};
 
 const HEADERS: [&str; 11] = [
     "cache-control",
@@ -28,7 +30,7 @@ const HEADERS: [&str; 11] = [
     "x-content-type-options",
 ];
 
-fn headers(reply: &Reply) -> String {
+fn render_headers(reply: &RawReply) -> String {
     let lines = HEADERS.iter().filter_map(|name| Some(format!("{name}: {}", reply.header(name)?)));
     let length = |line: &String| !line.starts_with("content-length: ") || line.ends_with(": 0");
     lines.filter(length).collect::<Vec<_>>().join("\n")
@@ -36,9 +38,9 @@ fn headers(reply: &Reply) -> String {
 
 #[tokio::test]
 async fn a_file_of_the_page_may_be_kept_and_loads_nothing_from_elsewhere() {
-    let server = Listeners::start().await;
-    let index = get(server.main, "/").await;
-    assert_snapshot!(headers(&index), @r"
+    let server = InProcessServer::start().await;
+    let index = send_get(server.main, "/").await;
+    assert_snapshot!(render_headers(&index), @r"
     cache-control: no-cache
     content-security-policy: default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'
     content-type: text/html; charset=utf-8
@@ -57,42 +59,50 @@ async fn a_file_of_the_page_may_be_kept_and_loads_nothing_from_elsewhere() {
         ("/page/page.css", "text/css; charset=utf-8"),
         ("/page/icon.svg", "image/svg+xml; charset=utf-8"),
     ] {
-        let file = get(server.main, path).await;
+        let file = send_get(server.main, path).await;
         assert_eq!((file.status, file.header("content-type")), (200, Some(content_type)), "{path}");
-        assert_eq!(headers(&file).lines().count(), headers(&index).lines().count(), "{path}");
+        assert_eq!(
+            render_headers(&file).lines().count(),
+            render_headers(&index).lines().count(),
+            "{path}"
+        );
     }
-    let head = request(server.main, "HEAD", "/", &[], "").await;
+    let head = send_request(server.main, "HEAD", "/", &[], "").await;
     assert_eq!((head.status, head.body.as_str(), head.header("etag")), (200, "", Some(tag)));
     for path in ["/page", "/page/", "/page/none.js", "/page/..%2findex.html", "/page/a/b"] {
-        assert_eq!(get(server.main, path).await.status, 404, "{path}");
+        assert_eq!(send_get(server.main, path).await.status, 404, "{path}");
     }
-    let settings = get(server.main, "/page/settings").await;
+    let settings = send_get(server.main, "/page/settings").await;
     assert_eq!(settings.header("content-type"), Some("text/plain; charset=utf-8"));
-    assert!(settings.body.contains("`DATA_DIR`") && headers(&settings).contains("frame-ancestors"));
+    assert!(
+        settings.body.contains("`DATA_DIR`")
+            && render_headers(&settings).contains("frame-ancestors")
+    );
     // A browser that opens an address which leads nowhere is shown the page, a program an error.
     let accept = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
-    let nowhere = request(server.main, "GET", "/nowhere/at/all", &accept, "").await;
+    let nowhere = send_request(server.main, "GET", "/nowhere/at/all", &accept, "").await;
     assert_eq!((nowhere.status, nowhere.body.as_str()), (404, page));
-    assert!(headers(&nowhere).contains("frame-ancestors"));
-    let unlike = request(server.main, "GET", "/search", &accept, "").await;
+    assert!(render_headers(&nowhere).contains("frame-ancestors"));
+    let unlike = send_request(server.main, "GET", "/search", &accept, "").await;
     assert_eq!((unlike.status, unlike.body.as_str()), (404, page));
     for (method, headers) in [("GET", &[("accept", "*/*")]), ("POST", &accept)] {
-        let refused = request(server.main, method, "/nowhere", headers, "").await;
+        let refused = send_request(server.main, method, "/nowhere", headers, "").await;
         assert_eq!(refused.json()["error"], "ROUTE_NOT_FOUND", "{method}");
     }
-    let posted = request(server.main, "POST", "/", &[], "").await;
+    let posted = send_request(server.main, "POST", "/", &[], "").await;
     assert_eq!((posted.status, posted.header("allow")), (405, Some("GET, HEAD")));
 }
 
 #[tokio::test]
 async fn a_file_that_did_not_change_is_not_sent_again() {
-    let server = Listeners::start().await;
-    let asked =
-        async |path, headers: &[(&str, &str)]| request(server.main, "GET", path, headers, "").await;
+    let server = InProcessServer::start().await;
+    let asked = async |path, headers: &[(&str, &str)]| {
+        send_request(server.main, "GET", path, headers, "").await
+    };
     let gzip = ("accept-encoding", "gzip, br");
     let plain = asked("/", &[]).await;
     let packed = asked("/", &[gzip]).await;
-    let tag = |reply: &Reply| reply.header("etag").unwrap().to_owned();
+    let tag = |reply: &RawReply| reply.header("etag").unwrap().to_owned();
     assert_ne!(tag(&plain), tag(&packed));
     for (known, with, wanted) in [
         (tag(&plain), vec![], 304),
@@ -112,10 +122,10 @@ async fn a_file_that_did_not_change_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn who_takes_gzip_gets_fewer_bytes_of_the_same() {
-    let server = Listeners::start().await;
+async fn gzip_sends_the_same_content_in_fewer_bytes() {
+    let server = InProcessServer::start().await;
     let url = format!("http://{}/page/index.html", server.main);
-    let packed = http().get(url).header("accept-encoding", "gzip").send().await.unwrap();
+    let packed = http_client().get(url).header("accept-encoding", "gzip").send().await.unwrap();
     assert_eq!(packed.headers()["content-encoding"], "gzip");
     assert_eq!(packed.headers()["vary"], "accept-encoding");
     let bytes = packed.bytes().await.unwrap();
@@ -128,18 +138,19 @@ async fn who_takes_gzip_gets_fewer_bytes_of_the_same() {
 
 #[tokio::test]
 async fn with_auth_required_the_page_itself_loads_and_nothing_else() {
-    let server = Listeners::start_with(&[("AUTH", "required")]).await;
+    let server = InProcessServer::start_with(&[("AUTH", "required")]).await;
     for path in ["/", "/page/index.html", "/page/page.css", "/page/icon.svg"] {
-        assert_eq!(get(server.main, path).await.status, 200, "{path}");
+        assert_eq!(send_get(server.main, path).await.status, 200, "{path}");
         // Who sends a token means somebody.
-        let wrong = request(server.main, "GET", path, &[("authorization", "Bearer x")], "").await;
+        let wrong =
+            send_request(server.main, "GET", path, &[("authorization", "Bearer x")], "").await;
         assert_eq!(wrong.status, 401, "{path}");
     }
     for path in [
         "//", "/page", "/page/none.js", "/page/%69ndex.html", "/page/config", "/page/%63onfig",
         "/page//config", "/index.html", "/ingest/roots",
     ] {
-        assert_eq!(get(server.main, path).await.status, 401, "{path}");
+        assert_eq!(send_get(server.main, path).await.status, 401, "{path}");
     }
 }
 
@@ -165,21 +176,22 @@ const FOREIGN: [&[(&str, &str)]; 7] = [
 ];
 
 #[tokio::test]
-async fn a_page_of_another_site_gets_nothing_also_where_it_does_not_say_which_one_it_is() {
-    let server = Listeners::start().await;
+async fn a_page_of_another_site_gets_nothing_with_or_without_an_origin() {
+    let server = InProcessServer::start().await;
     for path in ["/", "/page/page.css", "/ingest/roots", "/health", "/chat/models"] {
         for foreign in FOREIGN {
-            let reply = request(server.main, "GET", path, foreign, "").await;
+            let reply = send_request(server.main, "GET", path, foreign, "").await;
             assert_eq!(reply.status, 403, "{path} {foreign:?}");
         }
         for named in
             [("origin", "https://evil.example"), ("origin", "null"), ("host", "evil.example")]
         {
-            let reply = request(server.main, "GET", path, &[named], "").await;
+            let reply = send_request(server.main, "GET", path, &[named], "").await;
             assert_eq!(reply.status, 403, "{path} {named:?}");
         }
         for site in ["same-origin", "none"] {
-            let reply = request(server.main, "GET", path, &[("sec-fetch-site", site)], "").await;
+            let reply =
+                send_request(server.main, "GET", path, &[("sec-fetch-site", site)], "").await;
             assert_ne!(reply.status, 403, "{path} {site}");
         }
     }
@@ -189,11 +201,11 @@ async fn a_page_of_another_site_gets_nothing_also_where_it_does_not_say_which_on
         ("sec-fetch-mode", "navigate"),
         ("sec-fetch-dest", "document"),
     ];
-    assert_eq!(request(server.main, "GET", "/", link, "").await.status, 200);
+    assert_eq!(send_request(server.main, "GET", "/", link, "").await.status, 200);
     for path in ["/page/index.html", "/ingest/roots", "/metrics"] {
-        assert_eq!(request(server.main, "GET", path, link, "").await.status, 403, "{path}");
+        assert_eq!(send_request(server.main, "GET", path, link, "").await.status, 403, "{path}");
     }
-    let refused = request(server.mcp, "GET", "/mcp", FOREIGN[0], "").await;
+    let refused = send_request(server.mcp, "GET", "/mcp", FOREIGN[0], "").await;
     assert_snapshot!(refused.render_reply(), @r#"
     403 content-type: application/json
     {
@@ -205,41 +217,44 @@ async fn a_page_of_another_site_gets_nothing_also_where_it_does_not_say_which_on
 
 #[tokio::test]
 async fn an_origin_that_is_allowed_may_be_of_another_site() {
-    let server = Listeners::start_with(&[("ALLOWED_ORIGINS", "http://localhost:6274")]).await;
+    let server = InProcessServer::start_with(&[("ALLOWED_ORIGINS", "http://localhost:6274")]).await;
     for (origin, wanted) in [("http://localhost:6274", 200), ("http://localhost:6275", 403)] {
         let named = [("origin", origin), ("sec-fetch-site", "same-site")];
-        let reply = request(server.main, "GET", "/ingest/roots", &named, "").await;
+        let reply = send_request(server.main, "GET", "/ingest/roots", &named, "").await;
         assert_eq!(reply.status, wanted, "{origin}");
     }
 }
 
-fn assets() -> PathBuf {
+fn assets_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/server/assets/page")
 }
 
 #[tokio::test]
 async fn all_files_of_the_page_together_are_small() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let (mut files, mut plain, mut packed) = (0, 0, 0);
-    for entry in fs::read_dir(assets()).unwrap() {
+    for entry in fs::read_dir(assets_folder()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let url = format!("http://{}/page/{name}", server.main);
-        let reply = http().get(url).header("accept-encoding", "gzip").send().await.unwrap();
+        let reply = http_client().get(url).header("accept-encoding", "gzip").send().await.unwrap();
         assert_eq!(reply.status(), 200, "{name}");
         packed += reply.bytes().await.unwrap().len();
-        plain += fs::metadata(assets().join(name)).unwrap().len();
+        plain += fs::metadata(assets_folder().join(name)).unwrap().len();
         files += 1;
     }
-    note("all files: how many, their bytes, and as they are sent", &json!([files, plain, packed]));
+    write_figure(
+        "all files: how many, their bytes, and as they are sent",
+        &json!([files, plain, packed]),
+    );
     assert!(packed < 150_000, "{packed} bytes");
 }
 
 /// Returns the files that scripts import before they run, theirs included.
-fn imported(scripts: &[&str]) -> BTreeSet<String> {
+fn list_imports(scripts: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut next: Vec<String> = scripts.iter().map(|name| (*name).to_owned()).collect();
     while let Some(name) = next.pop() {
-        let text = fs::read_to_string(assets().join(&name)).unwrap();
+        let text = fs::read_to_string(assets_folder().join(&name)).unwrap();
         let from = text.split("from './").skip(1);
         next.extend(from.map(|rest| rest.split('\'').next().unwrap().to_owned()));
         next.retain(|name| !found.contains(name));
@@ -250,17 +265,17 @@ fn imported(scripts: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn the_first_view_waits_for_no_script_that_another_one_names() {
-    let page = fs::read_to_string(assets().join("index.html")).unwrap();
+    let page = fs::read_to_string(assets_folder().join("index.html")).unwrap();
     let preloaded = page.split("modulepreload\" href=\"/page/").skip(1);
     let mut preloaded: BTreeSet<String> =
         preloaded.map(|rest| rest.split('"').next().unwrap().to_owned()).collect();
     assert!(preloaded.insert("main.js".to_owned()), "it is named as the script of the page");
-    assert_eq!(preloaded, imported(&["main.js", "ask.js"]));
+    assert_eq!(preloaded, list_imports(&["main.js", "ask.js"]));
 }
 
 #[test]
 fn the_page_says_the_next_step_for_every_error_that_it_may_get() {
-    let next = fs::read_to_string(assets().join("notice.js")).unwrap();
+    let next = fs::read_to_string(assets_folder().join("notice.js")).unwrap();
     let codes = ["crates/core/src/error.rs", "crates/http/src/error.rs"]
         .map(|path| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap());
     let codes = codes.concat();

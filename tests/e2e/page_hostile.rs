@@ -2,21 +2,21 @@
 
 use std::fs;
 
-use codeinfo_test_support::toolkit::stdio;
+use codeinfo_test_support::toolkit::stdio_spec;
 use serde_json::json;
 use url::Url;
 
 use crate::{
-    listeners::Listeners,
-    page_ask::{ask, ended},
-    page_browser::{looks_right, open},
+    listeners::InProcessServer,
+    page_ask::{ask_question, wait_for_turns},
+    page_browser::{check_appearance, open_page},
     support::{
-        browser::Page,
-        model::{Model, Reply as Said, says, searches, thinks},
-        process::fresh,
-        toolkit::published,
+        browser::BrowserPage,
+        model::{FakeModel, ModelReply, message_item, search_item, thinking_item},
+        process::create_scratch_folder,
+        toolkit::npm_toolkit_spec,
     },
-    toolkit_turns::{calls, document},
+    toolkit_turns::{render_document, tool_call_item},
 };
 
 /// Marks what ran, in whichever way it came in.
@@ -43,9 +43,9 @@ const ANSWER: &str = r#"Hello <script>window.ran = 3</script> there <img src=x o
 See src/<img src=x onerror='window.ran = 2'>.rs:1-2."#;
 
 /// Fails where anything ran, or became an element that only the text of others asks for.
-pub(crate) async fn is_inert(page: &Page, texts: &[&str]) {
+pub(crate) async fn assert_inert(page: &BrowserPage, texts: &[&str]) {
     for text in texts {
-        page.sees(text).await;
+        page.wait_for_text(text).await;
     }
     assert_eq!(page.eval::<Option<u32>>("window.ran ?? null").await, None);
     let foreign = "main script, main img, main iframe, main form:not(.composer, .search-form), main svg[onload], \
@@ -57,12 +57,12 @@ pub(crate) async fn is_inert(page: &Page, texts: &[&str]) {
     let links = "[...document.querySelectorAll('a[href]')].map(one => new URL(one.getAttribute('href'), location.href).href).filter(href =>
         !href.startsWith(location.origin) && !/^(https?|vscode):/.test(href))";
     assert_eq!(page.eval::<Vec<String>>(links).await, <[&str; 0]>::default());
-    page.is_faultless().await;
+    page.assert_faultless().await;
 }
 
 /// Indexes a repository that has markup wherever it can.
-async fn ingest(server: &Listeners) {
-    server.write(&format!("demo/src/{}.rs", IMAGE.replace('/', "")), &code());
+async fn ingest_markup(server: &InProcessServer) {
+    server.write(&format!("demo/src/{}.rs", IMAGE.replace('/', "")), &markup_source());
     server.write(
         "demo/src/plain.rs",
         &format!("/// {SCRIPT} {IMAGE} of plain\npub fn plain() {{}}\n"),
@@ -70,7 +70,7 @@ async fn ingest(server: &Listeners) {
     server.ingest("demo", &format!("{SCRIPT}{IMAGE} a description")).await;
 }
 
-fn code() -> String {
+fn markup_source() -> String {
     format!(
         "/// {SCRIPT} {IMAGE}\npub fn parse_config() -> &'static str {{ \"</code></pre>{SCRIPT}\" }}\n"
     )
@@ -78,25 +78,25 @@ fn code() -> String {
 
 #[tokio::test]
 async fn markup_of_questions_models_files_and_code_stays_text() {
-    let model = Model::replay([
-        Said::Items(vec![
-            thinks(&format!("{SCRIPT} {IMAGE} **bold**")),
-            searches(&format!("parse_config {SCRIPT}")),
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![
+            thinking_item(&format!("{SCRIPT} {IMAGE} **bold**")),
+            search_item(&format!("parse_config {SCRIPT}")),
         ]),
-        Said::Items(vec![says(ANSWER)]),
+        ModelReply::Items(vec![message_item(ANSWER)]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
-    ingest(&server).await;
-    let (_browser, page) = open(&server).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
+    ingest_markup(&server).await;
+    let (_browser, page) = open_page(&server).await;
     let question = format!("What is {SCRIPT}{IMAGE}?");
-    ask(&page, &question).await;
-    ended(&page, 1).await;
+    ask_question(&page, &question).await;
+    wait_for_turns(&page, 1).await;
     page.click(".steps > summary").await;
     for step in [".step.thinking summary", ".step.tool summary"] {
         page.click(step).await;
     }
-    page.screenshot("hostile").await;
+    page.save_screenshot("hostile").await;
     let file = format!("{IMAGE}.rs");
     let wanted = [
         question.as_str(),
@@ -108,22 +108,22 @@ async fn markup_of_questions_models_files_and_code_stays_text() {
         "pub fn parse_config()",
         "parse_config <script>window.ran = 1</script>",
     ];
-    is_inert(&page, &wanted).await;
+    assert_inert(&page, &wanted).await;
     // And once more, from disk.
     page.reload().await;
-    ended(&page, 1).await;
-    is_inert(&page, &wanted[..5]).await;
-    page.fill("#find-conversation", "iframe").await;
-    page.wait("document.querySelector('.entry .excerpt')", "an excerpt").await;
-    is_inert(&page, &[]).await;
+    wait_for_turns(&page, 1).await;
+    assert_inert(&page, &wanted[..5]).await;
+    page.fill_field("#find-conversation", "iframe").await;
+    page.wait_for("document.querySelector('.entry .excerpt')", "an excerpt").await;
+    assert_inert(&page, &[]).await;
 }
 
 #[tokio::test]
 async fn markup_of_repositories_stays_text_in_every_view() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     server.write(&format!("demo/{IMAGE}/a.rs"), "pub fn a() {}\n");
-    ingest(&server).await;
-    let (_browser, page) = open(&server).await;
+    ingest_markup(&server).await;
+    let (_browser, page) = open_page(&server).await;
     let file = format!("{IMAGE}.rs");
     let path = server.folder.path().canonicalize().unwrap().join("demo/src").join(&file);
     let mut source = Url::parse("http://localhost/source").unwrap();
@@ -140,42 +140,43 @@ async fn markup_of_repositories_stays_text_in_every_view() {
         ("/<img src=x onerror='window.ran = 1'>", ".empty", vec![]),
     ] {
         page.goto(&format!("http://{}/#{view}", server.main)).await;
-        page.wait(&format!("document.querySelector('main {seen}')"), view).await;
+        page.wait_for(&format!("document.querySelector('main {seen}')"), view).await;
         if seen == ".problem" {
-            let faults = page.faults().await;
+            let faults = page.take_faults().await;
             let is_expected =
                 |fault: &String| fault.contains("status of 40") || fault.contains("ApiError");
             assert!(faults.iter().all(is_expected), "{faults:?}");
         }
-        is_inert(&page, &texts).await;
+        assert_inert(&page, &texts).await;
     }
 }
 
 #[tokio::test]
 async fn markup_of_tools_and_their_faults_stays_text() {
     let message = format!("{SCRIPT}{IMAGE} echoed");
-    let model = Model::replay([
-        Said::Items(vec![
-            calls("everything", "echo", json!({ "message": message })),
-            calls("everything", "echo", json!({ SCRIPT: message })),
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![
+            tool_call_item("everything", "echo", json!({ "message": message })),
+            tool_call_item("everything", "echo", json!({ SCRIPT: message })),
         ]),
-        Said::Items(vec![says("Done.")]),
+        ModelReply::Items(vec![message_item("Done.")]),
     ])
     .await;
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let file = folder.path().join("toolkits.json");
-    let (everything, missing) = (published("server-everything", &[]), stdio(IMAGE, Vec::new()));
-    let toolkits = document(&[("everything", &everything), ("missing", &missing)]);
+    let (everything, missing) =
+        (npm_toolkit_spec("server-everything", &[]), stdio_spec(IMAGE, Vec::new()));
+    let toolkits = render_document(&[("everything", &everything), ("missing", &missing)]);
     fs::write(&file, toolkits.to_string()).unwrap();
     let file = file.display().to_string();
     let settings = [("TOOLKITS_FILE", file.as_str()), ("TOOLKITS_DIRECT_MAX", "100")];
-    let server = Listeners::with_codex(&model, &settings).await;
-    ingest(&server).await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, "Echo?").await;
-    ended(&page, 1).await;
+    let server = InProcessServer::start_with_codex(&model, &settings).await;
+    ingest_markup(&server).await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, "Echo?").await;
+    wait_for_turns(&page, 1).await;
     page.click(".steps > summary").await;
-    let steps = page.texts(".step > details > summary").await;
+    let steps = page.read_texts(".step > details > summary").await;
     assert!(steps[0].starts_with("Warning: ") && steps[0].contains(IMAGE), "{steps:?}");
     for step in &steps[1..] {
         assert!(step.starts_with("echo\nmcp\neverything"), "{steps:?}");
@@ -185,9 +186,9 @@ async fn markup_of_tools_and_their_faults_stays_text() {
     for number in 1..=steps.len() {
         page.click(&format!(".step:nth-child({number}) summary")).await;
     }
-    page.screenshot("hostile-tools").await;
+    page.save_screenshot("hostile-tools").await;
     let echoed = format!("Echo: {message}");
-    is_inert(&page, &[echoed.as_str(), SCRIPT, IMAGE]).await;
+    assert_inert(&page, &[echoed.as_str(), SCRIPT, IMAGE]).await;
 }
 
 #[tokio::test]
@@ -197,28 +198,28 @@ async fn long_names_stay_within_the_page() {
     let answer = format!(
         "It is `{long}` in src/{long}.rs:1-2, **{long}**.\n\n| {long} | b |\n|---|---|\n| c | {long} |"
     );
-    let model = Model::replay([
-        Said::Items(vec![thinks(&format!("{long} {IMAGE}")), searches(&long)]),
-        Said::Items(vec![says(&answer)]),
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![thinking_item(&format!("{long} {IMAGE}")), search_item(&long)]),
+        ModelReply::Items(vec![message_item(&answer)]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     let code = format!("/// {SCRIPT} {long}\npub fn {long}() {{}}\n");
     server.write(&format!("{name}/src/{long}.rs"), &code);
     server.write(&format!("{name}/{}/{long}.rs", IMAGE.replace('/', "")), &code);
     server.ingest(&name, &format!("{SCRIPT}{long}")).await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, &format!("{long} {IMAGE}?")).await;
-    ended(&page, 1).await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, &format!("{long} {IMAGE}?")).await;
+    wait_for_turns(&page, 1).await;
     page.click(".steps > summary").await;
     page.click(".step.tool summary").await;
-    looks_right(&page, "long-answer").await;
+    check_appearance(&page, "long-answer").await;
     page.hover("a.cite").await;
-    page.wait("document.querySelector('#preview').checkVisibility()", "the preview").await;
-    page.screenshot("long-preview").await;
+    page.wait_for("document.querySelector('#preview').checkVisibility()", "the preview").await;
+    page.save_screenshot("long-preview").await;
     page.click("a.cite").await;
-    page.wait("document.querySelector('#source .line')", "the lines").await;
-    looks_right(&page, "long-source").await;
+    page.wait_for("document.querySelector('#source .line')", "the lines").await;
+    check_appearance(&page, "long-source").await;
     for (view, seen) in [
         (format!("search?q={long}"), ".result-code .code-line"),
         ("repositories".to_owned(), ".card"),
@@ -226,9 +227,9 @@ async fn long_names_stay_within_the_page() {
         (format!("map?repository={name}"), "svg.treemap"),
     ] {
         page.goto(&format!("http://{}/#/{view}", server.main)).await;
-        page.wait(&format!("document.querySelector('main {seen}')"), &view).await;
+        page.wait_for(&format!("document.querySelector('main {seen}')"), &view).await;
         let kind: String = view.chars().take_while(char::is_ascii_lowercase).collect();
-        looks_right(&page, &format!("long-{kind}-{}", seen.len())).await;
+        check_appearance(&page, &format!("long-{kind}-{}", seen.len())).await;
     }
     // The choice of a repository leaves room for the words.
     for view in ["#/search", "#/"] {
@@ -236,7 +237,7 @@ async fn long_names_stay_within_the_page() {
         let has_room = "document.querySelectorAll('select')[0]?.options.length === 2
             && document.querySelector('[data-field]')?.getBoundingClientRect().width > 400
             && document.querySelector('select').offsetWidth <= 192";
-        page.wait(has_room, "room for the words").await;
+        page.wait_for(has_room, "room for the words").await;
     }
-    page.is_faultless().await;
+    page.assert_faultless().await;
 }

@@ -1,22 +1,24 @@
 //! `GET /map`: folders and files as pictures show them.
 
-use codeinfo_test_support::wire::{get, post};
+use codeinfo_test_support::wire::{send_get, send_post};
 use serde_json::{Value, json};
 
 use crate::{
-    listeners::Listeners,
-    support::model::{Model, Reply as Said, says, searches},
+    listeners::InProcessServer,
+    support::model::{FakeModel, ModelReply, message_item, search_item},
 };
 
 #[tokio::test]
 async fn folders_are_drawn_with_their_sizes_and_citations_and_an_answer_with_its_files() {
-    let model = Model::replay([
-        Said::Items(vec![searches("open the store")]),
-        Said::Items(vec![says("See src/app.rs:1-4 and `src/store/open.rs:2`, not src/gone.rs:1.")]),
-        Said::Items(vec![says("See src/app.rs:1-4 and `src/store/open.rs:2`.")]),
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![search_item("open the store")]),
+        ModelReply::Items(vec![message_item(
+            "See src/app.rs:1-4 and `src/store/open.rs:2`, not src/gone.rs:1.",
+        )]),
+        ModelReply::Items(vec![message_item("See src/app.rs:1-4 and `src/store/open.rs:2`.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     let app = "use store::open_store;\nfn main() {\n    open_store(1);\n}\n";
     let open = "/// Opens the store.\npub fn open_store(path: u8) {\n    helper();\n}\n";
     let other = "use super::open::open_store;\npub fn helper() {\n    // open_store in words\n}\npub fn open() {}\n";
@@ -25,11 +27,12 @@ async fn folders_are_drawn_with_their_sizes_and_citations_and_an_answer_with_its
         server.write(&format!("demo/{path}"), text);
     }
     server.ingest("demo", "a small store").await;
-    let begun = post(server.main, "/turns", r#"{"question":"How is it opened?"}"#).await.json();
+    let begun =
+        send_post(server.main, "/turns", r#"{"question":"How is it opened?"}"#).await.json();
     let turn = begun["turnId"].as_str().unwrap();
-    let stream = get(server.main, &format!("/turns/{turn}")).await.body;
+    let stream = send_get(server.main, &format!("/turns/{turn}")).await.body;
     assert!(stream.contains("event: final"), "{stream}");
-    let drawn = get(server.main, "/map?repository=demo").await.json();
+    let drawn = send_get(server.main, "/map?repository=demo").await.json();
     let folder = |path: &str, files: usize, bytes: usize, cited: usize| json!({ "path": path, "files": files, "bytes": bytes, "cited": cited });
     assert_eq!(
         drawn,
@@ -38,7 +41,7 @@ async fn folders_are_drawn_with_their_sizes_and_citations_and_an_answer_with_its
             folder("src/store", 2, open.len() + other.len(), 1),
         ] })
     );
-    let drawn = get(server.main, &format!("/map?turn={turn}")).await.json();
+    let drawn = send_get(server.main, &format!("/map?turn={turn}")).await.json();
     assert_eq!(drawn["turnId"], turn);
     let files: Vec<(&str, bool, &Value)> = drawn["files"]
         .as_array()
@@ -66,11 +69,11 @@ async fn folders_are_drawn_with_their_sizes_and_citations_and_an_answer_with_its
         ("?repository=demo&turn=x", "is not an id"),
         ("?folder=src", "`folder` is no parameter"),
     ] {
-        let refused = get(server.main, &format!("/map{query}")).await;
+        let refused = send_get(server.main, &format!("/map{query}")).await;
         assert_eq!((refused.status, refused.body.contains(fault)), (400, true), "{refused:?}");
     }
-    let unknown = get(server.main, "/map?repository=other").await;
+    let unknown = send_get(server.main, "/map?repository=other").await;
     assert_eq!(unknown.json()["error"], "REPO_NOT_FOUND");
-    let unknown = get(server.main, "/map?turn=00000000-0000-4000-8000-000000000000").await;
+    let unknown = send_get(server.main, "/map?turn=00000000-0000-4000-8000-000000000000").await;
     assert_eq!(unknown.json()["error"], "TURN_NOT_FOUND");
 }

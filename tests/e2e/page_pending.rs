@@ -1,14 +1,14 @@
 //! Questions that are on their way to the server while one looks at something else, in a real browser.
 
-use codeinfo_test_support::wire::get;
+use codeinfo_test_support::wire::send_get;
 
 use crate::{
-    listeners::Listeners,
-    page_ask::{ask, ended},
-    page_browser::open,
+    listeners::InProcessServer,
+    page_ask::{ask_question, wait_for_turns},
+    page_browser::open_page,
     support::{
-        browser::Page,
-        model::{Model, Reply as Said, says},
+        browser::BrowserPage,
+        model::{FakeModel, ModelReply, message_item},
     },
 };
 
@@ -36,15 +36,15 @@ const HOLD: &str = "void (() => {
 })()";
 
 /// Goes to the search and waits until it is there.
-async fn leave(page: &Page) {
+async fn go_to_search(page: &BrowserPage) {
     page.click_text("link", "Search").await;
-    page.wait("document.title.startsWith('Search')", "the search").await;
+    page.wait_for("document.title.startsWith('Search')", "the search").await;
 }
 
 /// Waits until the left column says how many questions its conversations have.
-async fn listed(page: &Page, wanted: &[&str]) {
-    page.until("the list", async || {
-        let all = page.texts("ul[aria-label=Conversations] .about").await;
+async fn wait_for_counts(page: &BrowserPage, wanted: &[&str]) {
+    page.retry_until("the list", async || {
+        let all = page.read_texts("ul[aria-label=Conversations] .about").await;
         let is_same = all.len() == wanted.len()
             && all.iter().zip(wanted).all(|(one, wanted)| one.contains(wanted));
         if is_same { Ok(()) } else { Err(format!("{all:?}")) }
@@ -53,75 +53,75 @@ async fn listed(page: &Page, wanted: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_question_on_its_way_is_not_asked_twice_and_calls_nobody_back() {
-    let script = ["One.", "Two.", "Three."].map(|text| Said::Items(vec![says(text)]));
-    let model = Model::replay(script).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+async fn a_pending_question_is_not_asked_twice_and_changes_no_view() {
+    let script = ["One.", "Two.", "Three."].map(|text| ModelReply::Items(vec![message_item(text)]));
+    let model = FakeModel::replay(script).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    page.sees("Ask about your code").await;
+    let (_browser, page) = open_page(&server).await;
+    page.wait_for_text("Ask about your code").await;
     page.eval::<()>(HOLD).await;
     // Who comes back finds the question on its way, and is led to its answer.
-    ask(&page, "One?").await;
-    page.wait("posts === 1", "the question").await;
-    leave(&page).await;
+    ask_question(&page, "One?").await;
+    page.wait_for("posts === 1", "the question").await;
+    go_to_search(&page).await;
     page.click_text("link", "New question").await;
     let button = "document.querySelector('.composer button[type=submit]')";
-    page.wait(&format!("{button}?.disabled"), "a button that waits").await;
+    page.wait_for(&format!("{button}?.disabled"), "a button that waits").await;
     assert_eq!(page.eval::<String>("document.querySelector('#question').value").await, "One?");
     page.click("#question").await;
-    page.press("Enter").await;
+    page.press_key("Enter").await;
     page.eval::<()>("send()").await;
-    ended(&page, 1).await;
+    wait_for_turns(&page, 1).await;
     assert_eq!(page.eval::<u32>("posts").await, 1);
     // Who is elsewhere stays there.
     page.click_text("link", "New question").await;
-    ask(&page, "Two?").await;
-    page.wait("posts === 2", "the question").await;
-    leave(&page).await;
+    ask_question(&page, "Two?").await;
+    page.wait_for("posts === 2", "the question").await;
+    go_to_search(&page).await;
     page.eval::<()>("send()").await;
-    listed(&page, &["1 question", "1 question"]).await;
+    wait_for_counts(&page, &["1 question", "1 question"]).await;
     assert!(page.url().await.contains("#/search"), "{}", page.url().await);
     page.click_text("link", "New question").await;
-    page.wait("document.querySelector('#question')?.value === ''", "an empty box").await;
+    page.wait_for("document.querySelector('#question')?.value === ''", "an empty box").await;
     // What follows in a conversation leaves nothing behind that goes on.
     page.click("ul[aria-label=Conversations] a").await;
-    ended(&page, 1).await;
-    page.sees("1 question · begun").await;
+    wait_for_turns(&page, 1).await;
+    page.wait_for_text("1 question · begun").await;
     page.eval::<()>("clocks.clear()").await;
-    ask(&page, "Three?").await;
-    page.wait("posts === 3", "the question").await;
-    leave(&page).await;
+    ask_question(&page, "Three?").await;
+    page.wait_for("posts === 3", "the question").await;
+    go_to_search(&page).await;
     page.eval::<()>("send()").await;
-    listed(&page, &["2 questions", "1 question"]).await;
+    wait_for_counts(&page, &["2 questions", "1 question"]).await;
     assert_eq!(page.eval::<usize>("clocks.size").await, 0);
-    page.back().await;
-    ended(&page, 2).await;
-    let kept = get(server.main, "/conversations").await.json();
+    page.go_back().await;
+    wait_for_turns(&page, 2).await;
+    let kept = send_get(server.main, "/conversations").await.json();
     assert_eq!(kept["conversations"].as_array().unwrap().len(), 2, "{kept}");
-    page.is_faultless().await;
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
-async fn what_is_written_while_a_question_is_on_its_way_stays() {
-    let script = ["One.", "Two."].map(|text| Said::Items(vec![says(text)]));
-    let model = Model::replay(script).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+async fn text_that_is_typed_while_a_question_is_pending_stays() {
+    let script = ["One.", "Two."].map(|text| ModelReply::Items(vec![message_item(text)]));
+    let model = FakeModel::replay(script).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let (_browser, page) = open(&server).await;
-    ask(&page, "One?").await;
-    ended(&page, 1).await;
+    let (_browser, page) = open_page(&server).await;
+    ask_question(&page, "One?").await;
+    wait_for_turns(&page, 1).await;
     page.eval::<()>(HOLD).await;
-    ask(&page, "Two?").await;
-    page.wait("posts === 1", "the question").await;
-    page.fill("#question", "Three?").await;
+    ask_question(&page, "Two?").await;
+    page.wait_for("posts === 1", "the question").await;
+    page.fill_field("#question", "Three?").await;
     page.eval::<()>("send()").await;
-    ended(&page, 2).await;
+    wait_for_turns(&page, 2).await;
     // How many there are is said at once.
-    page.sees("2 questions · begun").await;
+    page.wait_for_text("2 questions · begun").await;
     for _ in 0..2 {
-        page.wait("document.querySelector('#question')?.value === 'Three?'", "the draft").await;
+        page.wait_for("document.querySelector('#question')?.value === 'Three?'", "the draft").await;
         page.reload().await;
     }
-    page.is_faultless().await;
+    page.assert_faultless().await;
 }

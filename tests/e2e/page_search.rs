@@ -3,19 +3,19 @@
 use std::fmt::Write;
 
 use codeinfo_test_support::{
-    git::{commit_all, worktree},
-    ingest::Repo,
+    git::{add_worktree, commit_all},
+    ingest::TestRepository,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    listeners::Listeners,
-    page_browser::{looks_right, note, open},
-    support::browser::Page,
+    listeners::InProcessServer,
+    page_browser::{check_appearance, open_page, write_figure},
+    support::browser::BrowserPage,
 };
 
-async fn server() -> Listeners {
-    let server = Listeners::start().await;
+async fn start_server() -> InProcessServer {
+    let server = InProcessServer::start().await;
     server.write("shop/src/price.rs", "/// The price of a basket.\npub fn price(basket: &[u32]) -> u32 {\n    basket.iter().sum()\n}\n");
     server.write(
         "shop/web/price.py",
@@ -31,16 +31,16 @@ async fn server() -> Listeners {
     server
 }
 
-async fn files(page: &Page) -> Vec<String> {
-    page.texts(".result-file > h2").await
+async fn list_files(page: &BrowserPage) -> Vec<String> {
+    page.read_texts(".result-file > h2").await
 }
 
 /// Waits until the results are of these files alone, in any order.
-async fn wait_for_results(page: &Page, wanted: &[&str]) {
+async fn wait_for_results(page: &BrowserPage, wanted: &[&str]) {
     let mut wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
     wanted.sort();
-    page.until("results", async || {
-        let mut all = files(page).await;
+    page.retry_until("results", async || {
+        let mut all = list_files(page).await;
         all.sort();
         if all == wanted { Ok(()) } else { Err(format!("{all:?}")) }
     })
@@ -49,18 +49,18 @@ async fn wait_for_results(page: &Page, wanted: &[&str]) {
 
 #[tokio::test]
 async fn search_answers_as_one_types_and_is_narrowed_by_repository_and_language() {
-    let server = server().await;
-    let (_browser, page) = open(&server).await;
+    let server = start_server().await;
+    let (_browser, page) = open_page(&server).await;
     page.click_text("link", "Search").await;
-    page.sees("Write what to search for").await;
-    looks_right(&page, "search-empty").await;
+    page.wait_for_text("Write what to search for").await;
+    check_appearance(&page, "search-empty").await;
     page.click("#search").await;
     page.type_text("price of a basket").await;
-    page.sees("results in").await;
-    page.wait("document.querySelectorAll('.result-file').length > 2", "results").await;
+    page.wait_for_text("results in").await;
+    page.wait_for("document.querySelectorAll('.result-file').length > 2", "results").await;
     assert!(page.url().await.contains("q=price"), "{}", page.url().await);
-    page.wait("document.querySelector('.result-code .m-k')", "marked code").await;
-    looks_right(&page, "search").await;
+    page.wait_for("document.querySelector('.result-code .m-k')", "marked code").await;
+    check_appearance(&page, "search").await;
     let choose = async |select: &str, value: &str| {
         page.eval::<()>(&format!(
             "void (document.querySelector('{select}').value = '{value}',
@@ -73,8 +73,8 @@ async fn search_answers_as_one_types_and_is_narrowed_by_repository_and_language(
     choose("#search-repository", "shop").await;
     wait_for_results(&page, &["src/price.rs", "web/price.py", "notes.md"]).await;
     page.click("#search-language").await;
-    page.wait("[...document.querySelector('#search-language').options].some(one => one.value === 'python')", "languages").await;
-    page.press("Escape").await;
+    page.wait_for("[...document.querySelector('#search-language').options].some(one => one.value === 'python')", "languages").await;
+    page.press_key("Escape").await;
     choose("#search-language", "python").await;
     wait_for_results(&page, &["web/price.py"]).await;
     let address = page.url().await;
@@ -90,61 +90,61 @@ async fn search_answers_as_one_types_and_is_narrowed_by_repository_and_language(
     );
     // What the score is made of, on demand.
     page.click(".result-head summary").await;
-    page.wait("document.querySelector('.parts tr')", "the parts of the score").await;
-    let parts = page.texts(".parts tr").await;
+    page.wait_for("document.querySelector('.parts tr')", "the parts of the score").await;
+    let parts = page.read_texts(".parts tr").await;
     assert!(!parts.is_empty(), "{parts:?}");
-    page.screenshot("search-parts").await;
-    page.is_faultless().await;
+    page.save_screenshot("search-parts").await;
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
 async fn results_are_walked_and_opened_by_the_keyboard() {
-    let server = server().await;
-    let (_browser, page) = open(&server).await;
+    let server = start_server().await;
+    let (_browser, page) = open_page(&server).await;
     page.goto(&format!("http://{}/#/search", server.main)).await;
-    page.wait("document.activeElement.id === 'search'", "the field").await;
-    page.press("Escape").await;
-    page.wait("document.activeElement.id === 'main'", "no field").await;
-    page.press("/").await;
-    page.wait("document.activeElement.id === 'search'", "the field").await;
+    page.wait_for("document.activeElement.id === 'search'", "the field").await;
+    page.press_key("Escape").await;
+    page.wait_for("document.activeElement.id === 'main'", "no field").await;
+    page.press_key("/").await;
+    page.wait_for("document.activeElement.id === 'search'", "the field").await;
     page.type_text("basket").await;
     assert_eq!(page.eval::<String>("document.querySelector('#search').value").await, "basket");
-    page.wait("document.querySelectorAll('.result').length > 2", "results").await;
-    page.press("ArrowDown").await;
+    page.wait_for("document.querySelectorAll('.result').length > 2", "results").await;
+    page.press_key("ArrowDown").await;
     let at = "[...document.querySelectorAll('.result .place')].indexOf(document.activeElement)";
-    page.wait(&format!("{at} === 0"), "the first result").await;
+    page.wait_for(&format!("{at} === 0"), "the first result").await;
     for (key, place) in [("j", 1), ("j", 2), ("k", 1)] {
-        page.press(key).await;
-        page.wait(&format!("{at} === {place}"), &format!("result {place}")).await;
+        page.press_key(key).await;
+        page.wait_for(&format!("{at} === {place}"), &format!("result {place}")).await;
     }
     let (path, first): (String, String) = page
         .eval("[document.activeElement.dataset.path, document.activeElement.dataset.first]")
         .await;
-    page.press("o").await;
-    page.wait("document.querySelector('#source .line[aria-current=true]')", "the source").await;
+    page.press_key("o").await;
+    page.wait_for("document.querySelector('#source .line[aria-current=true]')", "the source").await;
     let line =
         page.eval::<String>("document.querySelector('.line[aria-current=true]').dataset.line");
     assert_eq!(line.await, first);
-    assert!(path.ends_with(&page.text("#source h2").await), "{path}");
-    looks_right(&page, "search-source").await;
-    page.press("Escape").await;
-    page.wait("!document.querySelector('#source').checkVisibility()", "no source").await;
-    page.wait(&format!("{at} === 1"), "the result again").await;
-    page.press("/").await;
-    page.wait("document.activeElement.id === 'search'", "the field").await;
+    assert!(path.ends_with(&page.read_text("#source h2").await), "{path}");
+    check_appearance(&page, "search-source").await;
+    page.press_key("Escape").await;
+    page.wait_for("!document.querySelector('#source').checkVisibility()", "no source").await;
+    page.wait_for(&format!("{at} === 1"), "the result again").await;
+    page.press_key("/").await;
+    page.wait_for("document.activeElement.id === 'search'", "the field").await;
     page.eval::<()>("void (globalThis.former = document.querySelector('.result'))").await;
-    page.fill("#search", "zzqx").await;
-    page.wait("location.hash.includes('q=zzqx') && !former.isConnected", "other results").await;
-    page.wait("document.querySelector('.results').innerText.includes('Try fewer') || document.querySelector('.result')", "an answer").await;
-    page.is_faultless().await;
+    page.fill_field("#search", "zzqx").await;
+    page.wait_for("location.hash.includes('q=zzqx') && !former.isConnected", "other results").await;
+    page.wait_for("document.querySelector('.results').innerText.includes('Try fewer') || document.querySelector('.result')", "an answer").await;
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
 async fn enter_leads_to_the_results_of_what_was_typed_just_before_it() {
-    let server = server().await;
-    let (_browser, page) = open(&server).await;
+    let server = start_server().await;
+    let (_browser, page) = open_page(&server).await;
     page.goto(&format!("http://{}/#/search?q=basket", server.main)).await;
-    page.wait("document.querySelectorAll('.result').length > 2", "results").await;
+    page.wait_for("document.querySelectorAll('.result').length > 2", "results").await;
     page.click("#search").await;
     // Sooner than anybody types.
     page.eval::<()>(
@@ -156,16 +156,16 @@ async fn enter_leads_to_the_results_of_what_was_typed_just_before_it() {
         })()",
     )
     .await;
-    page.wait("document.activeElement.matches('.result .place')", "the first result").await;
-    assert_eq!(page.text(".result-file > h2").await, "bank src/interest.rs");
+    page.wait_for("document.activeElement.matches('.result .place')", "the first result").await;
+    assert_eq!(page.read_text(".result-file > h2").await, "bank src/interest.rs");
     let at = "document.activeElement.closest('.result-file').querySelector('h2').innerText";
     assert_eq!(page.eval::<String>(at).await, "bank src/interest.rs");
-    page.is_faultless().await;
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
 async fn a_thousand_results_are_shown() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     for file in 0..400 {
         let mut text = String::new();
         for part in 0..4 {
@@ -182,20 +182,20 @@ async fn a_thousand_results_are_shown() {
         server.write(&format!("shop/src/price_{file}.rs"), &text);
     }
     server.ingest("shop", "many prices").await;
-    let (_browser, page) = open(&server).await;
+    let (_browser, page) = open_page(&server).await;
     page.goto(&format!("http://{}/#/search?q=price+of+a+basket", server.main)).await;
-    page.sees("40 results").await;
+    page.wait_for_text("40 results").await;
     // The focus stays where a button was that is gone.
     page.click_text("button", "Show all 16 lines").await;
-    page.wait("document.activeElement.matches('.result-code')", "the focus in the code").await;
+    page.wait_for("document.activeElement.matches('.result-code')", "the focus in the code").await;
     let shown = async {
         page.click_text("button", "Show up to 1,000").await;
-        page.sees("1,000 results").await;
-        page.wait("document.querySelectorAll('.result').length === 1000", "all").await;
+        page.wait_for_text("1,000 results").await;
+        page.wait_for("document.querySelectorAll('.result').length === 1000", "all").await;
     };
-    let tasks = page.tasks_over(50, shown).await;
-    note("1,000 results are shown: tasks over 50 ms of the processor", &json!(tasks));
-    page.wait("document.activeElement.matches('.results')", "the focus in the results").await;
+    let tasks = page.measure_slow_tasks(50, shown).await;
+    write_figure("1,000 results are shown: tasks over 50 ms of the processor", &json!(tasks));
+    page.wait_for("document.activeElement.matches('.results')", "the focus in the results").await;
     let scrolled = "new Promise(done => {
         const main = document.querySelector('#main');
         const box = main.scrollHeight > main.clientHeight ? main : document.scrollingElement;
@@ -210,33 +210,33 @@ async fn a_thousand_results_are_shown() {
     let scroll = async || {
         page.eval::<Value>(scrolled).await;
     };
-    let tasks = page.tasks_over(50, scroll()).await;
-    note("1,000 results are scrolled: tasks over 50 ms of the processor", &json!(tasks));
-    let frames = page.frames_over(50.0, scroll()).await;
-    note("1,000 results are scrolled: frames over 50 ms", &json!(frames));
-    page.is_faultless().await;
+    let tasks = page.measure_slow_tasks(50, scroll()).await;
+    write_figure("1,000 results are scrolled: tasks over 50 ms of the processor", &json!(tasks));
+    let frames = page.measure_slow_frames(50.0, scroll()).await;
+    write_figure("1,000 results are scrolled: frames over 50 ms", &json!(frames));
+    page.assert_faultless().await;
 }
 
 #[tokio::test]
 async fn code_that_worktrees_share_is_shown_once_with_where_else_it_is() {
-    let server = server().await;
-    let shop = Repo(server.folder.path().join("shop"));
+    let server = start_server().await;
+    let shop = TestRepository(server.folder.path().join("shop"));
     commit_all(&shop.0, "Begin");
     server.ingest("shop", "where things are sold").await;
-    worktree(&shop, "branch", &["-b", "topic"]);
+    add_worktree(&shop, "branch", &["-b", "topic"]);
     server.write(
         "branch/src/price.rs",
         "/// The price of a basket.\npub fn price() -> u32 {\n    0\n}\n",
     );
     server.ingest("branch", "where things are changed").await;
-    let (_browser, page) = open(&server).await;
+    let (_browser, page) = open_page(&server).await;
     page.click_text("link", "Search").await;
     page.click("#search").await;
     page.type_text("price_of basket").await;
-    page.sees("also in branch").await;
+    page.wait_for_text("also in branch").await;
     // Of two versions of one function the better alone is shown.
-    let shown = files(&page).await;
+    let shown = list_files(&page).await;
     assert_eq!(shown.iter().filter(|file| file.ends_with("price.rs")).count(), 1, "{shown:?}");
     assert_eq!(shown.iter().filter(|file| file.ends_with("price.py")).count(), 1, "{shown:?}");
-    page.is_faultless().await;
+    page.assert_faultless().await;
 }

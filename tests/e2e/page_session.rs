@@ -2,52 +2,53 @@
 
 use std::time::Duration;
 
-use codeinfo_test_support::wire::{Reply, get, request};
+use codeinfo_test_support::wire::{RawReply, send_get, send_request};
 use serde_json::{Value, json};
 
 use crate::{
-    accounts::Account,
-    listeners::Listeners,
+    accounts::SystemAccount,
+    listeners::InProcessServer,
     support::{
-        browser::Browser,
-        process::{Program, fresh, http, run},
+        browser::TestBrowser,
+        process::{RunningServer, create_scratch_folder, http_client, run_command},
     },
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-async fn send(
-    server: &Listeners,
-    (method, path): (&str, &str),
+async fn request_page(
+    server: &InProcessServer,
+    route: (&str, &str),
     headers: &[(&str, &str)],
     body: Value,
-) -> Reply {
+) -> RawReply {
     let mut all = vec![JSON];
     all.extend(headers);
-    request(server.main, method, path, &all, &body.to_string()).await
+    send_request(server.main, route.0, route.1, &all, &body.to_string()).await
 }
 
 /// Has the owner make a code.
-async fn make_code(server: &Listeners) -> String {
-    let owner = server.owner();
+async fn make_code(server: &InProcessServer) -> String {
+    let owner = server.owner_header();
     let made =
-        send(server, ("POST", "/auth/page-codes"), &[("authorization", &owner)], json!({})).await;
+        request_page(server, ("POST", "/auth/page-codes"), &[("authorization", &owner)], json!({}))
+            .await;
     assert_eq!((made.status, made.header("cache-control")), (201, Some("no-store")), "{made:?}");
     made.json()["code"].as_str().unwrap().to_owned()
 }
 
 /// Opens a session as the page does, and returns its cookie and its key.
-async fn open(server: &Listeners) -> (String, String) {
+async fn open_session(server: &InProcessServer) -> (String, String) {
     let code = make_code(server).await;
     let to = ("POST", "/auth/page-sessions");
     let host = ("host", "localhost:5010");
-    let opened = send(server, to, &[host], json!({ "code": code })).await;
+    let opened = request_page(server, to, &[host], json!({ "code": code })).await;
     assert_eq!((opened.status, opened.header("cache-control")), (201, Some("no-store")));
     let set = opened.header("set-cookie").unwrap();
     let (cookie, attributes) = set.split_once("; ").unwrap();
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict");
     assert!(cookie.starts_with("codeinfo-5010=") && !opened.body.contains(cookie), "{cookie}");
-    let again = send(server, to, &[], json!({ "code": code })).await;
+    let again = request_page(server, to, &[], json!({ "code": code })).await;
     assert_eq!(again.status, 401, "{again:?}");
     assert!(again.body.contains("codeinfo open"), "{again:?}");
     (cookie.to_owned(), opened.json()["key"].as_str().unwrap().to_owned())
@@ -55,11 +56,11 @@ async fn open(server: &Listeners) -> (String, String) {
 
 #[tokio::test]
 async fn a_session_is_the_owners_and_needs_the_cookie_and_the_key_of_the_page() {
-    let server = Listeners::start_with(&[("AUTH", "required")]).await;
-    let (cookie, key) = open(&server).await;
+    let server = InProcessServer::start_with(&[("AUTH", "required")]).await;
+    let (cookie, key) = open_session(&server).await;
     let status = async |headers: &[(&str, &str)]| {
         let all = [&[("host", "localhost:5010")], headers].concat();
-        send(&server, ("GET", "/settings"), &all, json!(null)).await.status
+        request_page(&server, ("GET", "/settings"), &all, json!(null)).await.status
     };
     let (both, other) = (format!("a=b; {cookie}"), cookie.replace("5010", "5012"));
     let session = ("x-codeinfo-session", key.as_str());
@@ -73,76 +74,87 @@ async fn a_session_is_the_owners_and_needs_the_cookie_and_the_key_of_the_page() 
     let site = ("sec-fetch-site", "same-site");
     assert_eq!(status(&[("cookie", &cookie), session, site]).await, 403);
     let rebound = [("host", "evil.example:5010"), ("cookie", &cookie), session];
-    assert_eq!(send(&server, ("GET", "/settings"), &rebound, json!(null)).await.status, 403);
-    let owner = server.owner();
+    assert_eq!(
+        request_page(&server, ("GET", "/settings"), &rebound, json!(null)).await.status,
+        403
+    );
+    let owner = server.owner_header();
     let all = [("authorization", owner.as_str())];
-    assert_eq!(send(&server, ("POST", "/auth/logout-all"), &all, json!({})).await.status, 200);
+    assert_eq!(
+        request_page(&server, ("POST", "/auth/logout-all"), &all, json!({})).await.status,
+        200
+    );
     assert_eq!(status(&[("cookie", &cookie), session]).await, 401, "over");
 }
 
 #[tokio::test]
-async fn nobody_but_the_owner_opens_a_session() {
-    let server = Listeners::start_with(&[("AUTH", "required")]).await;
+async fn only_the_owner_opens_a_session() {
+    let server = InProcessServer::start_with(&[("AUTH", "required")]).await;
     for body in [json!({ "name": "ci" }), json!({ "name": "admin", "admin": true })] {
-        let token = server.token(body).await;
+        let token = server.create_token(body).await;
         let headers = [("authorization", token.as_str())];
-        let refused = send(&server, ("POST", "/auth/page-codes"), &headers, json!({})).await;
+        let refused =
+            request_page(&server, ("POST", "/auth/page-codes"), &headers, json!({})).await;
         assert_eq!(refused.status, 403, "{refused:?}");
     }
     let to = ("POST", "/auth/page-sessions");
     let code = make_code(&server).await;
     let page = [("origin", "http://evil.example")];
-    assert_eq!(send(&server, to, &page, json!({ "code": code })).await.status, 403);
-    assert_eq!(send(&server, to, &[], json!({ "code": "x" })).await.status, 401);
-    let Some(account) = Account::create() else { return };
+    assert_eq!(request_page(&server, to, &page, json!({ "code": code })).await.status, 403);
+    assert_eq!(request_page(&server, to, &[], json!({ "code": "x" })).await.status, 401);
+    let Some(account) = SystemAccount::create() else { return };
     let body = json!({ "code": code }).to_string();
-    let refused = account.request(server.main, to, &[JSON], &body).await;
+    let refused = account.send_request(server.main, to, &[JSON], &body).await;
     assert_eq!(refused.status, 401, "{refused:?}");
-    assert_eq!(send(&server, to, &[], json!({ "code": code })).await.status, 201, "not used up");
+    assert_eq!(
+        request_page(&server, to, &[], json!({ "code": code })).await.status,
+        201,
+        "not used up"
+    );
 }
 
 #[tokio::test]
 async fn codeinfo_open_opens_the_page_of_a_server_that_demands_tokens() {
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let data = folder.path().join("data");
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let environment = vec![pair("AUTH", "required"), pair("CODEX_BIN", "/nonexistent/codex")];
-    let alone = run(&data, &environment, &["open", "--print"]).await;
+    let alone = run_command(&data, &environment, &["open", "--print"]).await;
     assert_eq!(alone.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&alone.stderr).contains("codeinfo serve"));
-    let server = Program::serve(&data, &[], &environment).await;
-    let opened = run(&data, &environment, &["open", "--print"]).await;
+    let server = RunningServer::serve(&data, &[], &environment).await;
+    let opened = run_command(&data, &environment, &["open", "--print"]).await;
     let address = String::from_utf8(opened.stdout).unwrap().trim().to_owned();
     assert!(address.starts_with(&format!("{}/#/session/", server.main)), "{address}");
-    let browser = Browser::start().await;
-    let page = browser.page(&address).await;
-    page.sees("None yet. Ask a question.").await;
+    let browser = TestBrowser::start().await;
+    let page = browser.open_page(&address).await;
+    page.wait_for_text("None yet. Ask a question.").await;
     assert_eq!(page.url().await, format!("{}/#/", server.main), "the code is gone");
     assert_eq!(page.eval::<String>("document.cookie").await, "");
-    assert_eq!(page.names("dialog").await, <[&str; 0]>::default());
+    assert_eq!(page.list_names_of_role("dialog").await, <[&str; 0]>::default());
     page.reload().await;
-    page.sees("None yet. Ask a question.").await;
+    page.wait_for_text("None yet. Ask a question.").await;
     page.eval::<()>("void (location.hash = '#/status')").await;
-    page.sees("FOLDER_ROOTS").await;
+    page.wait_for_text("FOLDER_ROOTS").await;
     // Nobody else is let in by that.
     let roots =
-        http().get(format!("{}/ingest/roots", server.main)).timeout(Duration::from_secs(20));
+        http_client().get(format!("{}/ingest/roots", server.main)).timeout(Duration::from_secs(20));
     assert_eq!(roots.send().await.unwrap().status(), 401);
     assert!(server.terminate().await.success());
 }
 
 #[tokio::test]
 async fn without_a_session_the_page_says_what_to_type() {
-    let server = Listeners::start_with(&[("AUTH", "required")]).await;
-    let token = server.token(json!({ "name": "ci" })).await;
-    let browser = Browser::start().await;
-    let page = browser.page(&format!("http://{}/", server.main)).await;
-    page.sees("codeinfo open").await;
+    let server = InProcessServer::start_with(&[("AUTH", "required")]).await;
+    let token = server.create_token(json!({ "name": "ci" })).await;
+    let browser = TestBrowser::start().await;
+    let page = browser.open_page(&format!("http://{}/", server.main)).await;
+    page.wait_for_text("codeinfo open").await;
     page.click("#token").await;
     page.type_text(token.strip_prefix("Bearer ").unwrap()).await;
-    page.press("Enter").await;
-    page.sees("None yet. Ask a question.").await;
+    page.press_key("Enter").await;
+    page.wait_for_text("None yet. Ask a question.").await;
     page.eval::<()>("void (location.hash = '#/status')").await;
-    page.sees("codeinfo open").await;
-    assert_eq!(get(server.main, "/settings").await.status, 401);
+    page.wait_for_text("codeinfo open").await;
+    assert_eq!(send_get(server.main, "/settings").await.status, 401);
 }

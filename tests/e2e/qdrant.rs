@@ -8,20 +8,22 @@ use std::{
 
 use codeinfo_test_support::{
     git::commit_all,
-    ingest::Repo,
-    qdrant::{StandIn, VERSION, fixture::Fixture, process::Process, tls},
+    ingest::TestRepository,
+    qdrant::{FakeQdrant, VERSION, find_tls_file, fixture::QdrantFixture, process::IngestProcess},
 };
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::process::{Environment, Program, fresh, qdrant_environment, run};
+use crate::support::process::{
+    ProgramEnvironment, RunningServer, create_scratch_folder, qdrant_environment, run_command,
+};
 
 const PUMP: &str = "/// Fills the tank.\nfn fill() {\n    open_valve();\n}\n";
 
 /// A repository with so many files that a run writes several times.
-fn large_repository(version: &str) -> TempDir {
-    let folder = fresh();
+fn create_large_repository(version: &str) -> TempDir {
+    let folder = create_scratch_folder();
     write_all(folder.path(), version);
     folder
 }
@@ -37,8 +39,8 @@ fn write_all(folder: &Path, version: &str) {
     }
 }
 
-fn repository(base: &TempDir, name: &str) -> Repo {
-    let repository = Repo(base.path().canonicalize().unwrap().join(name));
+fn create_repository(base: &TempDir, name: &str) -> TestRepository {
+    let repository = TestRepository(base.path().canonicalize().unwrap().join(name));
     repository.write("pump.rs", PUMP);
     repository.write("drain.rs", "fn drain() {}\n");
     commit_all(&repository.0, "Begin");
@@ -47,13 +49,14 @@ fn repository(base: &TempDir, name: &str) -> Repo {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_on_one_store_see_each_others_repositories() {
-    let fixture = Fixture::new();
+    let fixture = QdrantFixture::new();
     let environment = qdrant_environment(&fixture);
-    let (data, repository) = ([fresh(), fresh()], large_repository("one"));
+    let (data, repository) =
+        ([create_scratch_folder(), create_scratch_folder()], create_large_repository("one"));
     let paths: [&Path; 0] = [];
     let start = |data: &TempDir| {
         let (data, environment) = (data.path().to_owned(), environment.clone());
-        async move { Program::serve(&data, &paths, &environment).await }
+        async move { RunningServer::serve(&data, &paths, &environment).await }
     };
     let programs = join_all(data.iter().map(start)).await;
     let [a, b] = &programs[..] else { panic!() };
@@ -68,23 +71,23 @@ async fn two_servers_on_one_store_see_each_others_repositories() {
     );
     assert_eq!(embedded(&ended.0).min(embedded(&ended.1)), 0);
     for program in [a, b] {
-        let health = program.read("/health").await;
+        let health = program.get_api("/health").await;
         let store = &health["store"];
         assert_eq!((&store["backend"], &store["ok"]), (&json!("qdrant"), &json!(true)));
         assert_eq!(store["chunks"].as_u64().unwrap(), embedded(&ended.0) + embedded(&ended.1));
-        let roots = program.read("/ingest/roots").await;
+        let roots = program.get_api("/ingest/roots").await;
         assert_eq!(roots["roots"][0]["path"], json!(path.canonicalize().unwrap()), "{roots}");
         let query = json!({ "query": "fill_7_3" });
-        let found = program.api("/tools/vector-search", &query).await;
+        let found = program.post_api("/tools/vector-search", &query).await;
         assert_eq!(found["results"][0]["relPath"], "tank_007.rs", "{found}");
     }
     // One command works beside them, on a folder of its own.
-    let own = fresh();
-    let said = run(own.path(), &environment, &["search", "fill_7_3"]).await;
+    let own = create_scratch_folder();
+    let said = run_command(own.path(), &environment, &["search", "fill_7_3"]).await;
     assert!(String::from_utf8_lossy(&said.stdout).contains("tank_007.rs"), "{said:?}");
-    let id = a.read("/ingest/roots").await["roots"][0]["id"].as_str().unwrap().to_owned();
-    b.api(&format!("/ingest/remove/{id}"), &json!({})).await;
-    assert_eq!(a.read("/ingest/roots").await["roots"], json!([]));
+    let id = a.get_api("/ingest/roots").await["roots"][0]["id"].as_str().unwrap().to_owned();
+    b.post_api(&format!("/ingest/remove/{id}"), &json!({})).await;
+    assert_eq!(a.get_api("/ingest/roots").await["roots"], json!([]));
     for program in programs {
         assert!(program.terminate().await.success());
     }
@@ -92,16 +95,16 @@ async fn two_servers_on_one_store_see_each_others_repositories() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_encrypted_and_the_certificate_is_checked() {
-    let stand_in = StandIn::encrypted();
-    stand_in.require("right");
-    let data = fresh();
-    let mut environment: Environment = vec![
+    let stand_in = FakeQdrant::start_encrypted();
+    stand_in.require_key("right");
+    let data = create_scratch_folder();
+    let mut environment: ProgramEnvironment = vec![
         ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),
         ("QDRANT_URL".to_owned(), stand_in.urls().concat()),
         ("QDRANT_API_KEY".to_owned(), "right".to_owned()),
     ];
-    let doctor = async |environment: &Environment| {
-        let said = run(data.path(), environment, &["doctor"]).await.stdout;
+    let doctor = async |environment: &ProgramEnvironment| {
+        let said = run_command(data.path(), environment, &["doctor"]).await.stdout;
         String::from_utf8(said).unwrap()
     };
     let untrusted = doctor(&environment).await;
@@ -110,7 +113,8 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
         "cannot be reached (its certificate is not trusted: UnknownIssuer; see `SSL_CERT_FILE`)";
     assert!(store.contains(distrusted), "{store}");
     assert!(!untrusted.contains("nothing is indexed"), "nobody knows: {untrusted}");
-    environment.push(("SSL_CERT_FILE".to_owned(), tls("ca.pem").to_str().unwrap().to_owned()));
+    environment
+        .push(("SSL_CERT_FILE".to_owned(), find_tls_file("ca.pem").to_str().unwrap().to_owned()));
     let trusted = doctor(&environment).await;
     assert!(trusted.contains(&format!("ok    store: qdrant {VERSION}, 0 chunks\n")), "{trusted}");
     assert!(trusted.contains("nothing is indexed yet"), "{trusted}");
@@ -119,7 +123,7 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
     let store = refused.lines().find(|line| line.starts_with("FAIL  store: Qdrant at ")).unwrap();
     assert!(store.contains("set `QDRANT_API_KEY`"), "{store}");
     assert!(refused.contains("ok    embedder: "), "{refused}");
-    let unencrypted = StandIn::start();
+    let unencrypted = FakeQdrant::start();
     environment[1].1 = unencrypted.urls().concat().replace("http://", "https://");
     let plain = doctor(&environment).await;
     assert!(
@@ -132,38 +136,38 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_starts_without_its_store_and_finds_it_later() {
-    let stand_in = StandIn::start();
-    let fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&stand_in);
     let environment = qdrant_environment(&fixture);
-    stand_in.shut(0);
-    let (data, repository) = (fresh(), fresh());
+    stand_in.close_node(0);
+    let (data, repository) = (create_scratch_folder(), create_scratch_folder());
     fs::write(repository.path().join("pump.rs"), "fn pump() {}\n").unwrap();
-    let program = Program::serve(data.path(), &[], &environment).await;
+    let program = RunningServer::serve(data.path(), &[], &environment).await;
     let index = program.said.iter().find(|line| line.starts_with("Index")).unwrap();
     assert!(index.contains("away: ") && index.contains("cannot be reached"), "{index}");
-    let health = program.read("/health").await;
+    let health = program.get_api("/health").await;
     assert_eq!((&health["status"], &health["store"]["ok"]), (&json!("degraded"), &json!(false)));
     let reason = health["store"]["reason"].as_str().unwrap();
     assert!(reason.contains("`QDRANT_URL` names its gRPC port"), "{reason}");
     let started = Instant::now();
-    let start = program.api("/ingest/start", &json!({ "path": repository.path() })).await;
-    let search = program.api("/tools/vector-search", &json!({ "query": "pump" })).await;
+    let start = program.post_api("/ingest/start", &json!({ "path": repository.path() })).await;
+    let search = program.post_api("/tools/vector-search", &json!({ "query": "pump" })).await;
     assert_eq!(start["error"], "STORE_UNAVAILABLE", "{start}");
     assert_eq!(search["error"], "STORE_UNAVAILABLE", "{search}");
     let message = search["message"].as_str().unwrap();
     assert!(message.starts_with("cannot search: Qdrant at `http://"), "{message}");
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert_eq!(doctor.status.code(), Some(1));
     assert!(said.contains("FAIL  store: cannot use the index: Qdrant at `http://"), "{said}");
 
-    stand_in.open(0);
+    stand_in.open_node(0);
     assert_eq!(program.ingest(repository.path()).await["state"], "completed");
-    let health = program.read("/health").await;
+    let health = program.get_api("/health").await;
     assert_eq!(health["store"]["version"], VERSION);
     assert_eq!(health["store"]["chunks"], 1);
-    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     let expected = format!("ok    store: qdrant {VERSION}, 1 chunk");
     assert!(said.contains(&expected), "{said}");
@@ -172,23 +176,24 @@ async fn a_server_starts_without_its_store_and_finds_it_later() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
-    let stand_in = StandIn::with_doors(2);
-    let fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start_nodes(2);
+    let fixture = QdrantFixture::for_server(&stand_in);
     let mut environment = qdrant_environment(&fixture);
     environment.push(("QDRANT_REPLICATION".to_owned(), "2".to_owned()));
-    let data = fresh();
+    let data = create_scratch_folder();
     let paths: [&Path; 0] = [];
-    let program = Program::serve(data.path(), &paths, &environment).await;
+    let program = RunningServer::serve(data.path(), &paths, &environment).await;
     let doctor = async || {
-        let said = run(data.path(), &environment, &["doctor"]).await.stdout;
+        let said = run_command(data.path(), &environment, &["doctor"]).await.stdout;
         String::from_utf8(said).unwrap()
     };
     let said = doctor().await;
     let well = format!("ok    store: qdrant {VERSION}, 0 chunks, 2 of 2 copies\n");
     assert!(said.contains(&well) && !said.contains("note  store"), "{said}");
-    let chunks = stand_in.collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
+    let chunks =
+        stand_in.list_collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
     stand_in.set_copies("_chunks_", 1);
-    let store = program.read("/health").await["store"].take();
+    let store = program.get_api("/health").await["store"].take();
     let listed = json!({ "collection": chunks, "copies": 1, "wanted": 2 });
     assert_eq!((&store["ok"], &store["copies"][0]), (&json!(true), &listed));
     let warning = store["warning"].as_str().unwrap();
@@ -200,7 +205,7 @@ async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
     assert!(said.contains(&format!("note  store: {warning}\n")), "{said}");
     assert!(warning.ends_with("`codeinfo docs qdrant` says how"), "{warning}");
     stand_in.set_copies("_chunks_", 2);
-    stand_in.shut(1);
+    stand_in.close_node(1);
     let lost = format!("Qdrant at `{}` cannot be reached (", stand_in.urls()[1]);
     let said = doctor().await;
     assert!(said.contains(&format!("note  store: {lost}")), "{said}");
@@ -209,23 +214,23 @@ async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beginning_again_takes_over_what_is_here_and_names_the_rest() {
-    let mut fixture = Fixture::new();
-    let base = fresh();
-    let main = repository(&base, "main");
-    let gone = repository(&base, "gone");
-    let shared = Process::new(&fixture, "a").await;
+async fn a_new_index_takes_over_local_repositories_and_names_the_others() {
+    let mut fixture = QdrantFixture::new();
+    let base = create_scratch_folder();
+    let main = create_repository(&base, "main");
+    let gone = create_repository(&base, "gone");
+    let shared = IngestProcess::new(&fixture, "a").await;
     for repository in [&main, &gone] {
         shared.ingest(&repository.0).await;
     }
     fs::remove_dir_all(&gone.0).unwrap();
     fixture.settings.shared_paths = false;
-    let (data, environment) = (fresh(), qdrant_environment(&fixture));
-    let refused = run(data.path(), &environment, &["repos"]).await;
+    let (data, environment) = (create_scratch_folder(), qdrant_environment(&fixture));
+    let refused = run_command(data.path(), &environment, &["repos"]).await;
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("QDRANT_SHARED_PATHS=true"), "{said}");
-    let program = Program::serve_reembedding(data.path(), &environment).await;
-    let repos = program.read("/tools/ingested-repos").await;
+    let program = RunningServer::serve_reembedding(data.path(), &environment).await;
+    let repos = program.get_api("/tools/ingested-repos").await;
     let listed: Vec<_> = repos["repos"].as_array().unwrap().iter().collect();
     assert_eq!(
         (&listed[0]["name"], &listed[0]["host"]),
@@ -233,12 +238,12 @@ async fn beginning_again_takes_over_what_is_here_and_names_the_rest() {
     );
     assert_eq!((&listed[1]["name"], listed[1].get("host")), (&json!("main"), None));
     assert_eq!(listed[1]["counts"]["chunks"], 2);
-    let found = program.api("/tools/vector-search", &json!({ "query": "fill" })).await;
-    assert_eq!(found["results"][0]["path"], json!(main.at("pump.rs")), "{found}");
-    program.api("/ingest/remove/gone", &json!({})).await;
+    let found = program.post_api("/tools/vector-search", &json!({ "query": "fill" })).await;
+    assert_eq!(found["results"][0]["path"], json!(main.join("pump.rs")), "{found}");
+    program.post_api("/ingest/remove/gone", &json!({})).await;
     assert!(program.terminate().await.success());
     // The next start needs no more.
-    let listed = run(data.path(), &environment, &["repos"]).await;
+    let listed = run_command(data.path(), &environment, &["repos"]).await;
     let said = String::from_utf8(listed.stdout).unwrap();
     assert!(said.starts_with("main  ") && said.lines().count() == 1, "{said}");
 }

@@ -4,32 +4,33 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use codeinfo_test_support::sources::{copy, crate_source};
+use codeinfo_test_support::sources::{copy_folder, fetch_crate_source};
 
-use crate::support::process::{Environment, Program, fresh};
+use crate::support::process::{ProgramEnvironment, RunningServer, create_scratch_folder};
 
-fn without_codex() -> Environment {
+fn without_codex() -> ProgramEnvironment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
 }
 
-async fn search_paths(server: &Program, query: &str) -> Vec<String> {
-    let reply = server.api("/tools/vector-search", &json!({ "query": query, "limit": 20 })).await;
+async fn search_paths(server: &RunningServer, query: &str) -> Vec<String> {
+    let reply =
+        server.post_api("/tools/vector-search", &json!({ "query": query, "limit": 20 })).await;
     let results = reply["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
     results.iter().map(|hit| hit["relPath"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Returns each path with the number of its chunks, by asking the store through the API.
-async fn counts(server: &Program) -> Value {
-    server.read("/ingest/roots").await["roots"][0]["counts"].clone()
+async fn chunk_counts(server: &RunningServer) -> Value {
+    server.get_api("/ingest/roots").await["roots"][0]["counts"].clone()
 }
 
 #[tokio::test]
 async fn a_real_crate_is_indexed_searched_and_brought_up_to_date() {
-    let (data, work) = (fresh(), fresh());
+    let (data, work) = (create_scratch_folder(), create_scratch_folder());
     let source = work.path().join("ignore");
-    copy(&crate_source("ignore").await, &source);
-    let server = Program::serve(data.path(), &[&source], &without_codex()).await;
-    let whole = counts(&server).await;
+    copy_folder(&fetch_crate_source("ignore").await, &source);
+    let server = RunningServer::serve(data.path(), &[&source], &without_codex()).await;
+    let whole = chunk_counts(&server).await;
     assert!(whole["files"].as_u64().unwrap() >= 15, "{whole}");
     assert!(whole["chunks"].as_u64().unwrap() >= 200, "{whole}");
     assert_eq!(search_paths(&server, "GitignoreBuilder add_line").await[0], "src/gitignore.rs");
@@ -37,7 +38,7 @@ async fn a_real_crate_is_indexed_searched_and_brought_up_to_date() {
     // The same path again, also by another spelling, is the same root, and nothing is embedded.
     let again = server.ingest(&source.join("src/..")).await;
     assert_eq!(again["state"], "skipped", "{again}");
-    assert_eq!(server.read("/ingest/roots").await["roots"].as_array().unwrap().len(), 1);
+    assert_eq!(server.get_api("/ingest/roots").await["roots"].as_array().unwrap().len(), 1);
 
     // One file changes, one goes, one comes.
     let overrides = source.join("src/overrides.rs");
@@ -61,24 +62,24 @@ async fn a_real_crate_is_indexed_searched_and_brought_up_to_date() {
 
 #[tokio::test]
 async fn a_run_killed_at_any_moment_is_completed_by_the_next_one() {
-    let (data, work) = (fresh(), fresh());
+    let (data, work) = (create_scratch_folder(), create_scratch_folder());
     let first = work.path().join("first");
     fs::create_dir(&first).unwrap();
     fs::write(first.join("okapi.rs"), "/// Greets the okapi.\nfn greet_okapi() {}\n").unwrap();
-    let source = crate_source("tokio").await;
-    let mut server = Program::serve(data.path(), &[&first], &without_codex()).await;
+    let source = fetch_crate_source("tokio").await;
+    let mut server = RunningServer::serve(data.path(), &[&first], &without_codex()).await;
     for least in [1, 40, 150] {
-        let started = server.api("/ingest/start", &json!({ "path": source })).await;
+        let started = server.post_api("/ingest/start", &json!({ "path": source })).await;
         let run = started["runId"].as_str().unwrap().to_owned();
         loop {
-            let status = server.read(&format!("/ingest/status/{run}")).await;
+            let status = server.get_api(&format!("/ingest/status/{run}")).await;
             let embedded = status["counts"]["embedded"].as_u64().unwrap();
             if embedded >= least || status["state"] == "completed" {
                 break;
             }
         }
         server.kill().await;
-        server = Program::serve(data.path(), &[], &without_codex()).await;
+        server = RunningServer::serve(data.path(), &[], &without_codex()).await;
         assert_eq!(
             search_paths(&server, "greet_okapi").await[0],
             "okapi.rs",
@@ -89,14 +90,14 @@ async fn a_run_killed_at_any_moment_is_completed_by_the_next_one() {
     assert_eq!(done["state"], "completed", "{done}");
 
     // A store that never crashed holds the same.
-    let calm = fresh();
-    let other = Program::serve(calm.path(), &[&source], &without_codex()).await;
-    let roots = server.read("/ingest/roots").await;
+    let calm = create_scratch_folder();
+    let other = RunningServer::serve(calm.path(), &[&source], &without_codex()).await;
+    let roots = server.get_api("/ingest/roots").await;
     let killed =
         roots["roots"].as_array().unwrap().iter().find(|root| root["path"] == json!(source));
-    let (killed, calm) = (killed.unwrap()["counts"].clone(), counts(&other).await);
+    let (killed, calm) = (killed.unwrap()["counts"].clone(), chunk_counts(&other).await);
     assert_eq!((&killed["files"], &killed["chunks"]), (&calm["files"], &calm["chunks"]));
-    let health = (server.read("/health").await, other.read("/health").await);
+    let health = (server.get_api("/health").await, other.get_api("/health").await);
     let chunks = |health: &Value| health["store"]["chunks"].as_u64().unwrap();
     assert_eq!(chunks(&health.0), chunks(&health.1) + 1, "nothing is left over or there twice");
     server.terminate().await;

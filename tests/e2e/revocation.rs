@@ -7,7 +7,7 @@ use std::{
 };
 
 use codeinfo_core::task::Tasks;
-use codeinfo_test_support::wire::request;
+use codeinfo_test_support::wire::send_request;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{net::TcpStream, time::timeout};
@@ -17,10 +17,10 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    listeners::Listeners,
+    listeners::InProcessServer,
     support::{
-        model::{Model, Reply as Said, says},
-        process::http,
+        model::{FakeModel, ModelReply, message_item},
+        process::http_client,
     },
 };
 
@@ -29,52 +29,54 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// A server whose model does not answer.
-async fn serve() -> (Listeners, Model) {
-    let model = Model::answer(|_| Said::Held(Arc::default(), vec![says("Never.")])).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+async fn start_with_silent_model() -> (InProcessServer, FakeModel) {
+    let model =
+        FakeModel::answer_with(|_| ModelReply::Held(Arc::default(), vec![message_item("Never.")]))
+            .await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     (server, model)
 }
 
-async fn send(
-    server: &Listeners,
-    (method, path): (&str, &str),
+async fn request_as(
+    server: &InProcessServer,
+    route: (&str, &str),
     bearer: &str,
     body: &Value,
 ) -> Value {
     let headers = [JSON, ("authorization", bearer)];
-    request(server.main, method, path, &headers, &body.to_string()).await.json()
+    send_request(server.main, route.0, route.1, &headers, &body.to_string()).await.json()
 }
 
 /// Revokes the token, and waits for the end of `stream` and of the turn.
-async fn is_over_at_once(
+async fn assert_ends_at_once(
     door: &str,
-    server: &Listeners,
+    server: &InProcessServer,
     (method, path): (&str, &str),
     stream: impl Future<Output = ()>,
 ) {
-    assert_eq!(server.turns(), 1, "{door}");
-    send(server, (method, path), &server.owner(), &json!({})).await;
+    assert_eq!(server.count_turns(), 1, "{door}");
+    request_as(server, (method, path), &server.owner_header(), &json!({})).await;
     let revoked = Instant::now();
     timeout(AT_ONCE, stream).await.unwrap_or_else(|_| panic!("{door}: the stream goes on"));
     let stream = revoked.elapsed();
-    while server.turns() > 0 {
+    while server.count_turns() > 0 {
         assert!(revoked.elapsed() < AT_ONCE, "{door}: the turn goes on");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    report(door, stream, revoked.elapsed());
+    print_times(door, stream, revoked.elapsed());
 }
 
 #[expect(clippy::print_stderr, reason = "`cargo test -- --nocapture` shows the measurement")]
-fn report(door: &str, stream: Duration, turn: Duration) {
+fn print_times(door: &str, stream: Duration, turn: Duration) {
     eprintln!("{door}: the stream ended after {stream:?}, the turn after {turn:?}");
 }
 
-async fn drain(stream: reqwest::Response) {
+async fn drain_stream(stream: reqwest::Response) {
     drop(stream.text().await);
 }
 
-async fn socket(to: SocketAddr, path: &str, bearer: &str) -> WebSocketStream<TcpStream> {
+async fn open_socket(to: SocketAddr, path: &str, bearer: &str) -> WebSocketStream<TcpStream> {
     let mut request = format!("ws://{to}{path}").into_client_request().unwrap();
     request.headers_mut().insert("authorization", bearer.parse().unwrap());
     client_async(request, TcpStream::connect(to).await.unwrap()).await.unwrap().0
@@ -84,7 +86,7 @@ async fn drain_socket(mut socket: WebSocketStream<TcpStream>) {
     while let Some(Ok(_)) = socket.next().await {}
 }
 
-fn call() -> Value {
+fn question_call() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "codebase_question", "arguments": { "question": "Why?" } } })
 }
@@ -94,98 +96,100 @@ const LOGOUT_ALL: (&str, &str) = ("POST", "/auth/logout-all");
 
 #[tokio::test]
 async fn a_revoked_token_ends_its_streams_over_http() {
-    let (server, model) = serve().await;
+    let (server, model) = start_with_silent_model().await;
     for (times, revoke) in [(0, DELETE), (3, LOGOUT_ALL)] {
         let ask = async |url: String, body: Value, accept: &str| {
-            let bearer = server.token(json!({ "name": "ada" })).await;
-            let ask = http().post(url).header("authorization", bearer).header("accept", accept);
+            let bearer = server.create_token(json!({ "name": "ada" })).await;
+            let ask =
+                http_client().post(url).header("authorization", bearer).header("accept", accept);
             ask.json(&body).send().await.unwrap()
         };
         let question = json!({ "question": "Why?" });
         let chat = format!("http://{}/chat", server.main);
         let stream = ask(chat, question.clone(), "text/event-stream").await;
         model.wait_for_requests(times + 1).await;
-        is_over_at_once("/chat", &server, revoke, drain(stream)).await;
+        assert_ends_at_once("/chat", &server, revoke, drain_stream(stream)).await;
 
         let turn = ask(format!("http://{}/turns", server.main), question.clone(), "*/*").await;
         let turn = turn.json::<Value>().await.unwrap()["turnId"].as_str().unwrap().to_owned();
         model.wait_for_requests(times + 2).await;
-        let bearer = server.owner();
-        let watch = http().get(format!("http://{}/turns/{turn}", server.main));
+        let bearer = server.owner_header();
+        let watch = http_client().get(format!("http://{}/turns/{turn}", server.main));
         let watch = watch.header("authorization", &bearer).send().await.unwrap();
-        is_over_at_once("/turns", &server, revoke, drain(watch)).await;
+        assert_ends_at_once("/turns", &server, revoke, drain_stream(watch)).await;
 
         let url = format!("http://{}/mcp", server.mcp);
-        let stream = ask(url, call(), "application/json, text/event-stream").await;
+        let stream = ask(url, question_call(), "application/json, text/event-stream").await;
         model.wait_for_requests(times + 3).await;
-        is_over_at_once("5011", &server, revoke, drain(stream)).await;
+        assert_ends_at_once("5011", &server, revoke, drain_stream(stream)).await;
     }
 }
 
 #[tokio::test]
 async fn a_revoked_token_ends_a_reply_that_has_not_begun() {
-    let (server, model) = serve().await;
-    let bearer = server.token(json!({ "name": "ada" })).await;
-    let asking = http().post(format!("http://{}/mcp", server.mcp)).header("authorization", bearer);
-    let asking = asking.header("accept", "application/json").json(&call()).send();
+    let (server, model) = start_with_silent_model().await;
+    let bearer = server.create_token(json!({ "name": "ada" })).await;
+    let asking =
+        http_client().post(format!("http://{}/mcp", server.mcp)).header("authorization", bearer);
+    let asking = asking.header("accept", "application/json").json(&question_call()).send();
     let asking = Tasks::default().spawn_handle(asking);
     model.wait_for_requests(1).await;
     let answer = async { drop(asking.await) };
-    is_over_at_once("5011, JSON alone", &server, DELETE, answer).await;
+    assert_ends_at_once("5011, JSON alone", &server, DELETE, answer).await;
 }
 
 #[tokio::test]
 async fn a_revoked_token_ends_its_sockets() {
-    let (server, model) = serve().await;
+    let (server, model) = start_with_silent_model().await;
     let asked = json!({ "type": "message", "content": "Why?" });
     for (times, (door, to, path, message)) in
-        [("/ws", server.main, "/ws", asked), ("a relay", server.mcp, "/mcp/relay", call())]
+        [("/ws", server.main, "/ws", asked), ("a relay", server.mcp, "/mcp/relay", question_call())]
             .into_iter()
             .enumerate()
     {
-        let bearer = server.token(json!({ "name": "ada" })).await;
-        let mut socket = socket(to, path, &bearer).await;
+        let bearer = server.create_token(json!({ "name": "ada" })).await;
+        let mut socket = open_socket(to, path, &bearer).await;
         socket.send(Message::text(message.to_string())).await.unwrap();
         model.wait_for_requests(times + 1).await;
-        is_over_at_once(door, &server, DELETE, drain_socket(socket)).await;
+        assert_ends_at_once(door, &server, DELETE, drain_socket(socket)).await;
     }
 }
 
 #[tokio::test]
-async fn an_idle_socket_ends_and_a_token_that_revokes_itself_is_told() {
-    let server = Listeners::start().await;
+async fn an_idle_socket_ends_and_a_token_that_revokes_itself_gets_a_reply() {
+    let server = InProcessServer::start().await;
     for (to, path) in
         [(server.main, "/ws"), (server.main, "/mcp/relay"), (server.mcp, "/mcp/relay")]
     {
-        let bearer = server.token(json!({ "name": "ada" })).await;
-        let socket = socket(to, path, &bearer).await;
-        let revoked = send(&server, DELETE, &bearer, &json!({})).await;
+        let bearer = server.create_token(json!({ "name": "ada" })).await;
+        let socket = open_socket(to, path, &bearer).await;
+        let revoked = request_as(&server, DELETE, &bearer, &json!({})).await;
         assert_eq!(revoked, json!({ "revoked": ["ada"] }));
         timeout(AT_ONCE, drain_socket(socket)).await.unwrap();
     }
-    let old = server.token(json!({ "name": "ada" })).await;
-    let idle = socket(server.main, "/ws", &old).await;
-    server.token(json!({ "name": "ada", "overwrite": true })).await;
+    let old = server.create_token(json!({ "name": "ada" })).await;
+    let idle = open_socket(server.main, "/ws", &old).await;
+    server.create_token(json!({ "name": "ada", "overwrite": true })).await;
     timeout(AT_ONCE, drain_socket(idle)).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_conversation_is_for_who_began_it_at_every_door() {
-    let model = Model::answer(|_| Said::Items(vec![says("Here.")])).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+async fn a_conversation_belongs_to_its_principal_on_every_route() {
+    let model = FakeModel::answer_with(|_| ModelReply::Items(vec![message_item("Here.")])).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
     let (ann, bob) = (
-        server.token(json!({ "name": "ann" })).await,
-        server.token(json!({ "name": "bob" })).await,
+        server.create_token(json!({ "name": "ann" })).await,
+        server.create_token(json!({ "name": "bob" })).await,
     );
     let over_mcp = async |bearer: &str, conversation: Option<&str>| {
         let mut arguments = json!({ "question": "Where?" });
         if let Some(conversation) = conversation {
             arguments["conversationId"] = conversation.into();
         }
-        let mut call = call();
+        let mut call = question_call();
         call["params"]["arguments"] = arguments;
-        let asking = http().post(format!("http://{}/mcp", server.mcp));
+        let asking = http_client().post(format!("http://{}/mcp", server.mcp));
         let asking = asking.header("authorization", bearer).header("accept", "application/json");
         asking.json(&call).send().await.unwrap().json::<Value>().await.unwrap()
     };
@@ -199,25 +203,25 @@ async fn a_conversation_is_for_who_began_it_at_every_door() {
     assert_eq!(refused["error"]["code"], -32602, "{refused:#}");
     let body = json!({ "question": "And?", "conversationId": conversation });
     for path in ["/chat", "/turns"] {
-        let refused = send(&server, ("POST", path), &bob, &body).await;
+        let refused = request_as(&server, ("POST", path), &bob, &body).await;
         assert_eq!(refused["error"], "CONVERSATION_NOT_FOUND", "{path}: {refused}");
-        let unnamed = request(server.main, "POST", path, &[JSON], &body.to_string()).await;
+        let unnamed = send_request(server.main, "POST", path, &[JSON], &body.to_string()).await;
         assert_eq!(unnamed.json()["error"], "CONVERSATION_NOT_FOUND", "{path}");
     }
-    let mut ws = socket(server.main, "/ws", &bob).await;
+    let mut ws = open_socket(server.main, "/ws", &bob).await;
     let message = json!({ "type": "message", "content": "And?", "conversation_id": conversation });
     ws.send(Message::text(message.to_string())).await.unwrap();
     let Some(Ok(Message::Text(frame))) = ws.next().await else { panic!() };
     assert!(frame.contains("CONVERSATION_NOT_FOUND"), "{frame}");
-    let mut relay = socket(server.mcp, "/mcp/relay", &bob).await;
-    let mut follow_up = call();
+    let mut relay = open_socket(server.mcp, "/mcp/relay", &bob).await;
+    let mut follow_up = question_call();
     follow_up["params"]["arguments"]["conversationId"] = conversation.into();
     relay.send(Message::text(follow_up.to_string())).await.unwrap();
     let Some(Ok(Message::Text(frame))) = relay.next().await else { panic!() };
     assert!(frame.contains("-32602"), "{frame}");
     assert_eq!(model.requests().len(), count, "nothing was asked");
 
-    for bearer in [ann, server.owner()] {
+    for bearer in [ann, server.owner_header()] {
         let answer = over_mcp(&bearer, Some(conversation)).await;
         assert!(answer["result"]["isError"].is_null(), "{answer:#}");
     }

@@ -8,22 +8,22 @@ use codeinfo_core::{PathMap, Root};
 use codeinfo_embed::EmbeddingSettings;
 use codeinfo_server::api::SettingSource;
 
-fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
+fn load_settings(pairs: &[(&str, &str)]) -> Result<Config, String> {
     let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     from_pairs(pairs, "/usr/bin".into()).map_err(|error| error.to_string())
 }
 
-fn fault(name: &str, value: &str) -> String {
-    match read(&[("DATA_DIR", "/data"), (name, value)]) {
+fn find_fault(name: &str, value: &str) -> String {
+    match load_settings(&[("DATA_DIR", "/data"), (name, value)]) {
         Ok(_) => panic!("`{name}={value}` is accepted"),
         Err(fault) => fault,
     }
 }
 
 /// The fault of a setting that counts only when a server is set.
-fn fault_beside_qdrant(name: &str, value: &str) -> String {
+fn find_fault_with_qdrant(name: &str, value: &str) -> String {
     let server = ("QDRANT_URL", "http://127.0.0.1:6334");
-    match read(&[("DATA_DIR", "/data"), server, (name, value)]) {
+    match load_settings(&[("DATA_DIR", "/data"), server, (name, value)]) {
         Ok(_) => panic!("`{name}={value}` is accepted"),
         Err(fault) => fault,
     }
@@ -31,7 +31,7 @@ fn fault_beside_qdrant(name: &str, value: &str) -> String {
 
 #[test]
 fn defaults_are_those_of_the_contract() {
-    let config = read(&[("DATA_DIR", "/var/lib/codeinfo")]).unwrap();
+    let config = load_settings(&[("DATA_DIR", "/var/lib/codeinfo")]).unwrap();
     assert_eq!(config.main_address().to_string(), "127.0.0.1:5010");
     assert_eq!(config.mcp_address().to_string(), "127.0.0.1:5011");
     assert_eq!(config.codex.workdir, Path::new("/var/lib/codeinfo/codex-workdir"));
@@ -46,21 +46,21 @@ fn defaults_are_those_of_the_contract() {
 #[test]
 fn one_setting_keeps_private_code_on_the_machine() {
     let pairs = [("CODEX_PRIVATE", "true"), ("CODEX_NETWORK", "on"), ("CODEX_WEB_SEARCH", "live")];
-    let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
+    let config = load_settings(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
     assert!(!config.codex.network);
     assert_eq!(config.codex.web_search, codeinfo_codex::WebSearchMode::Disabled);
     let unfenced = [("CODEX_PRIVATE", "true"), ("CODEX_SANDBOX", "danger-full-access")];
     assert_eq!(
-        read(&[&[("DATA_DIR", "/data")], unfenced.as_slice()].concat()).unwrap_err(),
+        load_settings(&[&[("DATA_DIR", "/data")], unfenced.as_slice()].concat()).unwrap_err(),
         "`CODEX_PRIVATE` needs a sandbox: with `CODEX_SANDBOX=danger-full-access` nothing keeps the \
          model's shell from the network"
     );
 }
 
 #[test]
-fn keys_of_ours_are_for_nobody_else() {
+fn keys_of_the_server_are_not_passed_to_codex() {
     let pairs = [("EMBEDDING_API_KEY", "k"), ("QDRANT_API_KEY", "k"), ("MODEL_KEY", "k")];
-    let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
+    let config = load_settings(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
     let names: Vec<&str> = config.codex.environment.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["DATA_DIR", "MODEL_KEY"]);
     assert!(!format!("{config:?}").contains("\"k\""), "{config:?}");
@@ -69,38 +69,38 @@ fn keys_of_ours_are_for_nobody_else() {
 #[test]
 fn a_bad_value_is_refused_by_name() {
     let faults = [
-        fault("PORT", "seventy"),
-        fault("PORT", "70000"),
-        fault("MCP_PORT", "5010"),
-        fault("HOST", "localhost"),
-        fault("CODEX_SANDBOX", "open"),
-        fault("CODEX_EFFORT", "extreme"),
-        fault("CODEX_NETWORK", "perhaps"),
-        fault("CODEX_WEB_SEARCH", "sometimes"),
-        fault("CODEX_TURN_TIMEOUT_SECS", "0"),
-        fault("MAX_BODY_BYTES", "0"),
-        fault("READ_TIMEOUT_SECS", "0"),
-        fault("WRITE_TIMEOUT_SECS", "18446744073709551615"),
-        fault("KEEP_ALIVE_MS", "0"),
-        fault("KEEP_ALIVE_MS", "86400000"),
-        fault("LOG_FORMAT", "xml"),
-        fault("SECRET_KEY", "swordfish"),
-        read(&[("DATA_DIR", "reldata")]).unwrap_err(),
-        read(&[("DATA_DIR", "~/data")]).unwrap_err(),
-        read(&[("DATA_DIR", "./.codeinfo")]).unwrap_err(),
-        fault("CODEX_WORKDIR", "work"),
-        fault("TOOLKITS_MAX", "0"),
-        fault("QDRANT_URL", "qdrant:6334"),
-        fault("QDRANT_URL", "http://127.0.0.1:6333"),
-        fault("QDRANT_URL", "https://me:secret@qdrant.example"),
-        fault("QDRANT_URL", "http://a:6334,http://b:6334/collections"),
-        fault_beside_qdrant("QDRANT_API_KEY", "se cret"),
-        fault_beside_qdrant("QDRANT_COLLECTION", "my/index"),
-        fault_beside_qdrant("QDRANT_SHARDS", "0"),
-        fault_beside_qdrant("QDRANT_REPLICATION", "many"),
-        fault_beside_qdrant("QDRANT_WRITE_CONSISTENCY", "2"),
-        fault_beside_qdrant("QDRANT_TIMEOUT_SECS", "0"),
-        fault_beside_qdrant("QDRANT_RETRY_SECS", "300"),
+        find_fault("PORT", "seventy"),
+        find_fault("PORT", "70000"),
+        find_fault("MCP_PORT", "5010"),
+        find_fault("HOST", "localhost"),
+        find_fault("CODEX_SANDBOX", "open"),
+        find_fault("CODEX_EFFORT", "extreme"),
+        find_fault("CODEX_NETWORK", "perhaps"),
+        find_fault("CODEX_WEB_SEARCH", "sometimes"),
+        find_fault("CODEX_TURN_TIMEOUT_SECS", "0"),
+        find_fault("MAX_BODY_BYTES", "0"),
+        find_fault("READ_TIMEOUT_SECS", "0"),
+        find_fault("WRITE_TIMEOUT_SECS", "18446744073709551615"),
+        find_fault("KEEP_ALIVE_MS", "0"),
+        find_fault("KEEP_ALIVE_MS", "86400000"),
+        find_fault("LOG_FORMAT", "xml"),
+        find_fault("SECRET_KEY", "swordfish"),
+        load_settings(&[("DATA_DIR", "reldata")]).unwrap_err(),
+        load_settings(&[("DATA_DIR", "~/data")]).unwrap_err(),
+        load_settings(&[("DATA_DIR", "./.codeinfo")]).unwrap_err(),
+        find_fault("CODEX_WORKDIR", "work"),
+        find_fault("TOOLKITS_MAX", "0"),
+        find_fault("QDRANT_URL", "qdrant:6334"),
+        find_fault("QDRANT_URL", "http://127.0.0.1:6333"),
+        find_fault("QDRANT_URL", "https://me:secret@qdrant.example"),
+        find_fault("QDRANT_URL", "http://a:6334,http://b:6334/collections"),
+        find_fault_with_qdrant("QDRANT_API_KEY", "se cret"),
+        find_fault_with_qdrant("QDRANT_COLLECTION", "my/index"),
+        find_fault_with_qdrant("QDRANT_SHARDS", "0"),
+        find_fault_with_qdrant("QDRANT_REPLICATION", "many"),
+        find_fault_with_qdrant("QDRANT_WRITE_CONSISTENCY", "2"),
+        find_fault_with_qdrant("QDRANT_TIMEOUT_SECS", "0"),
+        find_fault_with_qdrant("QDRANT_RETRY_SECS", "300"),
     ];
     insta::assert_snapshot!(faults.join("\n"), @r"
     invalid digit found in string while parsing value 'seventy' provided by PORT
@@ -141,13 +141,13 @@ fn a_bad_value_is_refused_by_name() {
 #[test]
 fn a_bad_setting_of_the_page_is_refused_by_name() {
     let faults = [
-        fault("FOLDER_ROOTS", "src:/home"),
-        fault("EDITOR_LINK", "emacs"),
-        fault("EDITOR_LINK", "JavaScript:alert('{path}{line}')"),
-        fault("EDITOR_LINK", "https://example.com/{path}?{line}"),
-        fault("EDITOR_LINK", "edit://{path}"),
-        fault("EDITOR_LINK", "edit://{path}:{line}:{column}"),
-        fault("EDITOR_LINK", "edit://{path} {line}"),
+        find_fault("FOLDER_ROOTS", "src:/home"),
+        find_fault("EDITOR_LINK", "emacs"),
+        find_fault("EDITOR_LINK", "JavaScript:alert('{path}{line}')"),
+        find_fault("EDITOR_LINK", "https://example.com/{path}?{line}"),
+        find_fault("EDITOR_LINK", "edit://{path}"),
+        find_fault("EDITOR_LINK", "edit://{path}:{line}:{column}"),
+        find_fault("EDITOR_LINK", "edit://{path} {line}"),
     ];
     insta::assert_snapshot!(faults.join("\n"), @r"
     `FOLDER_ROOTS` has `src`, which is not absolute
@@ -161,10 +161,10 @@ fn a_bad_setting_of_the_page_is_refused_by_name() {
 }
 
 #[test]
-fn an_address_that_others_reach_demands_a_word_on_who_is_answered() {
+fn a_public_address_requires_a_setting_for_authentication() {
     let required = |pairs: &[(&str, &str)]| {
         let data = [("DATA_DIR", "/data")];
-        read(&[&data, pairs].concat()).map(|config| config.auth_required)
+        load_settings(&[&data, pairs].concat()).map(|config| config.auth_required)
     };
     for (pairs, wanted) in [
         (&[][..], false),
@@ -183,15 +183,15 @@ fn an_address_that_others_reach_demands_a_word_on_who_is_answered() {
     assert!(fault.starts_with("`AUTH` is `never`"), "{fault}");
 }
 
-fn service(pairs: &[(&str, &str)]) -> Result<EmbeddingSettings, String> {
+fn load_service_settings(pairs: &[(&str, &str)]) -> Result<EmbeddingSettings, String> {
     let mut all = vec![("DATA_DIR", "/data"), ("EMBEDDING_MODEL", "nomic-embed-text")];
     all.extend(pairs);
-    read(&all).map(|config| config.embedding.unwrap())
+    load_settings(&all).map(|config| config.embedding.unwrap())
 }
 
 #[test]
 fn an_embedding_service_is_named_by_its_base_or_by_the_whole_address() {
-    let url = |text| service(&[("EMBEDDING_URL", text)]).unwrap().url;
+    let url = |text| load_service_settings(&[("EMBEDDING_URL", text)]).unwrap().url;
     for (set, wanted) in [
         ("http://127.0.0.1:11434", "http://127.0.0.1:11434/v1/embeddings"),
         ("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1/embeddings"),
@@ -201,8 +201,8 @@ fn an_embedding_service_is_named_by_its_base_or_by_the_whole_address() {
     ] {
         assert_eq!(url(set), wanted);
     }
-    assert!(read(&[("DATA_DIR", "/data")]).unwrap().embedding.is_none());
-    let mut settings = service(&[
+    assert!(load_settings(&[("DATA_DIR", "/data")]).unwrap().embedding.is_none());
+    let mut settings = load_service_settings(&[
         ("EMBEDDING_URL", "http://[::1]:8080/v1"),
         ("EMBEDDING_API_KEY", "sk-secret"),
         ("EMBEDDING_QUERY_PREFIX", "Instruct: find code\\nQuery: "),
@@ -234,10 +234,10 @@ fn an_embedding_service_is_named_by_its_base_or_by_the_whole_address() {
 #[test]
 fn a_bad_embedding_setting_is_refused_by_name() {
     let local = ("EMBEDDING_URL", "http://127.0.0.1:11434/v1");
-    let fault = |pairs: &[(&str, &str)]| service(pairs).unwrap_err();
+    let fault = |pairs: &[(&str, &str)]| load_service_settings(pairs).unwrap_err();
     let faults = [
-        read(&[("DATA_DIR", "/data"), local]).unwrap_err(),
-        read(&[("DATA_DIR", "/data"), ("EMBEDDING_MODEL", "a")]).unwrap_err(),
+        load_settings(&[("DATA_DIR", "/data"), local]).unwrap_err(),
+        load_settings(&[("DATA_DIR", "/data"), ("EMBEDDING_MODEL", "a")]).unwrap_err(),
         fault(&[("EMBEDDING_URL", "127.0.0.1:11434")]),
         fault(&[("EMBEDDING_URL", "ftp://host/v1")]),
         fault(&[("EMBEDDING_URL", "https://me:secret@host/v1")]),
@@ -273,7 +273,7 @@ fn a_bad_embedding_setting_is_refused_by_name() {
 fn a_server_keeps_the_index_when_its_address_is_set() {
     let qdrant = |pairs: &[(&str, &str)]| {
         let data = [("DATA_DIR", "/data")];
-        read(&[&data, pairs].concat()).unwrap().qdrant
+        load_settings(&[&data, pairs].concat()).unwrap().qdrant
     };
     assert!(qdrant(&[("QDRANT_API_KEY", "secret"), ("QDRANT_URL", " ")]).is_none());
     let alone = qdrant(&[("QDRANT_URL", "http://localhost")]).unwrap();
@@ -307,14 +307,15 @@ fn a_server_keeps_the_index_when_its_address_is_set() {
 
 #[test]
 fn blank_values_count_as_unset() {
-    let config = read(&[("DATA_DIR", "/data"), ("PORT", ""), ("CODEX_MODEL", "  ")]).unwrap();
+    let config =
+        load_settings(&[("DATA_DIR", "/data"), ("PORT", ""), ("CODEX_MODEL", "  ")]).unwrap();
     assert_eq!(config.port, 5010);
     assert_eq!(config.codex.model, None);
 }
 
 #[test]
 fn lists_and_switches_are_read_in_the_spellings_people_use() {
-    let config = read(&[
+    let config = load_settings(&[
         ("DATA_DIR", "/data"),
         ("ALLOWED_HOSTS", "Code.Example, other.example"),
         ("CODEX_NETWORK", "false"),
@@ -330,7 +331,8 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
     assert_eq!(config.path_map.to_server_path(client), server);
     assert_eq!(config.path_map.to_client_path(Path::new("/elsewhere")), Path::new("/elsewhere"));
     // Exported for the container, and the program started without one.
-    let config = read(&[("DATA_DIR", "/data"), ("HOST_INGEST_DIR", "/home/me/src")]).unwrap();
+    let config =
+        load_settings(&[("DATA_DIR", "/data"), ("HOST_INGEST_DIR", "/home/me/src")]).unwrap();
     assert_eq!(config.path_map.to_server_path(client), client);
 }
 
@@ -359,14 +361,14 @@ fn a_root_is_found_by_name_then_id_then_the_path_of_clients_then_that_of_the_ser
 
 /// What is said to be the default is what counts where nothing is set.
 #[test]
-fn defaults_that_are_shown_are_those_that_count() {
+fn shown_defaults_are_the_effective_ones() {
     let others = [
         ("DATA_DIR", "/data"),
         ("QDRANT_URL", "http://127.0.0.1:6334"),
         ("EMBEDDING_URL", "http://127.0.0.1:9/v1"),
         ("EMBEDDING_MODEL", "m"),
     ];
-    let plain = read(&others).unwrap();
+    let plain = load_settings(&others).unwrap();
     let defaults = plain.settings.iter().filter(|setting| setting.source == SettingSource::Default);
     let shown: Vec<(&str, &str)> = defaults
         .filter_map(|setting| Some((setting.name.as_str(), setting.value.as_deref()?)))
@@ -377,16 +379,16 @@ fn defaults_that_are_shown_are_those_that_count() {
         config.codex.environment = OtherVariables::default();
         format!("{config:#?}")
     };
-    let set = read(&[&others[..], &shown].concat()).unwrap();
+    let set = load_settings(&[&others[..], &shown].concat()).unwrap();
     assert_eq!(alike(set), alike(plain));
 }
 
 #[test]
-fn every_setting_stands_in_the_example_and_in_the_settings_page() {
+fn every_setting_is_in_the_example_and_on_the_settings_page() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let example = std::fs::read_to_string(root.join(".env.example")).unwrap();
     let page = std::fs::read_to_string(root.join("docs/settings.md")).unwrap();
-    let settings = read(&[("DATA_DIR", "/data")]).unwrap().settings;
+    let settings = load_settings(&[("DATA_DIR", "/data")]).unwrap().settings;
     let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
     assert!(names.len() > 30, "{names:?}");
     let assigned = example.lines().filter_map(|line| line.split_once('='));

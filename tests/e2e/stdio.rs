@@ -10,7 +10,7 @@ use std::{
 };
 
 use codeinfo_store::{LockHolder, find_lock_holder};
-use codeinfo_test_support::embeddings::{self, Embeddings};
+use codeinfo_test_support::embeddings::{self, FakeEmbeddingServer};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
@@ -23,42 +23,44 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    end_to_end::{World, result},
+    end_to_end::{CodexSetup, read_result},
     support::{
         codex,
-        model::{Reply, says, thinks},
-        process::{Environment, Program, fresh, run, signal},
-        relay::Relay,
+        model::{ModelReply, message_item, thinking_item},
+        process::{
+            ProgramEnvironment, RunningServer, create_scratch_folder, run_command, send_signal,
+        },
+        relay::RelayClient,
     },
 };
 
 /// Long enough that only a hanging test meets it.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-fn without_codex() -> Environment {
+fn without_codex() -> ProgramEnvironment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
 }
 
-impl World {
+impl CodexSetup {
     /// Has its repository indexed, and returns the data folder.
-    pub(crate) async fn indexed(&self) -> PathBuf {
+    pub(crate) async fn index_repository(&self) -> PathBuf {
         let (data, boiler) = (self.folder.path().join("data"), self.folder.path().join("boiler"));
         let ingest = ["ingest", boiler.to_str().unwrap()];
-        assert!(run(&data, &without_codex(), &ingest).await.status.success());
+        assert!(run_command(&data, &without_codex(), &ingest).await.status.success());
         data
     }
 }
 
 /// A folder that looks like a repository, with one function.
-fn repository() -> tempfile::TempDir {
-    let folder = fresh();
+fn create_repository() -> tempfile::TempDir {
+    let folder = create_scratch_folder();
     fs::create_dir(folder.path().join(".git")).unwrap();
     let code = "/// Opens the valve when the pressure is too high.\nfn relieve_pressure() {}\n";
     fs::write(folder.path().join("valve.rs"), code).unwrap();
     folder
 }
 
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < TIMEOUT, "{what}");
@@ -66,28 +68,28 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn server(data: &Path) -> LockHolder {
+fn read_lock_holder(data: &Path) -> LockHolder {
     find_lock_holder(data).unwrap().unwrap()
 }
 
-async fn gone(data: &Path) {
-    until("the server stays", || find_lock_holder(data).unwrap().is_none()).await;
+async fn wait_until_gone(data: &Path) {
+    wait_until("the server stays", || find_lock_holder(data).unwrap().is_none()).await;
 }
 
-fn text(answer: &Value) -> &str {
+fn read_text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer:#}"))
 }
 
 #[tokio::test]
 async fn ten_relays_at_once_elect_one_server_that_ends_after_them() {
-    let data = fresh();
-    let (data, folder) = (data.path().join("data"), fresh());
+    let data = create_scratch_folder();
+    let (data, folder) = (data.path().join("data"), create_scratch_folder());
     let relays = (0..10).map(|_| async {
-        let mut relay = Relay::start(&data, folder.path(), &without_codex(), &["--search"]);
-        relay.send(1, "tools/list", json!({})).await;
-        let answer = relay.answer(1).await;
+        let mut relay = RelayClient::start(&data, folder.path(), &without_codex(), &["--search"]);
+        relay.send_request(1, "tools/list", json!({})).await;
+        let answer = relay.read_answer(1).await;
         assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 7, "{answer:#}");
-        (server(&data), relay)
+        (read_lock_holder(&data), relay)
     });
     let answered = join_all(relays).await;
     let first = answered[0].0.clone();
@@ -97,44 +99,45 @@ async fn ten_relays_at_once_elect_one_server_that_ends_after_them() {
     // What is indexed there is for its user alone.
     assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
     // As long as one relay is there, nobody has left.
-    let mut relays: Vec<Relay> = answered.into_iter().map(|(_, relay)| relay).collect();
+    let mut relays: Vec<RelayClient> = answered.into_iter().map(|(_, relay)| relay).collect();
     relays.truncate(1);
     sleep(Duration::from_millis(2500)).await;
-    assert_eq!(server(&data).pid, first.pid);
-    relays[0].close();
+    assert_eq!(read_lock_holder(&data).pid, first.pid);
+    relays[0].close_input();
     assert!(relays[0].child.wait().await.unwrap().success());
-    gone(&data).await;
+    wait_until_gone(&data).await;
 }
 
 #[tokio::test]
 async fn a_server_keeps_no_handle_of_the_client_that_started_it() {
-    let (data, folder) = (fresh(), fresh());
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
     let patient = vec![("IDLE_EXIT_SECS".to_owned(), "60".to_owned())];
     let environment = [without_codex(), patient].concat();
-    let mut relay = Relay::start_carelessly(data.path(), folder.path(), &environment);
-    relay.send(1, "ping", json!({})).await;
-    relay.answer(1).await;
-    relay.close();
+    let mut relay = RelayClient::start_with_leaked_output(data.path(), folder.path(), &environment);
+    relay.send_request(1, "ping", json!({})).await;
+    relay.read_answer(1).await;
+    relay.close_input();
     assert!(relay.child.wait().await.unwrap().success());
     // The output has ended for the client, and the server goes on.
-    assert_eq!(relay.read().await, None);
-    signal("TERM", server(data.path()).pid).await;
-    gone(data.path()).await;
+    assert_eq!(relay.read_message().await, None);
+    send_signal("TERM", read_lock_holder(data.path()).pid).await;
+    wait_until_gone(data.path()).await;
 }
 
 #[tokio::test]
-async fn what_is_asked_before_the_input_ends_is_answered() {
-    let (data, repository) = (fresh(), repository());
-    let mut relay = Relay::start(data.path(), repository.path(), &without_codex(), &["--search"]);
-    relay.send(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
-    relay.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
-    relay.say("").await;
-    relay.say("{ no JSON").await;
-    relay.say(&"x".repeat(2 * 1024 * 1024)).await;
-    relay.call(2, "VectorSearch", json!({ "query": "valve" })).await;
-    relay.close();
+async fn requests_before_the_end_of_the_input_are_answered() {
+    let (data, repository) = (create_scratch_folder(), create_repository());
+    let mut relay =
+        RelayClient::start(data.path(), repository.path(), &without_codex(), &["--search"]);
+    relay.send_request(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
+    relay.send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    relay.send_line("").await;
+    relay.send_line("{ no JSON").await;
+    relay.send_line(&"x".repeat(2 * 1024 * 1024)).await;
+    relay.call_tool(2, "VectorSearch", json!({ "query": "valve" })).await;
+    relay.close_input();
     let mut messages = Vec::new();
-    while let Some(message) = relay.read().await {
+    while let Some(message) = relay.read_message().await {
         messages.push(message);
     }
     let with = |id: Value| messages.iter().filter(move |message| message["id"] == id);
@@ -142,7 +145,7 @@ async fn what_is_asked_before_the_input_ends_is_answered() {
     assert_eq!(with(json!(1)).next().unwrap()["result"]["protocolVersion"], "2025-06-18");
     let codes: Vec<&Value> = with(Value::Null).map(|message| &message["error"]["code"]).collect();
     assert!(codes.contains(&&json!(-32700)) && codes.contains(&&json!(-32600)), "{messages:#?}");
-    let found = text(with(json!(2)).next().unwrap());
+    let found = read_text(with(json!(2)).next().unwrap());
     let hint = format!("`codeinfo ingest {}`", repository.path().canonicalize().unwrap().display());
     assert!(found.starts_with("INGEST_REQUIRED") && found.contains(&hint), "{found}");
     assert!(relay.child.wait().await.unwrap().success());
@@ -150,16 +153,16 @@ async fn what_is_asked_before_the_input_ends_is_answered() {
 
 #[tokio::test]
 async fn the_repository_around_a_relay_is_indexed_where_that_is_wanted() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let below = repository.path().join("docs/deep");
     fs::create_dir_all(&below).unwrap();
     let wanted = [without_codex(), vec![("AUTO_INDEX".to_owned(), "true".to_owned())]].concat();
-    let mut relay = Relay::start(data.path(), &below, &wanted, &["--search"]);
+    let mut relay = RelayClient::start(data.path(), &below, &wanted, &["--search"]);
     let began = Instant::now();
     for id in 1.. {
-        relay.call(id, "VectorSearch", json!({ "query": "relieve pressure" })).await;
-        let answer = relay.answer(id).await;
-        let found = text(&answer);
+        relay.call_tool(id, "VectorSearch", json!({ "query": "relieve pressure" })).await;
+        let answer = relay.read_answer(id).await;
+        let found = read_text(&answer);
         // The run ends after its last file can be found.
         if found.contains("fn relieve_pressure") && !found.contains("being indexed") {
             assert!(!found.contains("not indexed"), "{found}");
@@ -170,40 +173,42 @@ async fn the_repository_around_a_relay_is_indexed_where_that_is_wanted() {
         sleep(Duration::from_millis(20)).await;
     }
     // Another one, without asking: nothing is indexed, and it is said.
-    let other = self::repository();
-    let mut relay = Relay::start(data.path(), other.path(), &without_codex(), &["--search"]);
-    relay.call(1, "ListIngestedRepositories", json!({})).await;
-    let answer = relay.answer(1).await;
-    let (listed, path) = (text(&answer), other.path().canonicalize().unwrap());
+    let other = create_repository();
+    let mut relay = RelayClient::start(data.path(), other.path(), &without_codex(), &["--search"]);
+    relay.call_tool(1, "ListIngestedRepositories", json!({})).await;
+    let answer = relay.read_answer(1).await;
+    let (listed, path) = (read_text(&answer), other.path().canonicalize().unwrap());
     assert_eq!(listed.lines().count(), 2, "{listed}");
     assert!(listed.ends_with(&format!("`codeinfo ingest {}`", path.display())), "{listed}");
 }
 
 #[tokio::test]
 async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
-    let thinking = thinks(&"I look for it. ".repeat(300));
-    let again = Reply::Items(vec![says("Nothing at all.")]);
-    let world = World::replay([Reply::Items(vec![thinking, says("Nothing.")]), again]).await;
-    let (data, repository) = (world.indexed().await, repository());
+    let thinking = thinking_item(&"I look for it. ".repeat(300));
+    let again = ModelReply::Items(vec![message_item("Nothing at all.")]);
+    let world =
+        CodexSetup::replay([ModelReply::Items(vec![thinking, message_item("Nothing.")]), again])
+            .await;
+    let (data, repository) = (world.index_repository().await, create_repository());
     let bound = vec![("MCP_RESULT_BYTES".to_owned(), "2000".to_owned())];
     let environment = [world.environment(), bound].concat();
-    let mut relay = Relay::start(&data, repository.path(), &environment, &[]);
+    let mut relay = RelayClient::start(&data, repository.path(), &environment, &[]);
     let arguments = json!({ "question": "What is there?" });
     let meta = json!({ "progressToken": 7 });
     let params = json!({ "name": "codebase_question", "arguments": arguments, "_meta": meta });
-    relay.send(1, "tools/call", params).await;
-    let progress = relay.read().await.unwrap();
+    relay.send_request(1, "tools/call", params).await;
+    let progress = relay.read_message().await.unwrap();
     assert_eq!(progress["params"]["progressToken"], 7, "{progress:#}");
-    let answer = relay.answer(1).await;
+    let answer = relay.read_answer(1).await;
     // The notice counts, too.
-    assert!((1900..=2000).contains(&text(&answer).len()), "{answer:#}");
-    let answer = result(&answer);
+    assert!((1900..=2000).contains(&read_text(&answer).len()), "{answer:#}");
+    let answer = read_result(&answer);
     assert_eq!(answer["segments"][1]["text"], "Nothing.", "{answer:#}");
     let notice = answer["notice"].as_str().unwrap();
     assert!(notice.contains("is not indexed"), "{notice}");
     let follow_up = json!({ "question": "Sure?", "conversationId": answer["conversationId"] });
-    relay.call(2, "codebase_question", follow_up).await;
-    let answer = result(&relay.answer(2).await);
+    relay.call_tool(2, "codebase_question", follow_up).await;
+    let answer = read_result(&relay.read_answer(2).await);
     assert_eq!(
         (&answer["notice"], &answer["segments"][0]["text"]),
         (&Value::Null, &json!("Nothing at all."))
@@ -212,126 +217,130 @@ async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
 
 #[tokio::test]
 async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
-    let silent = || Reply::Silent(vec![thinks("hm")]);
-    let world = World::replay([silent(), silent(), silent()]).await;
-    let data = world.indexed().await;
+    let silent = || ModelReply::Silent(vec![thinking_item("hm")]);
+    let world = CodexSetup::replay([silent(), silent(), silent()]).await;
+    let data = world.index_repository().await;
     let ask = json!({ "question": "What is there?" });
-    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
-    relay.call(1, "codebase_question", ask.clone()).await;
+    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    relay.call_tool(1, "codebase_question", ask.clone()).await;
     world.model.wait_for_requests(1).await;
-    relay.cancel(1).await;
+    relay.cancel_request(1).await;
     let began = Instant::now();
-    world.model.left(1).await;
+    world.model.wait_for_abandoned_streams(1).await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     // It has no answer, and the connection goes on.
-    relay.send(2, "ping", json!({})).await;
-    assert_eq!(relay.read().await.unwrap()["id"], 2);
-    relay.call(3, "codebase_question", ask.clone()).await;
+    relay.send_request(2, "ping", json!({})).await;
+    assert_eq!(relay.read_message().await.unwrap()["id"], 2);
+    relay.call_tool(3, "codebase_question", ask.clone()).await;
     world.model.wait_for_requests(2).await;
     let began = Instant::now();
-    relay.close();
-    world.model.left(2).await;
+    relay.close_input();
+    world.model.wait_for_abandoned_streams(2).await;
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
-    assert_eq!(relay.read().await, None);
+    assert_eq!(relay.read_message().await, None);
     assert!(relay.child.wait().await.unwrap().success());
-    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
-    relay.call(4, "codebase_question", ask).await;
+    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    relay.call_tool(4, "codebase_question", ask).await;
     world.model.wait_for_requests(3).await;
     relay.child.kill().await.unwrap();
-    world.model.left(3).await;
-    gone(&data).await;
+    world.model.wait_for_abandoned_streams(3).await;
+    wait_until_gone(&data).await;
 }
 
 #[tokio::test]
-async fn when_the_server_is_killed_what_it_worked_on_fails_and_the_next_call_works() {
-    let silent = || Reply::Silent(vec![thinks("hm")]);
-    let world = World::replay([silent(), silent(), Reply::Items(vec![says("Here.")])]).await;
-    let data = world.indexed().await;
-    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
+async fn calls_of_a_killed_server_fail_and_the_next_call_works() {
+    let silent = || ModelReply::Silent(vec![thinking_item("hm")]);
+    let world =
+        CodexSetup::replay([silent(), silent(), ModelReply::Items(vec![message_item("Here.")])])
+            .await;
+    let data = world.index_repository().await;
+    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
     let ask = json!({ "question": "What is there?" });
     // What was answered, or cancelled, is not worked on any more.
-    relay.send(7, "ping", json!({})).await;
-    relay.answer(7).await;
-    relay.call(0, "codebase_question", ask.clone()).await;
+    relay.send_request(7, "ping", json!({})).await;
+    relay.read_answer(7).await;
+    relay.call_tool(0, "codebase_question", ask.clone()).await;
     world.model.wait_for_requests(1).await;
-    relay.cancel(0).await;
-    world.model.left(1).await;
-    relay.call(1, "codebase_question", ask.clone()).await;
+    relay.cancel_request(0).await;
+    world.model.wait_for_abandoned_streams(1).await;
+    relay.call_tool(1, "codebase_question", ask.clone()).await;
     world.model.wait_for_requests(2).await;
-    let first = server(&data).pid;
-    signal("KILL", first).await;
-    let failed = relay.read().await.unwrap();
+    let first = read_lock_holder(&data).pid;
+    send_signal("KILL", first).await;
+    let failed = relay.read_message().await.unwrap();
     assert_eq!(failed["id"], 1, "{failed:#}");
     let message = failed["error"]["message"].as_str().unwrap();
     assert!(message.contains("ended while it worked on this"), "{message}");
-    relay.call(2, "codebase_question", ask).await;
-    let answer = result(&relay.answer(2).await);
+    relay.call_tool(2, "codebase_question", ask).await;
+    let answer = read_result(&relay.read_answer(2).await);
     assert_eq!(answer["segments"][0]["text"], "Here.", "{answer:#}");
-    assert_ne!(server(&data).pid, first);
+    assert_ne!(read_lock_holder(&data).pid, first);
 }
 
 #[tokio::test]
-async fn a_server_of_somebody_else_is_used_and_left_running() {
-    let (data, folder) = (fresh(), fresh());
-    let program = Program::serve(data.path(), &[], &without_codex()).await;
+async fn a_server_that_another_program_started_is_used_and_left_running() {
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
+    let program = RunningServer::serve(data.path(), &[], &without_codex()).await;
     let required = [without_codex(), vec![("AUTH".to_owned(), "required".to_owned())]].concat();
-    let mut relay = Relay::start(data.path(), folder.path(), &without_codex(), &["--search"]);
-    relay.send(1, "ping", json!({})).await;
-    assert_eq!(relay.answer(1).await["result"], json!({}));
-    assert_eq!(server(data.path()).pid, program.pid());
+    let mut relay = RelayClient::start(data.path(), folder.path(), &without_codex(), &["--search"]);
+    relay.send_request(1, "ping", json!({})).await;
+    assert_eq!(relay.read_answer(1).await["result"], json!({}));
+    assert_eq!(read_lock_holder(data.path()).pid, program.pid());
     // Nor is it stopped by a newer relay.
-    assert_eq!(handshake(data.path(), "99.0.0").await, Ok(101));
-    assert_eq!(opened(taking_over(data.path())).await, Ok(101));
-    relay.close();
+    assert_eq!(try_handshake(data.path(), "99.0.0").await, Ok(101));
+    assert_eq!(open_handshake(takeover_request(data.path())).await, Ok(101));
+    relay.close_input();
     relay.child.wait().await.unwrap();
     program.terminate().await;
     // Where everybody has to say who asks, a relay shows the key of the owner.
-    let program = Program::serve(data.path(), &[], &required).await;
+    let program = RunningServer::serve(data.path(), &[], &required).await;
     let mut stranger = relay_request(data.path(), "0.1.0");
     stranger.headers_mut().remove("authorization");
-    assert_eq!(opened(stranger).await.unwrap_err().0, 401);
-    let mut relay = Relay::start(data.path(), folder.path(), &required, &["--search"]);
-    relay.send(1, "ping", json!({})).await;
-    assert_eq!(relay.answer(1).await["result"], json!({}));
+    assert_eq!(open_handshake(stranger).await.unwrap_err().0, 401);
+    let mut relay = RelayClient::start(data.path(), folder.path(), &required, &["--search"]);
+    relay.send_request(1, "ping", json!({})).await;
+    assert_eq!(relay.read_answer(1).await["result"], json!({}));
     program.terminate().await;
 }
 
 #[tokio::test]
-async fn a_server_for_relays_makes_room_for_a_newer_one() {
-    let (data, folder) = (fresh(), fresh());
-    let mut relay = Relay::start(data.path(), folder.path(), &without_codex(), &["--search"]);
-    relay.send(1, "ping", json!({})).await;
-    relay.answer(1).await;
-    let first = server(data.path()).pid;
-    assert_eq!(handshake(data.path(), "0.0.1").await, Ok(101));
+async fn a_server_for_relays_is_replaced_by_a_newer_one() {
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
+    let mut relay = RelayClient::start(data.path(), folder.path(), &without_codex(), &["--search"]);
+    relay.send_request(1, "ping", json!({})).await;
+    relay.read_answer(1).await;
+    let first = read_lock_holder(data.path()).pid;
+    assert_eq!(try_handshake(data.path(), "0.0.1").await, Ok(101));
     // Who shows no key of the owner is anybody.
     let mut stranger = relay_request(data.path(), "99.0.0");
     stranger.headers_mut().remove("authorization");
-    assert_eq!(opened(stranger).await, Ok(101));
-    let mut stranger = taking_over(data.path());
+    assert_eq!(open_handshake(stranger).await, Ok(101));
+    let mut stranger = takeover_request(data.path());
     stranger.headers_mut().remove("authorization");
-    assert_eq!(opened(stranger).await, Ok(101));
-    let (status, said) = handshake(data.path(), "99.0.0").await.unwrap_err();
+    assert_eq!(open_handshake(stranger).await, Ok(101));
+    let (status, said) = try_handshake(data.path(), "99.0.0").await.unwrap_err();
     assert_eq!(status, 503);
     assert!(said.contains("another one is taking over"), "{said}");
-    until("it stays", || find_lock_holder(data.path()).unwrap().is_none_or(|now| now.pid != first))
-        .await;
-    relay.send(2, "ping", json!({})).await;
-    assert_eq!(relay.answer(2).await["result"], json!({}));
-    assert_ne!(server(data.path()).pid, first);
+    wait_until("it stays", || {
+        find_lock_holder(data.path()).unwrap().is_none_or(|now| now.pid != first)
+    })
+    .await;
+    relay.send_request(2, "ping", json!({})).await;
+    assert_eq!(relay.read_answer(2).await["result"], json!({}));
+    assert_ne!(read_lock_holder(data.path()).pid, first);
 }
 
 #[tokio::test]
 async fn a_relay_says_why_there_is_no_server() {
-    let (data, folder) = (fresh(), fresh());
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
     // An address of no machine.
     let elsewhere = [("HOST", "203.0.113.1"), ("AUTH", "optional")];
     let elsewhere = elsewhere.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let environment = [without_codex(), elsewhere.to_vec()].concat();
-    let mut relay = Relay::start(data.path(), folder.path(), &environment, &[]);
-    relay.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
-    relay.send(1, "tools/list", json!({})).await;
-    let failed = relay.read().await.unwrap();
+    let mut relay = RelayClient::start(data.path(), folder.path(), &environment, &[]);
+    relay.send_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    relay.send_request(1, "tools/list", json!({})).await;
+    let failed = relay.read_message().await.unwrap();
     assert_eq!(failed["id"], 1);
     let message = failed["error"]["message"].as_str().unwrap();
     assert!(message.contains("CodeInfo cannot be reached"), "{message}");
@@ -340,10 +349,12 @@ async fn a_relay_says_why_there_is_no_server() {
 
 #[tokio::test]
 async fn a_server_for_relays_outlives_its_group_has_their_keys_and_ends_no_run() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     // Slower than the server is patient.
-    let service =
-        Embeddings::answer(|_| embeddings::Reply::Late(Duration::from_millis(2500))).await;
+    let service = FakeEmbeddingServer::start_with_script(|_| {
+        embeddings::EmbeddingAnswer::Late(Duration::from_millis(2500))
+    })
+    .await;
     let settings = [
         ("EMBEDDING_URL", service.url.as_str()),
         ("EMBEDDING_MODEL", "small"),
@@ -353,105 +364,108 @@ async fn a_server_for_relays_outlives_its_group_has_their_keys_and_ends_no_run()
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let environment = [without_codex(), settings.to_vec()].concat();
-    let mut relay = Relay::start(data.path(), repository.path(), &environment, &["--search"]);
-    relay.send(1, "ping", json!({})).await;
-    relay.answer(1).await;
+    let mut relay = RelayClient::start(data.path(), repository.path(), &environment, &["--search"]);
+    relay.send_request(1, "ping", json!({})).await;
+    relay.read_answer(1).await;
     service.wait_for_requests(1).await;
-    let pid = server(data.path()).pid;
+    let pid = read_lock_holder(data.path()).pid;
     // As some clients end their servers: all of a group at once.
     let group = format!("-{}", relay.child.id().unwrap());
     let ended = Command::new("kill").args(["-TERM", "--", &group]).status().await.unwrap();
     assert!(ended.success());
     relay.child.wait().await.unwrap();
-    gone(data.path()).await;
-    assert!(service.keys().iter().all(|key| key.as_deref() == Some("Bearer k3y")));
+    wait_until_gone(data.path()).await;
+    assert!(service.authorization_headers().iter().all(|key| key.as_deref() == Some("Bearer k3y")));
     // What it was indexing when everybody had left is there.
-    let mut relay = Relay::start(data.path(), repository.path(), &environment, &["--search"]);
+    let mut relay = RelayClient::start(data.path(), repository.path(), &environment, &["--search"]);
     assert_ne!(wait_for_server(data.path()).await, pid);
-    relay.call(2, "ListIngestedRepositories", json!({})).await;
-    let answer = relay.answer(2).await;
-    assert!(text(&answer).contains("(1 file, 1 chunk)"), "{answer:#}");
+    relay.call_tool(2, "ListIngestedRepositories", json!({})).await;
+    let answer = relay.read_answer(2).await;
+    assert!(read_text(&answer).contains("(1 file, 1 chunk)"), "{answer:#}");
 }
 
 async fn wait_for_server(data: &Path) -> u32 {
     let listens =
         || find_lock_holder(data).unwrap().is_some_and(|holder| holder.main_url.is_some());
-    until("no server", listens).await;
-    server(data).pid
+    wait_until("no server", listens).await;
+    read_lock_holder(data).pid
 }
 
 #[tokio::test]
-async fn a_client_hears_that_codex_is_back_also_from_the_server_after_the_next() {
-    let world = World::replay([]).await;
-    let data = world.indexed().await;
+async fn a_client_is_notified_that_codex_is_back_by_any_later_server() {
+    let world = CodexSetup::replay([]).await;
+    let data = world.index_repository().await;
     let binary = world.folder.path().join("codex");
     let mut environment = world.environment();
     environment.retain(|(name, _)| name != "CODEX_PRESENCE_SECS");
     let later = [("CODEX_BIN", binary.to_str().unwrap()), ("CODEX_PRESENCE_SECS", "1")];
     environment.extend(later.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let mut relay = Relay::start(&data, world.folder.path(), &environment, &[]);
-    relay.send(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
-    assert_eq!(relay.answer(1).await["result"]["capabilities"]["tools"]["listChanged"], true);
-    relay.call(2, "codebase_question", json!({ "question": "What is there?" })).await;
-    assert_eq!(relay.answer(2).await["error"]["code"], -32001);
-    signal("KILL", server(&data).pid).await;
-    until("it stays", || find_lock_holder(&data).unwrap().is_none()).await;
-    relay.send(3, "ping", json!({})).await;
-    relay.answer(3).await;
+    let mut relay = RelayClient::start(&data, world.folder.path(), &environment, &[]);
+    relay.send_request(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
+    assert_eq!(relay.read_answer(1).await["result"]["capabilities"]["tools"]["listChanged"], true);
+    relay.call_tool(2, "codebase_question", json!({ "question": "What is there?" })).await;
+    assert_eq!(relay.read_answer(2).await["error"]["code"], -32001);
+    send_signal("KILL", read_lock_holder(&data).pid).await;
+    wait_until("it stays", || find_lock_holder(&data).unwrap().is_none()).await;
+    relay.send_request(3, "ping", json!({})).await;
+    relay.read_answer(3).await;
     // One that came later, and one of the second era, which asks for it.
-    let mut later = Relay::start(&data, world.folder.path(), &environment, &[]);
-    later.send(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
-    later.answer(1).await;
-    let mut modern = Relay::start(&data, world.folder.path(), &environment, &[]);
+    let mut later = RelayClient::start(&data, world.folder.path(), &environment, &[]);
+    later.send_request(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
+    later.read_answer(1).await;
+    let mut modern = RelayClient::start(&data, world.folder.path(), &environment, &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     let wanted = json!({ "notifications": { "toolsListChanged": true }, "_meta": meta });
-    modern.send(1, "subscriptions/listen", wanted).await;
-    let granted = modern.read().await.unwrap();
+    modern.send_request(1, "subscriptions/listen", wanted).await;
+    let granted = modern.read_message().await.unwrap();
     assert_eq!(granted["method"], "notifications/subscriptions/acknowledged", "{granted:#}");
-    std::os::unix::fs::symlink(codex::binary(), &binary).unwrap();
-    let heard = modern.read().await.unwrap();
+    std::os::unix::fs::symlink(codex::codex_binary(), &binary).unwrap();
+    let heard = modern.read_message().await.unwrap();
     assert_eq!(heard["method"], "notifications/tools/list_changed", "{heard:#}");
     assert_eq!(heard["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
     for relay in [&mut relay, &mut later] {
-        assert_eq!(relay.read().await.unwrap()["method"], "notifications/tools/list_changed");
+        assert_eq!(
+            relay.read_message().await.unwrap()["method"],
+            "notifications/tools/list_changed"
+        );
     }
-    relay.send(4, "tools/list", json!({})).await;
-    assert_eq!(relay.answer(4).await["result"]["tools"][0]["name"], "codebase_question");
+    relay.send_request(4, "tools/list", json!({})).await;
+    assert_eq!(relay.read_answer(4).await["result"]["tools"][0]["name"], "codebase_question");
 }
 
 #[tokio::test]
 async fn a_newer_relay_interrupts_no_turn() {
-    let world = World::replay([Reply::Silent(vec![thinks("hm")])]).await;
-    let data = world.indexed().await;
-    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
-    relay.call(1, "codebase_question", json!({ "question": "What is there?" })).await;
+    let world = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("hm")])]).await;
+    let data = world.index_repository().await;
+    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    relay.call_tool(1, "codebase_question", json!({ "question": "What is there?" })).await;
     world.model.wait_for_requests(1).await;
-    assert_eq!(handshake(&data, "99.0.0").await, Ok(101));
+    assert_eq!(try_handshake(&data, "99.0.0").await, Ok(101));
     relay.child.kill().await.unwrap();
-    world.model.left(1).await;
+    world.model.wait_for_abandoned_streams(1).await;
 }
 
 #[tokio::test]
 async fn where_the_ports_are_taken_the_server_finds_others() {
-    let (data, folder) = (fresh(), fresh());
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let environment = [without_codex(), vec![("PORT".to_owned(), port.clone())]].concat();
-    let mut relay = Relay::start(data.path(), folder.path(), &environment, &["--search"]);
-    relay.send(1, "ping", json!({})).await;
-    assert_eq!(relay.answer(1).await["result"], json!({}));
-    assert!(!server(data.path()).main_url.unwrap().ends_with(&format!(":{port}")));
+    let mut relay = RelayClient::start(data.path(), folder.path(), &environment, &["--search"]);
+    relay.send_request(1, "ping", json!({})).await;
+    assert_eq!(relay.read_answer(1).await["result"], json!({}));
+    assert!(!read_lock_holder(data.path()).main_url.unwrap().ends_with(&format!(":{port}")));
 }
 
 /// Returns the status of the handshake of a relay of this version; a refusal with what it says.
-async fn handshake(data: &Path, version: &str) -> Result<u16, (u16, String)> {
-    opened(relay_request(data, version)).await
+async fn try_handshake(data: &Path, version: &str) -> Result<u16, (u16, String)> {
+    open_handshake(relay_request(data, version)).await
 }
 
-async fn opened(request: Request) -> Result<u16, (u16, String)> {
+async fn open_handshake(request: Request) -> Result<u16, (u16, String)> {
     let address = request.uri().authority().unwrap().to_string();
     let stream = tokio::net::TcpStream::connect(address).await.unwrap();
     match client_async(request, stream).await {
@@ -464,7 +478,7 @@ async fn opened(request: Request) -> Result<u16, (u16, String)> {
     }
 }
 
-fn taking_over(data: &Path) -> Request {
+fn takeover_request(data: &Path) -> Request {
     let mut request = relay_request(data, env!("CARGO_PKG_VERSION"));
     let server = json!({ "version": env!("CARGO_PKG_VERSION"), "takesOver": true }).to_string();
     request.headers_mut().insert("codeinfo-relay", server.parse().unwrap());
@@ -472,7 +486,7 @@ fn taking_over(data: &Path) -> Request {
 }
 
 fn relay_request(data: &Path, version: &str) -> Request {
-    let url = server(data).main_url.unwrap().replacen("http", "ws", 1);
+    let url = read_lock_holder(data).main_url.unwrap().replacen("http", "ws", 1);
     let mut request = format!("{url}/mcp/relay").into_client_request().unwrap();
     let relay = json!({ "version": version }).to_string();
     request.headers_mut().insert("codeinfo-relay", relay.parse().unwrap());

@@ -12,15 +12,18 @@ use std::{
 use nix::{sys::stat::Mode, unistd::mkfifo};
 use tokio::{process::Command, time::timeout};
 
-use crate::support::process::{Environment, Program, begin, fresh, run, run_on_small_disk};
+use crate::support::process::{
+    ProgramEnvironment, RunningServer, create_scratch_folder, run_command, run_on_small_disk,
+    spawn_command,
+};
 
-fn without_codex() -> Environment {
+fn without_codex() -> ProgramEnvironment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_data_folder_that_others_may_read_is_closed_to_them() {
-    let root = fresh();
+    let root = create_scratch_folder();
     let data = root.path().join("data");
     fs::create_dir(&data).unwrap();
     fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
@@ -28,7 +31,7 @@ async fn a_data_folder_that_others_may_read_is_closed_to_them() {
     fs::create_dir(&repository).unwrap();
     fs::write(repository.join("a.rs"), "fn first() {}\n").unwrap();
     let path = repository.to_str().unwrap();
-    let output = run(&data, &without_codex(), &["ingest", path]).await;
+    let output = run_command(&data, &without_codex(), &["ingest", path]).await;
     assert!(output.status.success(), "{output:?}");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data), 0o700);
@@ -46,7 +49,7 @@ async fn a_data_folder_that_others_may_read_is_closed_to_them() {
 }
 
 /// Whether a disk can be mounted here; says so where not.
-async fn may_mount() -> bool {
+async fn can_mount() -> bool {
     let mut command = Command::new("unshare");
     let mounted = command.args(["--user", "--map-root-user", "--mount", "true"]).status().await;
     let may = mounted.is_ok_and(|status| status.success());
@@ -60,13 +63,13 @@ async fn may_mount() -> bool {
     may
 }
 
-fn repository(count: usize) -> tempfile::TempDir {
-    let folder = fresh();
-    write(folder.path(), "valve", count);
+fn create_repository(count: usize) -> tempfile::TempDir {
+    let folder = create_scratch_folder();
+    write_files(folder.path(), "valve", count);
     folder
 }
 
-fn write(folder: &Path, word: &str, count: usize) {
+fn write_files(folder: &Path, word: &str, count: usize) {
     for number in 0..count {
         let code = format!("/// Opens the {word} {number}.\nfn relieve_{word}_{number}() {{}}\n");
         fs::write(folder.join(format!("{word}{number}.rs")), code).unwrap();
@@ -74,7 +77,7 @@ fn write(folder: &Path, word: &str, count: usize) {
 }
 
 /// Takes all the room that is left.
-fn fill(path: &Path) {
+fn fill_disk(path: &Path) {
     let mut filler = File::create(path).unwrap();
     for size in [1 << 20, 1] {
         while filler.write_all(&vec![7; size]).is_ok() {}
@@ -82,35 +85,36 @@ fn fill(path: &Path) {
 }
 
 #[tokio::test]
-async fn a_server_whose_disk_is_full_says_so_and_goes_on_when_there_is_room() {
-    if !may_mount().await {
+async fn a_server_whose_disk_is_full_says_so_and_continues_when_there_is_room() {
+    if !can_mount().await {
         return;
     }
-    let (repository, data) = (repository(40), fresh());
+    let (repository, data) = (create_repository(40), create_scratch_folder());
     let paths = [repository.path()];
-    let server = Program::serve_on_small_disk("120m", data.path(), &paths, &without_codex()).await;
+    let server =
+        RunningServer::serve_on_small_disk("120m", data.path(), &paths, &without_codex()).await;
     let root = PathBuf::from(format!("/proc/{}/root", server.pid()));
     let mounted = root.join(data.path().strip_prefix("/").unwrap());
-    fill(&mounted.join("filler"));
-    write(repository.path(), "pump", 40);
+    fill_disk(&mounted.join("filler"));
+    write_files(repository.path(), "pump", 40);
     let ended = server.ingest(repository.path()).await;
     assert_eq!(ended["state"], "error", "{ended}");
     let error = ended["lastError"].as_str().unwrap();
     let is_named = ["make room and ingest again", "No space left on device"];
     assert!(is_named.iter().any(|name| error.contains(name)), "{ended}");
-    let health = server.read("/health").await;
+    let health = server.get_api("/health").await;
     assert_eq!(health["store"]["ok"], false, "{health}");
     let reason = health["store"]["reason"].as_str().unwrap();
     assert!(reason.contains("make room and ingest again"), "{health}");
     // What was there is found all the while.
     let query = serde_json::json!({ "query": "relieve valve", "limit": 20 });
-    let found = server.api("/tools/vector-search", &query).await;
+    let found = server.post_api("/tools/vector-search", &query).await;
     assert_eq!(found["results"].as_array().map(Vec::len), Some(20), "{found}");
 
     fs::remove_file(mounted.join("filler")).unwrap();
     let ended = server.ingest(repository.path()).await;
     assert_eq!(ended["state"], "completed", "{ended}");
-    let health = server.read("/health").await;
+    let health = server.get_api("/health").await;
     assert_eq!(health["store"]["ok"], true, "{health}");
     assert_eq!(health["store"]["chunks"], 80, "{health}");
     server.terminate().await;
@@ -142,10 +146,10 @@ ls "$DATA_DIR"
 
 #[tokio::test]
 async fn a_command_whose_disk_is_full_loses_nothing() {
-    if !may_mount().await {
+    if !can_mount().await {
         return;
     }
-    let (repository, data) = (repository(20), fresh());
+    let (repository, data) = (create_repository(20), create_scratch_folder());
     let mut environment = without_codex();
     environment.push(("REPOSITORY".to_owned(), repository.path().to_str().unwrap().to_owned()));
     let output = run_on_small_disk("120m", FULL, data.path(), &environment).await;
@@ -175,13 +179,13 @@ wait $server
 
 #[tokio::test]
 async fn a_server_starts_on_a_full_disk_and_is_found_by_commands() {
-    if !may_mount().await {
+    if !can_mount().await {
         return;
     }
-    let (folder, data) = (fresh(), fresh());
+    let (folder, data) = (create_scratch_folder(), create_scratch_folder());
     let repository = folder.path().join("demo");
     fs::create_dir(&repository).unwrap();
-    write(&repository, "valve", 20);
+    write_files(&repository, "valve", 20);
     let mut environment = without_codex();
     environment.push(("REPOSITORY".to_owned(), repository.to_str().unwrap().to_owned()));
     environment.push(("PORT".to_owned(), "0".to_owned()));
@@ -198,10 +202,10 @@ async fn a_server_starts_on_a_full_disk_and_is_found_by_commands() {
 
 #[tokio::test]
 async fn a_disk_that_may_only_be_read_is_named() {
-    if !may_mount().await {
+    if !can_mount().await {
         return;
     }
-    let (repository, data) = (repository(3), fresh());
+    let (repository, data) = (create_repository(3), create_scratch_folder());
     let mut environment = without_codex();
     environment.push(("REPOSITORY".to_owned(), repository.path().to_str().unwrap().to_owned()));
     let script = r#"
@@ -219,13 +223,13 @@ async fn a_disk_that_may_only_be_read_is_named() {
 }
 
 #[tokio::test]
-async fn a_store_that_goes_away_is_left_alone_and_made_again_by_the_next_server() {
-    let (repository, data) = (repository(20), fresh());
-    let server = Program::serve(data.path(), &[repository.path()], &without_codex()).await;
+async fn a_deleted_store_is_left_alone_and_created_by_the_next_server() {
+    let (repository, data) = (create_repository(20), create_scratch_folder());
+    let server = RunningServer::serve(data.path(), &[repository.path()], &without_codex()).await;
     let store = data.path().join("store");
     fs::remove_dir_all(&store).unwrap();
-    let is_unwell = async |server: &Program| {
-        let health = server.read("/health").await;
+    let is_unwell = async |server: &RunningServer| {
+        let health = server.get_api("/health").await;
         assert_eq!(health["store"]["ok"], false, "{health}");
         let reason = health["store"]["reason"].as_str().unwrap();
         assert!(reason.contains("was removed or replaced"), "{health}");
@@ -234,7 +238,7 @@ async fn a_store_that_goes_away_is_left_alone_and_made_again_by_the_next_server(
     // Something else is there now, which is none of this server's.
     fs::create_dir(&store).unwrap();
     fs::write(store.join("lock"), "").unwrap();
-    write(repository.path(), "pump", 5);
+    write_files(repository.path(), "pump", 5);
     let ended = server.ingest(repository.path()).await;
     assert!(ended["lastError"].as_str().unwrap().contains("was removed or replaced"), "{ended}");
     is_unwell(&server).await;
@@ -242,11 +246,11 @@ async fn a_store_that_goes_away_is_left_alone_and_made_again_by_the_next_server(
     let left: Vec<_> = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(left, [store.join("lock")]);
 
-    let server = Program::serve(data.path(), &[repository.path()], &without_codex()).await;
-    let health = server.read("/health").await;
+    let server = RunningServer::serve(data.path(), &[repository.path()], &without_codex()).await;
+    let health = server.get_api("/health").await;
     assert_eq!(health["store"]["chunks"], 25, "{health}");
     assert_eq!(health["store"]["ok"], true, "{health}");
-    let refused = run(data.path(), &without_codex(), &["serve"]).await;
+    let refused = run_command(data.path(), &without_codex(), &["serve"]).await;
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     let holder = format!("is in use by process {} at {}", server.pid(), server.main);
     assert!(!refused.status.success() && said.contains(&holder), "{said}");
@@ -255,9 +259,9 @@ async fn a_store_that_goes_away_is_left_alone_and_made_again_by_the_next_server(
 
 #[tokio::test]
 async fn two_servers_that_start_together_leave_one() {
-    let data = fresh();
+    let data = create_scratch_folder();
     let environment = without_codex();
-    let mut servers = [(); 2].map(|()| begin(data.path(), &environment, &["serve"]));
+    let mut servers = [(); 2].map(|()| spawn_command(data.path(), &environment, &["serve"]));
     let [first, second] = &mut servers;
     let ended = tokio::select! {
         ended = first.wait() => ended,
@@ -284,11 +288,11 @@ async fn a_lock_that_is_no_file_is_refused_with_its_name() {
     ];
     for name in ["lock", "lock.alive"] {
         for (kind, create) in kinds {
-            let data = fresh();
+            let data = create_scratch_folder();
             let path = data.path().join(name);
             create(&path);
             let environment = without_codex();
-            let running = run(data.path(), &environment, &["repos"]);
+            let running = run_command(data.path(), &environment, &["repos"]);
             let output = timeout(TIMEOUT, running).await.expect("the command hangs");
             // A large file can be locked like any other.
             assert_eq!(output.status.success(), kind == "large", "{kind} {name}");

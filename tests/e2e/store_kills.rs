@@ -12,14 +12,14 @@ use std::{
 };
 
 use codeinfo_test_support::{
-    embedded::aside,
-    git::{commit_all, git},
-    random::next,
-    sources::crate_source,
+    embedded::list_damaged_stores,
+    git::{commit_all, run_git},
+    random::next_random,
+    sources::fetch_crate_source,
 };
 use serde_json::{Value, json};
 
-use crate::support::process::{Environment, Program, fresh};
+use crate::support::process::{ProgramEnvironment, RunningServer, create_scratch_folder};
 
 /// How many times the server is killed; 50 when this was last run for all.
 const KILLS: &str = "STORE_KILLS";
@@ -30,23 +30,23 @@ const DEEDS: [&str; 4] = ["ingest", "watch", "re-embed", "remove"];
 const QUESTIONS: [&str; 4] =
     ["GitignoreBuilder add_line", "walk parallel threads", "zebra stripes", "greet the okapi"];
 
-fn number(name: &str) -> Option<u64> {
+fn read_number(name: &str) -> Option<u64> {
     env::var_os(name).map(|value| value.to_str().unwrap().parse().unwrap())
 }
 
-fn without_codex(watches: bool) -> Environment {
+fn codex_less_environment(watches: bool) -> ProgramEnvironment {
     let watch = ("WATCH".to_owned(), watches.to_string());
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()), watch]
 }
 
 /// Changes some files, makes one and removes one.
-fn edit(tree: &Path, state: &mut u64, round: u64) {
+fn edit_files(tree: &Path, state: &mut u64, round: u64) {
     let files = fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
     files.sort();
     for _ in 0..4 {
-        let file = &files[usize::try_from(next(state)).unwrap_or_default() % files.len()];
+        let file = &files[usize::try_from(next_random(state)).unwrap_or_default() % files.len()];
         let text = fs::read_to_string(file).unwrap();
         fs::write(
             file,
@@ -59,21 +59,21 @@ fn edit(tree: &Path, state: &mut u64, round: u64) {
 }
 
 /// Does something to its end, and notes how far it was last seen to be.
-async fn work(deed: &str, tree: &Path, server: &Program, seen: &RefCell<String>) {
+async fn run_deed(deed: &str, tree: &Path, server: &RunningServer, seen: &RefCell<String>) {
     let note = |state: &Value| seen.replace(state.as_str().unwrap_or_default().to_owned());
     let run = match deed {
-        "ingest" => server.api("/ingest/start", &json!({ "path": tree })).await,
-        "re-embed" => server.api("/ingest/reembed/tree", &json!({})).await,
+        "ingest" => server.post_api("/ingest/start", &json!({ "path": tree })).await,
+        "re-embed" => server.post_api("/ingest/reembed/tree", &json!({})).await,
         "remove" => {
             note(&json!("removing"));
-            server.api("/ingest/remove/tree", &json!({})).await;
+            server.post_api("/ingest/remove/tree", &json!({})).await;
             return;
         }
         // The watcher sees what was edited.
         _ => {
-            let before = root(server).await["lastIngestAt"].clone();
+            let before = get_root(server).await["lastIngestAt"].clone();
             loop {
-                let root = root(server).await;
+                let root = get_root(server).await;
                 note(&root["state"]);
                 if root["lastIngestAt"] != before {
                     return;
@@ -83,7 +83,7 @@ async fn work(deed: &str, tree: &Path, server: &Program, seen: &RefCell<String>)
     };
     let run = run["runId"].as_str().unwrap_or_else(|| panic!("{deed}: {run}")).to_owned();
     loop {
-        let status = server.read(&format!("/ingest/status/{run}")).await;
+        let status = server.get_api(&format!("/ingest/status/{run}")).await;
         note(&status["state"]);
         if !["queued", "scanning", "embedding"].contains(&status["state"].as_str().unwrap()) {
             return;
@@ -92,26 +92,26 @@ async fn work(deed: &str, tree: &Path, server: &Program, seen: &RefCell<String>)
 }
 
 /// What the server says of the changing repository.
-async fn root(server: &Program) -> Value {
-    let roots = server.read("/ingest/roots").await;
+async fn get_root(server: &RunningServer) -> Value {
+    let roots = server.get_api("/ingest/roots").await;
     let mut roots = roots["roots"].as_array().unwrap().iter();
     roots.find(|root| root["name"] == "tree").unwrap().clone()
 }
 
 /// A server that has something to do, and that is known to have nothing else to do.
-async fn ready(deed: &str, data: &Path, edit: impl FnOnce()) -> Program {
+async fn start_ready(deed: &str, data: &Path, edit: impl FnOnce()) -> RunningServer {
     if deed != "watch" {
         edit();
-        return Program::serve(data, &[], &without_codex(false)).await;
+        return RunningServer::serve(data, &[], &codex_less_environment(false)).await;
     }
-    let server = Program::serve(data, &[], &without_codex(true)).await;
+    let server = RunningServer::serve(data, &[], &codex_less_environment(true)).await;
     edit();
     server
 }
 
 /// How the two folders that are indexed belong together.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Folders {
+enum FolderPair {
     /// Not at all.
     Apart,
     /// They are worktrees of one repository.
@@ -119,21 +119,22 @@ enum Folders {
 }
 
 /// What somebody sees of both folders: how much there is, and what is found.
-async fn look(server: &Program, folders: Folders) -> (Value, Vec<Vec<Value>>) {
+async fn observe_server(server: &RunningServer, folders: FolderPair) -> (Value, Vec<Vec<Value>>) {
     let mut seen = Vec::new();
     // What worktrees had before is kept for a while.
-    if folders == Folders::Apart {
-        seen.push(server.read("/health").await["store"]["chunks"].clone());
+    if folders == FolderPair::Apart {
+        seen.push(server.get_api("/health").await["store"]["chunks"].clone());
     }
-    let roots = server.read("/ingest/roots").await;
+    let roots = server.get_api("/ingest/roots").await;
     for root in roots["roots"].as_array().unwrap() {
         let counts = &root["counts"];
         seen.push(json!([root["name"], root["lastError"], counts["files"], counts["chunks"]]));
     }
     let mut answers = Vec::new();
     for question in QUESTIONS {
-        let found =
-            server.api("/tools/vector-search", &json!({ "query": question, "limit": 20 })).await;
+        let found = server
+            .post_api("/tools/vector-search", &json!({ "query": question, "limit": 20 }))
+            .await;
         let hits = found["results"].as_array().unwrap_or_else(|| panic!("{found}"));
         let hits = hits.iter().map(|hit| json!([hit["repo"], hit["relPath"], hit["startLine"]]));
         answers.push(hits.collect());
@@ -144,9 +145,14 @@ async fn look(server: &Program, folders: Folders) -> (Value, Vec<Vec<Value>>) {
 /// Compares two servers. Deleted chunks count in how rare a word is until their segment is rebuilt, so
 /// that what is about as good may change places, and another chunk of a file be its first: all after
 /// that count much less.
-async fn compare(server: &Program, fresh: &Program, folders: Folders, what: &str) {
+async fn compare_servers(
+    server: &RunningServer,
+    fresh: &RunningServer,
+    folders: FolderPair,
+    what: &str,
+) {
     let ((counts, answers), (fresh_counts, fresh_answers)) =
-        (look(server, folders).await, look(fresh, folders).await);
+        (observe_server(server, folders).await, observe_server(fresh, folders).await);
     assert_eq!(counts, fresh_counts, "{what}");
     let is_of = |hit: &Value, other: &Value| (&hit[0], &hit[1]) == (&other[0], &other[1]);
     for (one, other) in answers.iter().zip(&fresh_answers) {
@@ -163,45 +169,46 @@ async fn compare(server: &Program, fresh: &Program, folders: Folders, what: &str
 
 #[tokio::test]
 async fn a_server_killed_at_any_moment_ends_with_what_a_fresh_index_holds() {
-    killed(number(KILLS).unwrap_or(8), Folders::Apart).await;
+    kill_repeatedly(read_number(KILLS).unwrap_or(8), FolderPair::Apart).await;
 }
 
 #[tokio::test]
 async fn worktrees_hold_what_a_fresh_index_of_them_holds_whenever_their_server_is_killed() {
-    killed(number(KILLS).unwrap_or(4), Folders::Worktrees).await;
+    kill_repeatedly(read_number(KILLS).unwrap_or(4), FolderPair::Worktrees).await;
 }
 
 /// Makes a folder that changes and one that does not.
-async fn fill(tree: &Path, calm: &Path, folders: Folders) {
+async fn create_folders(tree: &Path, calm: &Path, folders: FolderPair) {
     fs::create_dir(calm).unwrap();
     fs::write(calm.join("okapi.rs"), "/// Greets the okapi.\nfn greet_okapi() {}\n").unwrap();
     match folders {
-        Folders::Apart => fs::create_dir(tree).unwrap(),
-        Folders::Worktrees => {
+        FolderPair::Apart => fs::create_dir(tree).unwrap(),
+        FolderPair::Worktrees => {
             commit_all(calm, "Begin");
-            git(calm, &["worktree", "add", "--quiet", "--detach", "../tree"]);
+            run_git(calm, &["worktree", "add", "--quiet", "--detach", "../tree"]);
         }
     }
-    for entry in fs::read_dir(crate_source("ignore").await.join("src")).unwrap().flatten() {
+    for entry in fs::read_dir(fetch_crate_source("ignore").await.join("src")).unwrap().flatten() {
         fs::copy(entry.path(), tree.join(entry.file_name())).unwrap();
     }
 }
 
-async fn killed(kills: u64, folders: Folders) {
+async fn kill_repeatedly(kills: u64, folders: FolderPair) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let seed = number(SEED).unwrap_or(now);
+    let seed = read_number(SEED).unwrap_or(now);
     let mut state = seed;
-    let (data, folder) = (fresh(), fresh());
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
     let (tree, calm) = (folder.path().join("tree"), folder.path().join("calm"));
-    fill(&tree, &calm, folders).await;
-    let first = Program::serve(data.path(), &[&tree, &calm], &without_codex(false)).await;
+    create_folders(&tree, &calm, folders).await;
+    let first =
+        RunningServer::serve(data.path(), &[&tree, &calm], &codex_less_environment(false)).await;
     first.kill().await;
     // How long each takes, so that the kills are spread over all of it.
     let mut lasts = Vec::new();
     for (deed, round) in DEEDS.into_iter().zip(kills..) {
-        let server = ready(deed, data.path(), || edit(&tree, &mut state, round)).await;
+        let server = start_ready(deed, data.path(), || edit_files(&tree, &mut state, round)).await;
         let begun = Instant::now();
-        work(deed, &tree, &server, &RefCell::default()).await;
+        run_deed(deed, &tree, &server, &RefCell::default()).await;
         lasts.push(begun.elapsed());
         server.ingest(&tree).await;
         server.kill().await;
@@ -214,11 +221,11 @@ async fn killed(kills: u64, folders: Folders) {
         // One in each of as many parts as there are kills.
         let part = lasts[number] / u32::try_from(kills.div_ceil(deeds)).unwrap();
         let pause = part * u32::try_from(round / deeds).unwrap()
-            + part * u32::try_from(next(&mut state) % 1000).unwrap() / 1000;
+            + part * u32::try_from(next_random(&mut state) % 1000).unwrap() / 1000;
         let what = format!("{deed} after {pause:?} in round {round}; {SEED}={seed}");
-        let server = ready(deed, data.path(), || edit(&tree, &mut state, round)).await;
+        let server = start_ready(deed, data.path(), || edit_files(&tree, &mut state, round)).await;
         let progress = RefCell::default();
-        let ended = tokio::time::timeout(pause, work(deed, &tree, &server, &progress)).await;
+        let ended = tokio::time::timeout(pause, run_deed(deed, &tree, &server, &progress)).await;
         server.kill().await;
         let how = if ended.is_ok() { "after its end" } else { "at work" };
         writeln!(
@@ -229,18 +236,20 @@ async fn killed(kills: u64, folders: Folders) {
         )
         .unwrap();
 
-        let server = Program::serve(data.path(), &[], &without_codex(false)).await;
-        let health = server.read("/health").await;
+        let server = RunningServer::serve(data.path(), &[], &codex_less_environment(false)).await;
+        let health = server.get_api("/health").await;
         assert_eq!(health["store"]["ok"], true, "{what}: {health}");
         let calm_run = server.ingest(&calm).await;
         assert_eq!(calm_run["state"], "skipped", "{what}: {calm_run}");
         let ended = server.ingest(&tree).await;
         assert!(["completed", "skipped"].contains(&ended["state"].as_str().unwrap()), "{what}");
-        assert_eq!(aside(data.path()), [""; 0], "{what}");
+        assert_eq!(list_damaged_stores(data.path()), [""; 0], "{what}");
         if round % 4 == 3 || round + 1 == kills {
-            let other = fresh();
-            let fresh = Program::serve(other.path(), &[&tree, &calm], &without_codex(false)).await;
-            compare(&server, &fresh, folders, &what).await;
+            let other = create_scratch_folder();
+            let fresh =
+                RunningServer::serve(other.path(), &[&tree, &calm], &codex_less_environment(false))
+                    .await;
+            compare_servers(&server, &fresh, folders, &what).await;
             fresh.kill().await;
         }
         server.kill().await;

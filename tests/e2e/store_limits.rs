@@ -8,23 +8,24 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_test_support::embedded::{aside, files};
+use codeinfo_test_support::embedded::{collect_files, list_damaged_stores};
 use serde_json::Value;
 use tokio::{process::Command, time::timeout};
 
 use crate::support::process::{
-    Environment, Program, command, fresh, run, run_unprivileged, run_within,
+    ProgramEnvironment, RunningServer, create_scratch_folder, program_command, run_command,
+    run_unprivileged, run_with_limits,
 };
 
 /// How long one command may take.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-fn without_codex() -> Environment {
+fn without_codex() -> ProgramEnvironment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
 }
 
-fn repository(count: usize) -> tempfile::TempDir {
-    let folder = fresh();
+fn create_repository(count: usize) -> tempfile::TempDir {
+    let folder = create_scratch_folder();
     for number in 0..count {
         let code = format!("/// Opens the valve {number}.\nfn relieve_pressure_{number}() {{}}\n");
         fs::write(folder.path().join(format!("valve{number}.rs")), code).unwrap();
@@ -32,86 +33,91 @@ fn repository(count: usize) -> tempfile::TempDir {
     folder
 }
 
-fn reported(output: &Output) -> String {
+fn read_report(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// A data folder with an index of `repository`, named and described.
-async fn indexed(repository: &Path) -> tempfile::TempDir {
-    let data = fresh();
+async fn create_index(repository: &Path) -> tempfile::TempDir {
+    let data = create_scratch_folder();
     let path = repository.to_str().unwrap();
     let arguments = ["ingest", path, "--name", "boiler", "--description", "heats"];
-    let output = run(data.path(), &without_codex(), &arguments).await;
-    assert!(output.status.success(), "{}", reported(&output));
+    let output = run_command(data.path(), &without_codex(), &arguments).await;
+    assert!(output.status.success(), "{}", read_report(&output));
     data
 }
 
 /// Finds a segment of the index.
-fn segment(data: &Path) -> PathBuf {
+fn find_segment(data: &Path) -> PathBuf {
     let mut all = Vec::new();
-    files(&data.join("store"), &mut all);
+    collect_files(&data.join("store"), &mut all);
     all.into_iter().find(|path| path.extension().is_some_and(|it| it == "segment")).unwrap()
 }
 
-async fn finds_all(data: &Path) {
-    let output = run(data, &without_codex(), &["search", "relieve pressure", "--limit", "3"]).await;
+async fn assert_finds_all(data: &Path) {
+    let output =
+        run_command(data, &without_codex(), &["search", "relieve pressure", "--limit", "3"]).await;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && said.contains("relieve_pressure"), "{}", reported(&output));
-    assert_eq!(aside(data), [""; 0]);
+    assert!(
+        output.status.success() && said.contains("relieve_pressure"),
+        "{}",
+        read_report(&output)
+    );
+    assert_eq!(list_damaged_stores(data), [""; 0]);
 }
 
 #[tokio::test]
 async fn too_few_open_files_are_no_damage() {
-    let repository = repository(20);
-    let data = indexed(repository.path()).await;
+    let repository = create_repository(20);
+    let data = create_index(repository.path()).await;
     let path = repository.path().to_str().unwrap();
     let mut refusals = Vec::new();
     // One of them leaves no file for the connection that the command makes to its own server.
     for limit in 14..40 {
         let (limit, environment) = (format!("-n {limit}"), without_codex());
         let arguments = ["ingest", path];
-        let running = run_within(&limit, data.path(), &environment, &arguments);
+        let running = run_with_limits(&limit, data.path(), &environment, &arguments);
         let output = timeout(TIMEOUT, running).await.expect(&limit);
-        let said = reported(&output);
+        let said = read_report(&output);
         assert!(!said.contains("repairs it"), "{limit}: {said}");
         assert!(!said.contains("no longer a folder"), "{limit}: {said}");
         refusals.extend((!output.status.success()).then_some(said));
-        assert_eq!(aside(data.path()), [""; 0], "{limit}");
+        assert_eq!(list_damaged_stores(data.path()), [""; 0], "{limit}");
     }
     assert!(refusals.iter().any(|said| said.contains("nothing is damaged")), "{refusals:?}");
-    finds_all(data.path()).await;
+    assert_finds_all(data.path()).await;
 }
 
 #[tokio::test]
 async fn too_little_memory_is_no_damage() {
-    let repository = repository(20);
-    let data = indexed(repository.path()).await;
+    let repository = create_repository(20);
+    let data = create_index(repository.path()).await;
     let path = repository.path().to_str().unwrap();
     // By how much is mapped, in KiB.
     for limit in (300_000..900_000).step_by(100_000) {
         let limit = format!("-v {limit}");
         let (environment, arguments) = (without_codex(), ["ingest", path]);
-        let running = run_within(&limit, data.path(), &environment, &arguments);
+        let running = run_with_limits(&limit, data.path(), &environment, &arguments);
         // Where memory ends while a stack is noted, the standard library waits for itself.
         let Ok(output) = timeout(Duration::from_secs(10), running).await else { continue };
-        let said = reported(&output);
+        let said = read_report(&output);
         assert!(!said.contains("repairs it"), "{limit}: {said}");
-        assert_eq!(aside(data.path()), [""; 0], "{limit}");
+        assert_eq!(list_damaged_stores(data.path()), [""; 0], "{limit}");
     }
-    finds_all(data.path()).await;
+    assert_finds_all(data.path()).await;
 }
 
 #[tokio::test]
 async fn a_start_that_fails_forgets_no_root_of_a_store_that_is_gone() {
-    let repository = repository(3);
-    let data = indexed(repository.path()).await;
-    let (store, other) = (data.path().join("store"), fresh());
+    let repository = create_repository(3);
+    let data = create_index(repository.path()).await;
+    let (store, other) = (data.path().join("store"), create_scratch_folder());
     let arguments = ["ingest", other.path().to_str().unwrap()];
     // Until one fails that had made a new store.
     for limit in 12..64 {
         fs::remove_dir_all(&store).unwrap();
         let (limit, environment) = (format!("-n {limit}"), without_codex());
-        let running = run_within(&limit, data.path(), &environment, &arguments);
+        let running = run_with_limits(&limit, data.path(), &environment, &arguments);
         let output = timeout(TIMEOUT, running).await.expect(&limit);
         assert!(!output.status.success(), "no limit was met by the engine");
         if store.join("manifest.json").try_exists().unwrap() {
@@ -119,10 +125,10 @@ async fn a_start_that_fails_forgets_no_root_of_a_store_that_is_gone() {
         }
         fs::create_dir_all(&store).unwrap();
     }
-    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
     let ended = server.ingest(repository.path()).await;
     assert_eq!((&ended["state"], &ended["counts"]["chunks"]), (&"completed".into(), &3.into()));
-    let roots = server.read("/ingest/roots").await;
+    let roots = server.get_api("/ingest/roots").await;
     let mut roots = roots["roots"].as_array().unwrap().iter();
     let boiler = roots.find(|root| root["name"] == "boiler").unwrap();
     assert_eq!(boiler["description"], "heats");
@@ -131,26 +137,26 @@ async fn a_start_that_fails_forgets_no_root_of_a_store_that_is_gone() {
 
 #[tokio::test]
 async fn a_command_says_that_the_index_it_read_is_not_whole() {
-    let repository = repository(3);
-    let data = indexed(repository.path()).await;
+    let repository = create_repository(3);
+    let data = create_index(repository.path()).await;
     let note = "the index is damaged, results may be missing; \"codeinfo serve\" repairs it";
     let said = async |arguments: &[&str]| {
-        let mut command = command(data.path(), &without_codex());
+        let mut command = program_command(data.path(), &without_codex());
         // No repository is around it which a search could name.
         let output = command.args(arguments).current_dir("/").output().await.unwrap();
-        assert!(output.status.success(), "{}", reported(&output));
-        (String::from_utf8_lossy(&output.stdout).into_owned(), reported(&output))
+        assert!(output.status.success(), "{}", read_report(&output));
+        (String::from_utf8_lossy(&output.stdout).into_owned(), read_report(&output))
     };
     fs::remove_dir_all(data.path().join("store")).unwrap();
     // Nothing can be repaired of a repository that is away.
     let away = repository.path().with_extension("away");
     fs::rename(repository.path(), &away).unwrap();
-    Program::serve(data.path(), &[], &without_codex()).await.terminate().await;
+    RunningServer::serve(data.path(), &[], &without_codex()).await.terminate().await;
     for arguments in [&["repos"][..], &["search", "relieve pressure"]] {
         let (_, complaint) = said(arguments).await;
         assert!(complaint.contains(note), "{arguments:?}: {complaint}");
     }
-    let other = self::repository(2);
+    let other = create_repository(2);
     let (_, complaint) = said(&["ingest", other.path().to_str().unwrap()]).await;
     assert!(complaint.contains(note), "{complaint}");
     fs::rename(&away, repository.path()).unwrap();
@@ -162,32 +168,32 @@ async fn a_command_says_that_the_index_it_read_is_not_whole() {
 
 #[tokio::test]
 async fn a_file_that_may_not_be_read_is_no_damage() {
-    let repository = repository(3);
-    let data = indexed(repository.path()).await;
+    let repository = create_repository(3);
+    let data = create_index(repository.path()).await;
     let path = repository.path().to_str().unwrap();
-    for file in [segment(data.path()), data.path().join("store/manifest.json")] {
+    for file in [find_segment(data.path()), data.path().join("store/manifest.json")] {
         let mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
         mode(0);
         let output = run_unprivileged(data.path(), &without_codex(), &["ingest", path]).await;
         mode(0o644);
-        let said = reported(&output);
+        let said = read_report(&output);
         assert!(!output.status.success(), "{said}");
         assert!(
             said.contains("Permission denied") && said.contains("read and write access"),
             "{said}"
         );
-        assert_eq!(aside(data.path()), [""; 0]);
+        assert_eq!(list_damaged_stores(data.path()), [""; 0]);
     }
-    finds_all(data.path()).await;
+    assert_finds_all(data.path()).await;
 }
 
 #[tokio::test]
 async fn a_limit_of_file_sizes_fails_writes_and_says_so_until_it_is_raised() {
-    let repository = repository(3);
-    let data = indexed(repository.path()).await;
+    let repository = create_repository(3);
+    let data = create_index(repository.path()).await;
     // The log is a file, too, which takes no more.
     let log = data.path().join("log");
-    let server = Program::serve_logging_to(&log, data.path(), &without_codex()).await;
+    let server = RunningServer::serve_logging_to(&log, data.path(), &without_codex()).await;
     let limit = async |bytes: &str| {
         let arguments = [format!("--pid={}", server.pid()), format!("--fsize={bytes}:unlimited")];
         let set = Command::new("prlimit").args(arguments).status().await;
@@ -198,29 +204,29 @@ async fn a_limit_of_file_sizes_fails_writes_and_says_so_until_it_is_raised() {
     let ended = server.ingest(repository.path()).await;
     assert_eq!(ended["state"], "error", "{ended}");
     assert!(ended["lastError"].as_str().unwrap().contains("File too large"), "{ended}");
-    let health = server.read("/health").await;
+    let health = server.get_api("/health").await;
     assert_eq!(health["store"]["ok"], false, "{health}");
     assert!(health["store"]["reason"].as_str().unwrap().contains("File too large"), "{health}");
     assert_eq!(fs::metadata(&log).unwrap().len(), 100);
     limit("unlimited").await;
     let ended = server.ingest(repository.path()).await;
     assert_eq!(ended["state"], "completed", "{ended}");
-    assert_eq!(server.read("/health").await["store"]["ok"], true);
+    assert_eq!(server.get_api("/health").await["store"]["ok"], true);
     server.terminate().await;
-    finds_all(data.path()).await;
+    assert_finds_all(data.path()).await;
 }
 
 #[tokio::test]
 async fn idle_connections_give_way_where_open_files_are_few() {
     let data = tempfile::tempdir().unwrap();
-    let server = Program::serve_with_files(64, data.path(), &without_codex()).await;
+    let server = RunningServer::serve_with_files(64, data.path(), &without_codex()).await;
     let address = server.main.strip_prefix("http://").unwrap().to_owned();
     let mut idle = Vec::new();
     for _ in 0..80 {
         idle.push(tokio::net::TcpStream::connect(&address).await.unwrap());
     }
     let began = std::time::Instant::now();
-    assert!(server.read("/health").await.is_object());
+    assert!(server.get_api("/health").await.is_object());
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     drop(idle);
     server.terminate().await;
@@ -228,10 +234,10 @@ async fn idle_connections_give_way_where_open_files_are_few() {
 
 #[tokio::test]
 async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
-    let repository = repository(40);
-    let data = indexed(repository.path()).await;
-    let server = Program::serve(data.path(), &[], &without_codex()).await;
-    let before = server_view(&server).await;
+    let repository = create_repository(40);
+    let data = create_index(repository.path()).await;
+    let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
+    let before = describe_server(&server).await;
     server.terminate().await;
     let damages: [(&str, &str); 3] = [
         ("segment", "is not what was written"),
@@ -243,20 +249,22 @@ async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
             "" => fs::remove_dir_all(data.path().join("store")).unwrap(),
             "manifest.json" => fs::write(data.path().join("store").join(file), "{").unwrap(),
             _ => {
-                let path = segment(data.path());
+                let path = find_segment(data.path());
                 let mut bytes = fs::read(&path).unwrap();
                 bytes[8..16].fill(0xee);
                 fs::write(&path, bytes).unwrap();
             }
         }
-        let refused = run(data.path(), &without_codex(), &["serve", "--no-repair"]).await;
+        let refused = run_command(data.path(), &without_codex(), &["serve", "--no-repair"]).await;
         assert!(!refused.status.success());
-        assert!(reported(&refused).contains("is damaged") && reported(&refused).contains(reason));
+        assert!(
+            read_report(&refused).contains("is damaged") && read_report(&refused).contains(reason)
+        );
         // While it is away nothing can be repaired, so that there is time to see what is said.
         let away = repository.path().with_extension("away");
         fs::rename(repository.path(), &away).unwrap();
-        let server = Program::serve(data.path(), &[], &without_codex()).await;
-        let health = server.read("/health").await;
+        let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
+        let health = server.get_api("/health").await;
         assert_eq!(health["store"]["ok"], false, "{health}");
         let said = health["store"]["reason"].as_str().unwrap();
         assert!(said.contains(reason) && said.contains("repairing: boiler"), "{said}");
@@ -265,19 +273,19 @@ async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
         let completed =
             async { while server.ingest(repository.path()).await["state"] == "error" {} };
         timeout(TIMEOUT, completed).await.unwrap();
-        assert_eq!(server.read("/health").await["store"]["ok"], true);
-        assert_eq!(server_view(&server).await, before, "{file}");
+        assert_eq!(server.get_api("/health").await["store"]["ok"], true);
+        assert_eq!(describe_server(&server).await, before, "{file}");
         server.terminate().await;
     }
-    assert!(aside(data.path()).len() <= 2, "{:?}", aside(data.path()));
+    assert!(list_damaged_stores(data.path()).len() <= 2, "{:?}", list_damaged_stores(data.path()));
 }
 
 /// Names, descriptions, counts and answers.
-async fn server_view(server: &Program) -> Vec<Value> {
-    let roots = server.read("/ingest/roots").await;
+async fn describe_server(server: &RunningServer) -> Vec<Value> {
+    let roots = server.get_api("/ingest/roots").await;
     let root = &roots["roots"][0];
     let query = serde_json::json!({ "query": "valve seven pressure", "limit": 20 });
-    let found = server.api("/tools/vector-search", &query).await;
+    let found = server.post_api("/tools/vector-search", &query).await;
     let hits = found["results"].as_array().unwrap_or_else(|| panic!("{found}"));
     let mut seen = vec![
         root["name"].clone(),

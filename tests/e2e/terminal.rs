@@ -5,22 +5,30 @@ use std::{fs, path::Path, process::Stdio};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use crate::support::{
-    process::{Environment, command, fresh, run, signal},
-    terminal::{on_terminal, strip_escapes},
+    process::{
+        ProgramEnvironment, create_scratch_folder, program_command, run_command, send_signal,
+    },
+    terminal::{strip_escapes, terminal_command},
 };
 
-fn without_codex() -> Environment {
+fn without_codex() -> ProgramEnvironment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
 }
 
 /// Runs a command line to its end; returns its exit code and what a person then sees, without colours.
-async fn see(data: &Path, folder: &Path, columns: u16, line: &str) -> (Option<i32>, String) {
-    let output = on_terminal(data, folder, columns, &without_codex(), line).output().await.unwrap();
+async fn run_on_terminal(
+    data: &Path,
+    folder: &Path,
+    columns: u16,
+    line: &str,
+) -> (Option<i32>, String) {
+    let output =
+        terminal_command(data, folder, columns, &without_codex(), line).output().await.unwrap();
     (output.status.code(), strip_escapes(&String::from_utf8(output.stdout).unwrap()))
 }
 
-fn repository() -> tempfile::TempDir {
-    let folder = fresh();
+fn create_repository() -> tempfile::TempDir {
+    let folder = create_scratch_folder();
     let code =
         "use std::io;\n\n/// Opens the valve.\npub fn relieve_pressure() {\n    open();\n}\n";
     for part in ["src", ".git"] {
@@ -31,28 +39,30 @@ fn repository() -> tempfile::TempDir {
 }
 
 #[tokio::test]
-async fn a_failure_is_said_once_and_logged_in_a_file() {
-    let (data, folder) = (fresh(), fresh());
-    let (code, seen) = see(data.path(), folder.path(), 100, "ingest missing").await;
+async fn a_failure_is_printed_once_and_logged_in_a_file() {
+    let (data, folder) = (create_scratch_folder(), create_scratch_folder());
+    let (code, seen) = run_on_terminal(data.path(), folder.path(), 100, "ingest missing").await;
     assert_eq!(code, Some(1), "{seen}");
     assert_eq!(seen.matches("does not exist").count(), 1, "{seen}");
     assert!(seen.starts_with("codeinfo: ") && seen.trim_end().lines().count() == 1, "{seen}");
-    let (code, seen) = see(data.path(), folder.path(), 60, "--log ingest missing").await;
+    let (code, seen) =
+        run_on_terminal(data.path(), folder.path(), 60, "--log ingest missing").await;
     assert_eq!(code, Some(1), "{seen}");
     assert!(seen.contains(" INFO "), "{seen}");
     // Programs read standard error as before.
     let mut environment = without_codex();
     environment.push(("LOG_LEVEL".to_owned(), "info".to_owned()));
-    let output = run(data.path(), &environment, &["ingest", "missing"]).await;
+    let output = run_command(data.path(), &environment, &["ingest", "missing"]).await;
     assert!(String::from_utf8(output.stderr).unwrap().contains(" INFO "));
 }
 
 #[tokio::test]
 async fn a_server_prints_what_a_person_needs_and_names_its_log() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let line = format!("serve {}", repository.path().display());
-    let mut server =
-        on_terminal(data.path(), repository.path(), 100, &without_codex(), &line).spawn().unwrap();
+    let mut server = terminal_command(data.path(), repository.path(), 100, &without_codex(), &line)
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
     let mut seen = String::new();
     while !seen.contains("Ctrl-C") {
@@ -66,34 +76,35 @@ async fn a_server_prints_what_a_person_needs_and_names_its_log() {
     }
     assert!(seen.contains("1 file, 1 chunk"), "{seen}");
     // Another one says at once who is there, and what to do.
-    let (code, refused) = see(data.path(), repository.path(), 100, "serve").await;
+    let (code, refused) = run_on_terminal(data.path(), repository.path(), 100, "serve").await;
     assert_eq!(code, Some(1), "{refused}");
     assert!(refused.contains("other commands use that server"), "{refused}");
     let logged = fs::read_to_string(log).unwrap();
     assert!(logged.contains("listening") && !logged.contains('\u{1b}'), "{logged}");
     let holder = fs::read(data.path().join("lock.json")).unwrap();
     let holder: serde_json::Value = serde_json::from_slice(&holder).unwrap();
-    signal("TERM", holder["pid"].as_u64().unwrap().try_into().unwrap()).await;
+    send_signal("TERM", holder["pid"].as_u64().unwrap().try_into().unwrap()).await;
     server.wait().await.unwrap();
 }
 
 #[tokio::test]
 async fn wrong_usage_says_what_to_do() {
-    let (data, folder) = (fresh(), repository());
+    let (data, folder) = (create_scratch_folder(), create_repository());
     let file = folder.path().join("src/valve.rs");
-    let (code, seen) = see(&file, folder.path(), 60, "search valve").await;
+    let (code, seen) = run_on_terminal(&file, folder.path(), 60, "search valve").await;
     let unusable = format!(
         "codeinfo: cannot use the data folder `{}`: Not a directory (os error 20); set `DATA_DIR` to a folder that \
          you can write\n",
         file.display()
     );
     assert_eq!((code, seen), (Some(1), unusable));
-    let (_, seen) = see(data.path(), folder.path(), 60, "ingest https://host/o/r").await;
+    let (_, seen) =
+        run_on_terminal(data.path(), folder.path(), 60, "ingest https://host/o/r").await;
     let advice = "codeinfo: `https://host/o/r` is the address of a repository; clone it first: \
                   `git clone https://host/o/r`, then give the folder, as in `codeinfo ingest FOLDER`\n";
     assert_eq!(seen, advice);
-    see(data.path(), folder.path(), 60, "token create ci").await;
-    let (_, seen) = see(data.path(), folder.path(), 60, "token create ci").await;
+    run_on_terminal(data.path(), folder.path(), 60, "token create ci").await;
+    let (_, seen) = run_on_terminal(data.path(), folder.path(), 60, "token create ci").await;
     assert_eq!(
         seen,
         "codeinfo: there is a token `ci`; `--overwrite`, or `overwrite` over HTTP, revokes it and makes it again\n"
@@ -102,11 +113,11 @@ async fn wrong_usage_says_what_to_do() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_codex_that_does_not_run_is_said_to_lack_what_it_lacks() {
+async fn a_codex_that_does_not_run_is_reported_with_what_it_lacks() {
     use std::os::unix::fs::PermissionsExt;
-    let (data, folder) = (fresh(), repository());
+    let (data, folder) = (create_scratch_folder(), create_repository());
     let ingest = ["ingest", folder.path().to_str().unwrap()];
-    assert!(run(data.path(), &without_codex(), &ingest).await.status.success());
+    assert!(run_command(data.path(), &without_codex(), &ingest).await.status.success());
     let program = folder.path().join("codex");
     let environment = [
         ("CODEX_BIN".to_owned(), program.display().to_string()),
@@ -126,7 +137,7 @@ async fn a_codex_that_does_not_run_is_said_to_lack_what_it_lacks() {
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         for command in [&["ask", "why"][..], &["doctor"]] {
-            let output = run(data.path(), &environment.to_vec(), command).await;
+            let output = run_command(data.path(), &environment.to_vec(), command).await;
             let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
             assert!(printed.contains(said), "{printed}");
         }
@@ -135,9 +146,11 @@ async fn a_codex_that_does_not_run_is_said_to_lack_what_it_lacks() {
 
 #[tokio::test]
 async fn repositories_are_listed_in_columns_with_ages_for_a_person() {
-    let (data, boiler, other) = (fresh(), repository(), fresh());
+    let (data, boiler, other) =
+        (create_scratch_folder(), create_repository(), create_scratch_folder());
     fs::write(other.path().join("a.rs"), "fn a() {}\n").unwrap();
-    let (code, seen) = see(data.path(), boiler.path(), 100, "ingest src/.. --name boiler").await;
+    let (code, seen) =
+        run_on_terminal(data.path(), boiler.path(), 100, "ingest src/.. --name boiler").await;
     assert_eq!(code, Some(0), "{seen}");
     assert!(seen.contains(&format!("indexed {} in ", boiler.path().display())), "{seen}");
     assert!(
@@ -146,9 +159,9 @@ async fn repositories_are_listed_in_columns_with_ages_for_a_person() {
     );
     let ingest =
         ["ingest", other.path().to_str().unwrap(), "--name", "tap", "--description", "A tap"];
-    let output = run(data.path(), &without_codex(), &ingest).await;
+    let output = run_command(data.path(), &without_codex(), &ingest).await;
     assert!(!String::from_utf8(output.stderr).unwrap().contains("next: "));
-    let (_, seen) = see(data.path(), boiler.path(), 100, "repos").await;
+    let (_, seen) = run_on_terminal(data.path(), boiler.path(), 100, "repos").await;
     let path = |folder: &tempfile::TempDir| folder.path().canonicalize().unwrap();
     let (boiler, other) = (path(&boiler), path(&other));
     assert_eq!(
@@ -159,19 +172,19 @@ async fn repositories_are_listed_in_columns_with_ages_for_a_person() {
             other.display()
         )
     );
-    let piped = run(data.path(), &without_codex(), &["repos"]).await;
+    let piped = run_command(data.path(), &without_codex(), &["repos"]).await;
     let piped = String::from_utf8(piped.stdout).unwrap();
     assert!(piped.contains("indexed 2") && piped.ends_with("\n    A tap\n"), "{piped}");
 }
 
 /// Runs a command line to its end, and types `answer` when it asks whether to index; `None` ends the input.
-async fn answer(
+async fn answer_prompt(
     data: &Path,
     folder: &Path,
     line: &str,
     answer: Option<&str>,
 ) -> (Option<i32>, String) {
-    let mut command = on_terminal(data, folder, 100, &without_codex(), line);
+    let mut command = terminal_command(data, folder, 100, &without_codex(), line);
     let mut script = command.stdin(Stdio::piped()).spawn().unwrap();
     let (mut input, mut output) = (script.stdin.take(), script.stdout.take().unwrap());
     let mut seen = Vec::new();
@@ -190,31 +203,31 @@ async fn answer(
 }
 
 #[tokio::test]
-async fn a_search_offers_to_index_the_repository_around_it_and_goes_on() {
+async fn a_search_offers_to_index_the_repository_around_it_and_continues() {
     for typed in ["\n", "y\n", "YES\n"] {
-        let (data, folder) = (fresh(), repository());
+        let (data, folder) = (create_scratch_folder(), create_repository());
         let path = folder.path().canonicalize().unwrap();
         let question = format!("`{}` is not indexed; index it now? [Y/n] ", path.display());
         let (code, seen) =
-            answer(data.path(), &path.join("src"), "search -l pressure", Some(typed)).await;
+            answer_prompt(data.path(), &path.join("src"), "search -l pressure", Some(typed)).await;
         assert!(code == Some(0) && seen.starts_with(&question), "{seen}");
         let indexed = format!("indexed {} in ", path.display());
         assert!(seen.contains(&indexed) && seen.ends_with("\nvalve.rs:1-6\n"), "{seen}");
         // Nobody is asked again.
-        let (_, seen) = answer(data.path(), &path, "search -l pressure", Some(typed)).await;
+        let (_, seen) = answer_prompt(data.path(), &path, "search -l pressure", Some(typed)).await;
         assert_eq!(seen, "src/valve.rs:1-6\n");
     }
 }
 
 #[tokio::test]
 async fn a_no_ends_in_a_line_or_searches_the_other_repositories() {
-    let (data, folder, other) = (fresh(), repository(), repository());
+    let (data, folder, other) = (create_scratch_folder(), create_repository(), create_repository());
     let path = folder.path().canonicalize().unwrap();
     let question = format!("`{}` is not indexed; index it now? [Y/n] ", path.display());
     let refusal =
         "codeinfo: nothing is indexed yet; index a repository with `codeinfo ingest PATH`\n";
     for typed in [Some("n\n"), Some("later\n"), None] {
-        let (code, seen) = answer(data.path(), &path, "search pressure", typed).await;
+        let (code, seen) = answer_prompt(data.path(), &path, "search pressure", typed).await;
         let said = seen.strip_prefix(&question).unwrap();
         let said = said.trim_start_matches(typed.unwrap_or_default().trim()).trim_start();
         assert_eq!((code, said), (Some(1), refusal), "{seen}");
@@ -222,14 +235,14 @@ async fn a_no_ends_in_a_line_or_searches_the_other_repositories() {
     // A folder that is named is all that is searched.
     for (line, typed) in [("search -r . pressure", "n\n"), ("search -r ../missing/.. pressure", "")]
     {
-        let (code, seen) = answer(data.path(), &path, line, Some(typed)).await;
+        let (code, seen) = answer_prompt(data.path(), &path, line, Some(typed)).await;
         assert!(code == Some(1) && seen.trim_end().lines().count() <= 2, "{seen}");
         let advice =
             format!("`{0}` is not indexed; `codeinfo ingest {0}` indexes it", path.display());
         assert_eq!(seen.contains(&advice), !typed.is_empty(), "{seen}");
     }
-    run(data.path(), &without_codex(), &["ingest", other.path().to_str().unwrap()]).await;
-    let (code, seen) = answer(data.path(), &path, "search -l pressure", Some("n\n")).await;
+    run_command(data.path(), &without_codex(), &["ingest", other.path().to_str().unwrap()]).await;
+    let (code, seen) = answer_prompt(data.path(), &path, "search -l pressure", Some("n\n")).await;
     assert!(code == Some(0) && seen.starts_with(&question), "{seen}");
     let found = format!("{}/src/valve.rs:1-6\n", other.path().display());
     assert!(
@@ -240,25 +253,30 @@ async fn a_no_ends_in_a_line_or_searches_the_other_repositories() {
 
 #[tokio::test]
 async fn a_named_folder_is_offered_and_is_then_all_that_is_searched() {
-    let (data, folder, other) = (fresh(), repository(), repository());
-    run(data.path(), &without_codex(), &["ingest", other.path().to_str().unwrap()]).await;
-    let (code, seen) =
-        answer(data.path(), &folder.path().join("src"), "search -l -r .. pressure", Some("\n"))
-            .await;
+    let (data, folder, other) = (create_scratch_folder(), create_repository(), create_repository());
+    run_command(data.path(), &without_codex(), &["ingest", other.path().to_str().unwrap()]).await;
+    let (code, seen) = answer_prompt(
+        data.path(),
+        &folder.path().join("src"),
+        "search -l -r .. pressure",
+        Some("\n"),
+    )
+    .await;
     assert!(code == Some(0) && seen.ends_with("\nvalve.rs:1-6\n"), "{seen}");
     assert_eq!(seen.matches("valve.rs").count(), 1, "{seen}");
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_homes_private_places_and_what_is_no_repository() {
-    let (data, home, plain) = (fresh(), repository(), tempfile::tempdir().unwrap());
+async fn no_question_is_asked_about_homes_private_places_and_other_folders() {
+    let (data, home, plain) =
+        (create_scratch_folder(), create_repository(), tempfile::tempdir().unwrap());
     let private = home.path().join(".ssh/keys");
     fs::create_dir_all(private.join(".git")).unwrap();
     let mut environment = without_codex();
     environment.push(("HOME".to_owned(), home.path().display().to_string()));
     for folder in [home.path(), &home.path().join("src"), &private, plain.path(), Path::new("/")] {
         for line in ["search pressure", "search -r ~ pressure", "search -r / pressure"] {
-            let mut command = on_terminal(data.path(), folder, 100, &environment, line);
+            let mut command = terminal_command(data.path(), folder, 100, &environment, line);
             let output = command.output().await.unwrap();
             let seen = strip_escapes(&String::from_utf8(output.stdout).unwrap());
             assert_eq!(seen.lines().count(), 1, "{}: {line}: {seen}", folder.display());
@@ -266,16 +284,16 @@ async fn nobody_is_asked_about_homes_private_places_and_what_is_no_repository() 
         }
     }
     // A question that Codex could not answer anyhow is no reason to index.
-    let folder = repository();
-    let (_, seen) = see(data.path(), folder.path(), 100, "ask why").await;
+    let folder = create_repository();
+    let (_, seen) = run_on_terminal(data.path(), folder.path(), 100, "ask why").await;
     assert!(seen.starts_with("codeinfo: the Codex command line is not found"), "{seen}");
 }
 
 #[tokio::test]
-async fn programs_are_told_of_the_command_and_not_asked() {
-    let (data, folder, other) = (fresh(), repository(), repository());
+async fn programs_get_the_command_instead_of_a_question() {
+    let (data, folder, other) = (create_scratch_folder(), create_repository(), create_repository());
     let at = async |arguments: &[&str]| {
-        let mut command = command(data.path(), &without_codex());
+        let mut command = program_command(data.path(), &without_codex());
         let output = command.args(arguments).current_dir(folder.path()).output().await.unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))
@@ -297,22 +315,23 @@ async fn programs_are_told_of_the_command_and_not_asked() {
 
 #[tokio::test]
 async fn results_can_be_listed_by_place_and_with_the_lines_around_them() {
-    let (data, repository) = (fresh(), repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path();
-    run(data.path(), &without_codex(), &["ingest", path.to_str().unwrap()]).await;
-    let (code, seen) = see(data.path(), path, 100, "search -l relieve pressure").await;
+    run_command(data.path(), &without_codex(), &["ingest", path.to_str().unwrap()]).await;
+    let (code, seen) = run_on_terminal(data.path(), path, 100, "search -l relieve pressure").await;
     assert_eq!((code, seen.as_str()), (Some(0), "src/valve.rs:1-6\n"));
-    let (_, whole) = see(data.path(), path, 60, "search relieve pressure").await;
+    let (_, whole) = run_on_terminal(data.path(), path, 60, "search relieve pressure").await;
     let head = whole.lines().next().unwrap();
     assert!(
         head.starts_with("src/valve.rs:1-6  ") && head.ends_with("  relieve_pressure"),
         "{whole}"
     );
-    let (_, around) = see(data.path(), path, 60, "search -C 2 relieve pressure").await;
+    let (_, around) = run_on_terminal(data.path(), path, 60, "search -C 2 relieve pressure").await;
     let numbered = "     1  use std::io;\n     2  \n     3  /// Opens the valve.\n";
     assert!(around.contains(numbered), "{around}");
     // Elsewhere the whole path is printed.
     let elsewhere = tempfile::tempdir().unwrap();
-    let (_, seen) = see(data.path(), elsewhere.path(), 100, "search -l relieve pressure").await;
+    let (_, seen) =
+        run_on_terminal(data.path(), elsewhere.path(), 100, "search -l relieve pressure").await;
     assert_eq!(seen, format!("{}/src/valve.rs:1-6\n", path.display()));
 }

@@ -7,7 +7,10 @@ use codeinfo_core::{Secret, task::Tasks};
 use codeinfo_store::Store;
 use codeinfo_test_support::{
     private_places::{BESIDE, PLACES, write_home},
-    toolkit::{Toolkits, arguments, name, scripted, text, until},
+    toolkit::{
+        TestToolkits, make_arguments, make_toolkit_name, read_result_text, scripted_spec,
+        wait_until,
+    },
 };
 use codeinfo_toolkits::{
     connection::{ToolkitClient, ToolkitState},
@@ -19,24 +22,24 @@ use tempfile::TempDir;
 
 use crate::support::{
     harness,
-    toolkit::{published, published_python},
+    toolkit::{npm_toolkit_spec, python_toolkit_spec},
 };
 
 /// A folder with an indexed repository, `repo`, a folder to work in, `work`, and the user's own folder,
 /// `user`, with a key.
-struct Place {
+struct SandboxFixture {
     folder: TempDir,
-    toolkits: Toolkits,
+    toolkits: TestToolkits,
     store: Store,
 }
 
-impl Place {
+impl SandboxFixture {
     async fn new() -> Self {
-        Self::with(|_| ()).await
+        Self::with_settings(|_| ()).await
     }
 
-    async fn with(change: impl FnOnce(&mut codeinfo_codex::CodexSettings)) -> Self {
-        let folder = harness::folder();
+    async fn with_settings(change: impl FnOnce(&mut codeinfo_codex::CodexSettings)) -> Self {
+        let folder = harness::create_folder();
         let at = |name: &str| folder.path().join(name);
         for made in ["work", "user/.ssh", "user/.codex", "data"] {
             fs::create_dir_all(at(made)).unwrap();
@@ -45,29 +48,29 @@ impl Place {
         fs::write(at("user/.codex/auth.json"), "k3y").unwrap();
         fs::write(at("data/secret.key"), "k3y").unwrap();
         fs::write(at("work/notes.txt"), "a note").unwrap();
-        let mut settings = harness::settings(&folder);
+        let mut settings = harness::codex_settings(&folder);
         let user = ("HOME".to_owned(), at("user").display().to_string());
         settings.environment =
             OtherVariables::new([user, ("OTHER_KEY".to_owned(), "k3y".to_owned())]);
         change(&mut settings);
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
-        let store = harness::store(&folder).await;
+        let store = harness::create_store(&folder).await;
         let launcher = SandboxLauncher::new(codex, settings, store.clone(), tasks.clone());
-        Self { toolkits: Toolkits::started_by(launcher, tasks), folder, store }
+        Self { toolkits: TestToolkits::with_launcher(launcher, tasks), folder, store }
     }
 
-    fn at(&self, name: &str) -> std::path::PathBuf {
+    fn join(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
 
     /// The scripted server in a fence, with `work` as its working folder.
-    fn spec(&self, sandbox: ToolkitSandbox) -> ToolkitSpec {
-        let mut spec = ToolkitSpec { sandbox, network: NetworkAccess::None, ..scripted(&[]) };
+    fn build_spec(&self, sandbox: ToolkitSandbox) -> ToolkitSpec {
+        let mut spec = ToolkitSpec { sandbox, network: NetworkAccess::None, ..scripted_spec(&[]) };
         let ToolkitTransport::Stdio { working_dir, .. } = &mut spec.transport else {
             unreachable!()
         };
-        *working_dir = Some(self.at("work"));
+        *working_dir = Some(self.join("work"));
         spec
     }
 
@@ -76,97 +79,98 @@ impl Place {
     }
 }
 
-async fn does(client: &ToolkitClient, tool: &str, asked: Value) -> Result<String, String> {
-    let called = client.call_tool(tool, arguments(asked)).await.unwrap();
-    let said = text(&called).to_owned();
+async fn call_tool(client: &ToolkitClient, tool: &str, asked: Value) -> Result<String, String> {
+    let called = client.call_tool(tool, make_arguments(asked)).await.unwrap();
+    let said = read_result_text(&called).to_owned();
     if called.is_error { Err(said) } else { Ok(said) }
 }
 
-async fn reads(client: &ToolkitClient, path: &Path) -> Result<String, String> {
-    does(client, "read", json!({ "path": path })).await
+async fn read_by_toolkit(client: &ToolkitClient, path: &Path) -> Result<String, String> {
+    call_tool(client, "read", json!({ "path": path })).await
 }
 
-async fn writes(client: &ToolkitClient, path: &Path) -> bool {
-    does(client, "write", json!({ "path": path })).await.is_ok()
+async fn can_write(client: &ToolkitClient, path: &Path) -> bool {
+    call_tool(client, "write", json!({ "path": path })).await.is_ok()
 }
 
 #[tokio::test]
 async fn a_toolkit_reads_what_is_indexed_and_its_own_and_nothing_else() {
-    let place = Place::new().await;
-    let client = place.client(&place.spec(ToolkitSandbox::ReadOnly));
-    assert!(reads(&client, &place.at("repo/src/parse.rs")).await.is_ok());
-    assert_eq!(reads(&client, Path::new("notes.txt")).await.as_deref(), Ok("a note"));
+    let place = SandboxFixture::new().await;
+    let client = place.client(&place.build_spec(ToolkitSandbox::ReadOnly));
+    assert!(read_by_toolkit(&client, &place.join("repo/src/parse.rs")).await.is_ok());
+    assert_eq!(read_by_toolkit(&client, Path::new("notes.txt")).await.as_deref(), Ok("a note"));
     for secret in ["user/.ssh/id_rsa", "user/.codex/auth.json", "data/secret.key", "data/store"] {
-        let read = reads(&client, &place.at(secret)).await.unwrap_err();
+        let read = read_by_toolkit(&client, &place.join(secret)).await.unwrap_err();
         assert!(read.starts_with("FileNotFoundError"), "{secret}: {read}");
     }
-    let passwords = reads(&client, Path::new("/etc/shadow")).await.unwrap_err();
+    let passwords = read_by_toolkit(&client, Path::new("/etc/shadow")).await.unwrap_err();
     assert!(!passwords.starts_with("FileNotFound"), "{passwords}");
     place.toolkits.stop().await;
 }
 
 #[tokio::test]
 async fn a_toolkit_writes_its_own_folder_and_its_working_folder_only_if_it_may() {
-    let place = Place::new().await;
-    let reader = place.client(&place.spec(ToolkitSandbox::ReadOnly));
-    let worker = place.client(&place.spec(ToolkitSandbox::WorkspaceWrite));
+    let place = SandboxFixture::new().await;
+    let reader = place.client(&place.build_spec(ToolkitSandbox::ReadOnly));
+    let worker = place.client(&place.build_spec(ToolkitSandbox::WorkspaceWrite));
     for client in [&reader, &worker] {
-        assert!(!writes(client, &place.at("repo/new.rs")).await);
+        assert!(!can_write(client, &place.join("repo/new.rs")).await);
         // What is not there for it, it may make for itself.
-        writes(client, &place.at("user/new")).await;
-        writes(client, &place.at("data/secret.key")).await;
-        assert!(!place.at("user/new").try_exists().unwrap());
-        assert_eq!(fs::read_to_string(place.at("data/secret.key")).unwrap(), "k3y");
+        can_write(client, &place.join("user/new")).await;
+        can_write(client, &place.join("data/secret.key")).await;
+        assert!(!place.join("user/new").try_exists().unwrap());
+        assert_eq!(fs::read_to_string(place.join("data/secret.key")).unwrap(), "k3y");
         let env: Value =
-            serde_json::from_str(&does(client, "env", json!({})).await.unwrap()).unwrap();
+            serde_json::from_str(&call_tool(client, "env", json!({})).await.unwrap()).unwrap();
         for own in ["HOME", "TMPDIR"] {
             let folder = Path::new(env[own].as_str().unwrap());
-            let toolkits = place.at("data/toolkits").canonicalize().unwrap();
+            let toolkits = place.join("data/toolkits").canonicalize().unwrap();
             let own = folder.strip_prefix(toolkits).unwrap();
             assert!(own.to_str().unwrap().starts_with("kit-"), "{own:?}");
-            assert!(writes(client, &folder.join("new")).await);
+            assert!(can_write(client, &folder.join("new")).await);
         }
     }
-    assert!(!writes(&reader, &place.at("work/new")).await);
-    assert!(writes(&worker, &place.at("work/new")).await);
-    assert_eq!(fs::read_to_string(place.at("work/new")).unwrap(), "written");
+    assert!(!can_write(&reader, &place.join("work/new")).await);
+    assert!(can_write(&worker, &place.join("work/new")).await);
+    assert_eq!(fs::read_to_string(place.join("work/new")).unwrap(), "written");
     place.toolkits.stop().await;
 }
 
 #[tokio::test]
 async fn a_toolkit_reads_no_private_place_of_a_home_folder_that_is_indexed() {
-    let place = Place::new().await;
-    let home = place.at("user").canonicalize().unwrap();
+    let place = SandboxFixture::new().await;
+    let home = place.join("user").canonicalize().unwrap();
     write_home(&home);
-    let mut indexed = harness::root(&home);
+    let mut indexed = harness::make_root(&home);
     indexed.private_files = Some(Vec::new());
     place.store.put_root(indexed).await.unwrap();
-    let client = place.client(&place.spec(ToolkitSandbox::ReadOnly));
+    let client = place.client(&place.build_spec(ToolkitSandbox::ReadOnly));
     let mut read = Vec::new();
     for path in PLACES {
-        read.extend(reads(&client, &home.join(path)).await.is_ok().then_some(path));
+        read.extend(read_by_toolkit(&client, &home.join(path)).await.is_ok().then_some(path));
     }
     assert_eq!(read, [""; 0]);
     for path in BESIDE {
-        assert!(reads(&client, &home.join(path)).await.is_ok(), "{path}");
+        assert!(read_by_toolkit(&client, &home.join(path)).await.is_ok(), "{path}");
     }
     place.toolkits.stop().await;
 }
 
 #[tokio::test]
 async fn a_toolkit_starts_from_where_programs_are_installed_and_not_from_a_private_place() {
-    let place = Place::new().await;
-    let home = place.at("user").canonicalize().unwrap();
+    let place = SandboxFixture::new().await;
+    let home = place.join("user").canonicalize().unwrap();
     write_home(&home);
-    let script = codeinfo_test_support::toolkit::script("server.py");
+    let script = codeinfo_test_support::toolkit::script_path("server.py");
     for folder in [".cargo/bin", ".local/bin", ".local/share/kit", ".npm/_npx/1", ".claude/plugins"]
     {
         let program = home.join(folder).join("kit");
         fs::create_dir_all(program.parent().unwrap()).unwrap();
-        let run = format!("#!{} -u\n{}", system_python(), fs::read_to_string(&script).unwrap());
+        let run =
+            format!("#!{} -u\n{}", find_system_python(), fs::read_to_string(&script).unwrap());
         fs::write(&program, run).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let mut spec = place.spec(ToolkitSandbox::ReadOnly);
+        let mut spec = place.build_spec(ToolkitSandbox::ReadOnly);
         let ToolkitTransport::Stdio { command, args, .. } = &mut spec.transport else {
             unreachable!()
         };
@@ -178,7 +182,7 @@ async fn a_toolkit_starts_from_where_programs_are_installed_and_not_from_a_priva
             assert!(refused.contains("lies in, `~/.claude`, which holds"), "{refused}");
         } else {
             assert_eq!(started, Ok(()), "{folder}");
-            let secret = reads(&client, &home.join(".cargo/credentials.toml")).await;
+            let secret = read_by_toolkit(&client, &home.join(".cargo/credentials.toml")).await;
             assert!(secret.is_err(), "{folder}: {secret:?}");
         }
         client.stop().await;
@@ -188,34 +192,36 @@ async fn a_toolkit_starts_from_where_programs_are_installed_and_not_from_a_priva
 
 #[tokio::test]
 async fn a_toolkit_without_network_reaches_not_even_this_machine() {
-    let place = Place::new().await;
+    let place = SandboxFixture::new().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = json!({ "port": listener.local_addr().unwrap().port() });
-    let off = place.client(&place.spec(ToolkitSandbox::ReadOnly));
-    assert!(does(&off, "connect", port.clone()).await.is_err());
-    let with =
-        |network| place.client(&ToolkitSpec { network, ..place.spec(ToolkitSandbox::ReadOnly) });
+    let off = place.client(&place.build_spec(ToolkitSandbox::ReadOnly));
+    assert!(call_tool(&off, "connect", port.clone()).await.is_err());
+    let with = |network| {
+        place.client(&ToolkitSpec { network, ..place.build_spec(ToolkitSandbox::ReadOnly) })
+    };
     let proxied = with(NetworkAccess::Proxied);
-    assert!(does(&proxied, "connect", port.clone()).await.is_err());
+    assert!(call_tool(&proxied, "connect", port.clone()).await.is_err());
     let open = with(NetworkAccess::Open);
-    assert_eq!(does(&open, "connect", port).await.as_deref(), Ok("connected"));
+    assert_eq!(call_tool(&open, "connect", port).await.as_deref(), Ok("connected"));
     place.toolkits.stop().await;
 }
 
 #[tokio::test]
 async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
-    let place = Place::new().await;
-    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
+    let place = SandboxFixture::new().await;
+    let mut spec = place.build_spec(ToolkitSandbox::ReadOnly);
     let ToolkitTransport::Stdio { env, .. } = &mut spec.transport else { unreachable!() };
     // What would have a program of the toolkit's choice run outside the sandbox.
-    let path = format!("{}:/usr/bin:/bin", place.at("work").display());
+    let path = format!("{}:/usr/bin:/bin", place.join("work").display());
     env.insert("PATH".to_owned(), Secret::new(path.clone()));
     env.insert("CODEX_HOME".to_owned(), Secret::new("/nowhere".to_owned()));
-    plant(&place.at("work/bwrap"), &place.at("work/ran"));
+    plant_program(&place.join("work/bwrap"), &place.join("work/ran"));
     let ToolkitTransport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
-    *command = system_python();
+    *command = find_system_python();
     let client = place.client(&spec);
-    let env: Value = serde_json::from_str(&does(&client, "env", json!({})).await.unwrap()).unwrap();
+    let env: Value =
+        serde_json::from_str(&call_tool(&client, "env", json!({})).await.unwrap()).unwrap();
     let mut names: Vec<&String> = env.as_object().unwrap().keys().collect();
     names.sort_unstable();
     names.retain(|name| {
@@ -225,7 +231,7 @@ async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
     });
     assert_eq!(names, ["CODEX_HOME", "HOME", "KEY", "PATH", "TMPDIR"]);
     assert_eq!((&env["KEY"], &env["PATH"]), (&json!("k3y-of-tests"), &json!(path)));
-    assert!(!place.at("work/ran").try_exists().unwrap());
+    assert!(!place.join("work/ran").try_exists().unwrap());
     for process in fs::read_dir("/proc").unwrap().flatten() {
         let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&line).contains("k3y-of-tests"), "{process:?}");
@@ -235,11 +241,12 @@ async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
 
 #[tokio::test]
 async fn a_toolkit_beyond_a_bound_ends_and_says_which_and_what_to_set() {
-    let place = Place::new().await;
-    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
+    let place = SandboxFixture::new().await;
+    let mut spec = place.build_spec(ToolkitSandbox::ReadOnly);
     (spec.memory_mb, spec.home_mb, spec.max_processes) = (Some(400), Some(100), Some(200));
     let home = place.toolkits.client(&spec);
-    let env: Value = serde_json::from_str(&does(&home, "env", json!({})).await.unwrap()).unwrap();
+    let env: Value =
+        serde_json::from_str(&call_tool(&home, "env", json!({})).await.unwrap()).unwrap();
     let at = |name: &str| format!("{}/{name}", env["HOME"].as_str().unwrap());
     let beyond = [
         ("fill", json!({ "path": "/tmp/x", "mib": 500 }), "memoryMb"),
@@ -256,11 +263,11 @@ async fn a_toolkit_beyond_a_bound_ends_and_says_which_and_what_to_set() {
         let client = place.client(&spec);
         client.load_catalogue().await.unwrap();
         let process = client.status().pid.unwrap();
-        client.call_tool(tool, arguments(asked)).await.ok();
-        until(|| client.status().last_error.is_some()).await;
+        client.call_tool(tool, make_arguments(asked)).await.ok();
+        wait_until(|| client.status().last_error.is_some()).await;
         let error = client.status().last_error.unwrap();
         assert!(error.contains(&format!("set `{setting}`")), "{tool}: {error}");
-        until(|| !Path::new(&format!("/proc/{process}")).try_exists().unwrap()).await;
+        wait_until(|| !Path::new(&format!("/proc/{process}")).try_exists().unwrap()).await;
         client.stop().await;
     }
     place.toolkits.stop().await;
@@ -268,34 +275,34 @@ async fn a_toolkit_beyond_a_bound_ends_and_says_which_and_what_to_set() {
 
 #[tokio::test]
 async fn file_systems_in_memory_are_bounded_in_the_sandbox() {
-    let place = Place::new().await;
-    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
+    let place = SandboxFixture::new().await;
+    let mut spec = place.build_spec(ToolkitSandbox::ReadOnly);
     // Only what the sandbox itself bounds.
     spec.memory_mb = Some(1 << 20);
     let client = place.client(&spec);
     for path in ["/tmp/x", "/dev/shm/x", "/x"] {
-        let filled = does(&client, "fill", json!({ "path": path, "mib": 1100 })).await;
+        let filled = call_tool(&client, "fill", json!({ "path": path, "mib": 1100 })).await;
         assert!(filled.is_err_and(|said| said.contains("No space left")), "{path}");
-        does(&client, "remove", json!({ "path": path })).await.unwrap();
+        call_tool(&client, "remove", json!({ "path": path })).await.unwrap();
     }
-    let beside = does(&client, "fill", json!({ "path": "/dev/x", "mib": 1 })).await;
+    let beside = call_tool(&client, "fill", json!({ "path": "/dev/x", "mib": 1 })).await;
     assert!(beside.is_err_and(|said| said.contains("Read-only")));
     place.toolkits.stop().await;
 }
 
 #[tokio::test]
 async fn published_servers_run_in_the_sandbox_from_where_they_are_installed() {
-    let place = Place::new().await;
-    let repo = place.at("repo").canonicalize().unwrap();
-    let mut spec = published("server-filesystem", &[repo.to_str().unwrap()]);
+    let place = SandboxFixture::new().await;
+    let repo = place.join("repo").canonicalize().unwrap();
+    let mut spec = npm_toolkit_spec("server-filesystem", &[repo.to_str().unwrap()]);
     spec.sandbox = ToolkitSandbox::ReadOnly;
     let client = place.client(&spec);
     let file = repo.join("src/parse.rs");
     let found =
-        client.call_tool("read_text_file", arguments(json!({ "path": file }))).await.unwrap();
-    assert!(text(&found).contains("pub fn parse"));
+        client.call_tool("read_text_file", make_arguments(json!({ "path": file }))).await.unwrap();
+    assert!(read_result_text(&found).contains("pub fn parse"));
     let written = json!({ "path": repo.join("new.rs"), "content": "x" });
-    assert!(client.call_tool("write_file", arguments(written)).await.unwrap().is_error);
+    assert!(client.call_tool("write_file", make_arguments(written)).await.unwrap().is_error);
     let process = client.status().pid.unwrap();
     client.stop().await;
     assert!(!Path::new(&format!("/proc/{process}")).try_exists().unwrap());
@@ -304,8 +311,8 @@ async fn published_servers_run_in_the_sandbox_from_where_they_are_installed() {
 
 #[tokio::test]
 async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold() {
-    let place = Place::new().await;
-    let repo = place.at("repo").canonicalize().unwrap();
+    let place = SandboxFixture::new().await;
+    let repo = place.join("repo").canonicalize().unwrap();
     for words in [
         "init --quiet",
         "add .",
@@ -316,7 +323,7 @@ async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold()
     }
     let plain = fs::read_to_string(repo.join(".git/config")).unwrap();
     // Without a network, too, where Python's own loops of events once did not start.
-    let mut spec = published_python("mcp-server-git", "2026.10.19");
+    let mut spec = python_toolkit_spec("mcp-server-git", "2026.10.19");
     (spec.sandbox, spec.network) = (ToolkitSandbox::ReadOnly, NetworkAccess::None);
     for settings in [
         "[user]\n\tname = Ada\n\temail = ada@example.org\n[commit]\n\tgpgsign = false\n",
@@ -329,12 +336,12 @@ async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold()
         fs::write(repo.join(".git/config"), format!("{plain}{settings}")).unwrap();
         let client = place.client(&spec);
         for (tool, expected) in [("git_log", "Begin"), ("git_status", "On branch")] {
-            let said = does(&client, tool, json!({ "repo_path": repo })).await;
+            let said = call_tool(&client, tool, json!({ "repo_path": repo })).await;
             assert!(said.as_ref().is_ok_and(|said| said.contains(expected)), "{settings}{said:?}");
         }
         client.stop().await;
-        let reader = place.client(&place.spec(ToolkitSandbox::ReadOnly));
-        let read = reads(&reader, &repo.join(".git/config")).await.unwrap();
+        let reader = place.client(&place.build_spec(ToolkitSandbox::ReadOnly));
+        let read = read_by_toolkit(&reader, &repo.join(".git/config")).await.unwrap();
         assert!(read.starts_with(&plain), "{read}");
         assert!(!read.contains("hunter2") && !read.contains("aHVu"), "{read}");
         reader.stop().await;
@@ -345,14 +352,17 @@ async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold()
 #[tokio::test]
 async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
     // Without Codex, too.
-    let place = Place::with(|settings| settings.bin = Some("/nowhere/codex".into())).await;
-    let off = place.client(&place.spec(ToolkitSandbox::Off));
-    assert!(reads(&off, &place.at("user/.ssh/id_rsa")).await.is_ok());
-    let env: Value = serde_json::from_str(&does(&off, "env", json!({})).await.unwrap()).unwrap();
-    assert_eq!(env["HOME"], json!(place.at("user")));
+    let place =
+        SandboxFixture::with_settings(|settings| settings.bin = Some("/nowhere/codex".into()))
+            .await;
+    let off = place.client(&place.build_spec(ToolkitSandbox::Off));
+    assert!(read_by_toolkit(&off, &place.join("user/.ssh/id_rsa")).await.is_ok());
+    let env: Value =
+        serde_json::from_str(&call_tool(&off, "env", json!({})).await.unwrap()).unwrap();
+    assert_eq!(env["HOME"], json!(place.join("user")));
     assert_eq!(env.get("OTHER_KEY"), None);
 
-    let fenced = place.client(&place.spec(ToolkitSandbox::ReadOnly));
+    let fenced = place.client(&place.build_spec(ToolkitSandbox::ReadOnly));
     let error = fenced.load_catalogue().await.unwrap_err().to_string();
     assert_eq!(
         error,
@@ -365,38 +375,41 @@ async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured() {
-    let place = Place::new().await;
-    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
+async fn toolkits_of_a_request_do_not_share_the_folder_of_configured_ones() {
+    let place = SandboxFixture::new().await;
+    let mut spec = place.build_spec(ToolkitSandbox::ReadOnly);
     // A token has a script read only where it may read anyway.
-    let elsewhere = place.toolkits.pool.get_or_create_client(Some("ada"), &name("kit"), &spec);
+    let elsewhere =
+        place.toolkits.pool.get_or_create_client(Some("ada"), &make_toolkit_name("kit"), &spec);
     assert!(elsewhere.load_catalogue().await.is_err());
-    let script = place.at("repo/server.py");
-    fs::copy(codeinfo_test_support::toolkit::script("server.py"), &script).unwrap();
+    let script = place.join("repo/server.py");
+    fs::copy(codeinfo_test_support::toolkit::script_path("server.py"), &script).unwrap();
     let ToolkitTransport::Stdio { args, .. } = &mut spec.transport else { unreachable!() };
     args[0] = script.canonicalize().unwrap().display().to_string();
     let mut homes = Vec::new();
     for owner in [None, Some("ada"), Some("bob")] {
-        let client = place.toolkits.pool.get_or_create_client(owner, &name("kit"), &spec);
+        let client =
+            place.toolkits.pool.get_or_create_client(owner, &make_toolkit_name("kit"), &spec);
         let env: Value =
-            serde_json::from_str(&does(&client, "env", json!({})).await.unwrap()).unwrap();
+            serde_json::from_str(&call_tool(&client, "env", json!({})).await.unwrap()).unwrap();
         homes.push(env["HOME"].as_str().unwrap().to_owned());
         let kept = Path::new(homes.last().unwrap()).join("token");
-        assert!(writes(&client, &kept).await);
+        assert!(can_write(&client, &kept).await);
     }
     for (one, other) in [(0, 1), (1, 2), (2, 0)] {
         assert_ne!(homes[one], homes[other]);
     }
-    let bob = place.toolkits.pool.get_or_create_client(Some("bob"), &name("kit"), &spec);
-    let theirs = reads(&bob, &Path::new(&homes[1]).join("token")).await.unwrap_err();
+    let bob =
+        place.toolkits.pool.get_or_create_client(Some("bob"), &make_toolkit_name("kit"), &spec);
+    let theirs = read_by_toolkit(&bob, &Path::new(&homes[1]).join("token")).await.unwrap_err();
     assert!(theirs.starts_with("FileNotFoundError"), "{theirs}");
     place.toolkits.stop().await;
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
-    let place = Place::new().await;
-    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
+    let place = SandboxFixture::new().await;
+    let mut spec = place.build_spec(ToolkitSandbox::ReadOnly);
     let ToolkitTransport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
     *command = "no-such-program".to_owned();
     let error = place.client(&spec).load_catalogue().await.unwrap_err().to_string();
@@ -405,22 +418,22 @@ async fn a_program_that_is_not_there_is_named() {
         "toolkit kit is not running: `no-such-program` not found: install it, or put its folder on \
          PATH"
     );
-    let mut spec = place.spec(ToolkitSandbox::ReadOnly);
+    let mut spec = place.build_spec(ToolkitSandbox::ReadOnly);
     let ToolkitTransport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
-    *working_dir = Some(place.at("nowhere"));
+    *working_dir = Some(place.join("nowhere"));
     let error = place.client(&spec).load_catalogue().await.unwrap_err().to_string();
     assert!(error.contains("its `workingDir` is no folder"), "{error}");
     place.toolkits.stop().await;
 }
 
 /// Writes a program that notes that it ran.
-fn plant(program: &Path, mark: &Path) {
+fn plant_program(program: &Path, mark: &Path) {
     fs::write(program, format!("#!/bin/sh\ntouch {}\nexit 1\n", mark.display())).unwrap();
     fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// A Python that needs nothing from outside the system's folders.
-fn system_python() -> String {
+fn find_system_python() -> String {
     let candidates = ["/usr/bin/python3", "/usr/local/bin/python3"];
     let found = candidates.into_iter().find(|python| Path::new(python).is_file());
     found.expect("no Python in the system's folders").to_owned()

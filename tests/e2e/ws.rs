@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
 use codeinfo_test_support::{
-    websocket::Client,
-    wire::{get, post, request},
+    websocket::WebSocketClient,
+    wire::{send_get, send_post, send_request},
 };
 use futures_util::StreamExt;
 use insta::assert_snapshot;
@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::{Message, protocol::frame::coding::CloseCode};
 
 use crate::{
-    listeners::Listeners,
-    support::model::{Model, Reply as Said, says, searches, thinks},
+    listeners::InProcessServer,
+    support::model::{FakeModel, ModelReply, message_item, search_item, thinking_item},
 };
 
 /// What a handshake needs beside the usual headers.
@@ -25,16 +25,16 @@ const HANDSHAKE: [(&str, &str); 4] = [
     ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
 ];
 
-fn message(content: &str) -> Value {
+fn message_frame(content: &str) -> Value {
     json!({ "type": "message", "content": content })
 }
 
-fn follow_up(conversation: &Value, content: &str) -> Value {
+fn follow_up_frame(conversation: &Value, content: &str) -> Value {
     json!({ "type": "message", "conversation_id": conversation, "content": content })
 }
 
 /// Shows frames, one a line, without ids and times that differ from run to run.
-fn render_frames(server: &Listeners, frames: &[String]) -> String {
+fn render_frames(server: &InProcessServer, frames: &[String]) -> String {
     let mut varying = BTreeMap::new();
     for frame in frames {
         let frame: Value = serde_json::from_str(frame).unwrap();
@@ -48,7 +48,7 @@ fn render_frames(server: &Listeners, frames: &[String]) -> String {
 }
 
 /// Returns the conversation of a turn that completed.
-fn conversation(frames: &[String]) -> Value {
+fn read_conversation(frames: &[String]) -> Value {
     let end: Value = serde_json::from_str(frames.last().unwrap()).unwrap();
     assert_eq!(end["type"], "complete", "{frames:?}");
     end["conversation_id"].clone()
@@ -56,17 +56,17 @@ fn conversation(frames: &[String]) -> Value {
 
 #[tokio::test]
 async fn turns_are_rendered_frame_by_frame_and_follow_each_other() {
-    let model = Model::replay([
-        Said::Items(vec![thinks("**Looking**"), searches("parse_config")]),
-        Said::Items(vec![says("It is `parse_config`.")]),
-        Said::Items(vec![says("Sure.")]),
+    let model = FakeModel::replay([
+        ModelReply::Items(vec![thinking_item("**Looking**"), search_item("parse_config")]),
+        ModelReply::Items(vec![message_item("It is `parse_config`.")]),
+        ModelReply::Items(vec![message_item("Sure.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let mut client = Client::open(server.main).await;
-    client.send(&message("Where?")).await;
-    let first = client.turn().await;
+    let mut client = WebSocketClient::open(server.main).await;
+    client.send(&message_frame("Where?")).await;
+    let first = client.read_turn().await;
     assert_snapshot!(render_frames(&server, &first), @r#"
     {"type":"thinking","content":"**Looking**"}
     {"type":"tool_start","tool_name":"VectorSearch","tool_input":"{\"query\":\"parse_config\"}","source":"local","timestamp":"timestamp"}
@@ -74,33 +74,36 @@ async fn turns_are_rendered_frame_by_frame_and_follow_each_other() {
     {"type":"token","content":"It is `parse_config`."}
     {"type":"complete","message_id":"message_id","conversation_id":"conversation_id"}
     "#);
-    client.send(&follow_up(&conversation(&first), "Sure?")).await;
-    let second = client.turn().await;
+    client.send(&follow_up_frame(&read_conversation(&first), "Sure?")).await;
+    let second = client.read_turn().await;
     assert_snapshot!(render_frames(&server, &second), @r#"
     {"type":"token","content":"Sure."}
     {"type":"complete","message_id":"message_id","conversation_id":"conversation_id"}
     "#);
-    assert_eq!(conversation(&second), conversation(&first));
-    assert!(model.latest().contains("It is `parse_config`."), "the conversation goes on");
-    client.send(&message("Again?")).await;
-    let failed = client.turn().await;
+    assert_eq!(read_conversation(&second), read_conversation(&first));
+    assert!(
+        model.latest_request_text().contains("It is `parse_config`."),
+        "the conversation goes on"
+    );
+    client.send(&message_frame("Again?")).await;
+    let failed = client.read_turn().await;
     assert_snapshot!(render_frames(&server, &failed), @r#"
     {"type":"error","message":"Codex gave up: {\"error\":{\"message\":\"script is over\"}}; see the server's log, then ask again","code":"TURN_FAILED"}
     "#);
-    let unknown = follow_up(&json!("00000000-0000-4000-8000-000000000000"), "Sure?");
+    let unknown = follow_up_frame(&json!("00000000-0000-4000-8000-000000000000"), "Sure?");
     client.send(&unknown).await;
-    assert_snapshot!(client.frame().await, @r#"
+    assert_snapshot!(client.read_frame().await, @r#"
     {"type":"error","message":"there is no conversation `00000000-0000-4000-8000-000000000000`","code":"CONVERSATION_NOT_FOUND"}
     "#);
-    client.send(&message(" ")).await;
+    client.send(&message_frame(" ")).await;
     let blank = r#"{"type":"error","message":"`content` is blank","code":"VALIDATION_FAILED"}"#;
-    assert_eq!(client.frame().await, blank);
+    assert_eq!(client.read_frame().await, blank);
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused_and_the_socket_goes_on() {
-    let server = Listeners::start().await;
-    let mut client = Client::open(server.main).await;
+async fn invalid_messages_are_refused_and_the_socket_stays_open() {
+    let server = InProcessServer::start().await;
+    let mut client = WebSocketClient::open(server.main).await;
     let mut refused = Vec::new();
     for text in [
         "{",
@@ -113,15 +116,15 @@ async fn what_is_no_message_is_refused_and_the_socket_goes_on() {
         r#"{"type":"message","content":"x","question":"y"}"#,
         r#"{"type":"stop","now":true}"#,
     ] {
-        client.say(Message::text(text)).await;
-        refused.push(client.frame().await);
+        client.send_message(Message::text(text)).await;
+        refused.push(client.read_frame().await);
     }
-    client.say(Message::binary(vec![1, 2])).await;
-    refused.push(client.frame().await);
+    client.send_message(Message::binary(vec![1, 2])).await;
+    refused.push(client.read_frame().await);
     // Nothing runs: nothing is said.
     client.send(&json!({ "type": "stop" })).await;
-    client.send(&message("Where?")).await;
-    refused.push(client.frame().await);
+    client.send(&message_frame("Where?")).await;
+    refused.push(client.read_frame().await);
     assert_snapshot!(refused.join("\n"), @r#"
     {"type":"error","message":"the message is not JSON: EOF while parsing an object at line 1 column 1","code":"INVALID_JSON"}
     {"type":"error","message":"`type` must be `message` or `stop`","code":"VALIDATION_FAILED"}
@@ -135,8 +138,8 @@ async fn what_is_no_message_is_refused_and_the_socket_goes_on() {
     {"type":"error","message":"messages must be text","code":"VALIDATION_FAILED"}
     {"type":"error","message":"the Codex command line is not found: CODEX_BIN does not name a program; install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary","code":"CODE_INFO_LLM_UNAVAILABLE"}
     "#);
-    let long = message(&"x".repeat(64 * 1024 + 1));
-    let long = client.refused(Message::text(long.to_string())).await;
+    let long = message_frame(&"x".repeat(64 * 1024 + 1));
+    let long = client.send_and_read_error(Message::text(long.to_string())).await;
     assert_eq!(long, "VALIDATION_FAILED");
     client.stream.close(None).await.unwrap();
     assert!(client.stream.next().await.unwrap().unwrap().is_close(), "the server agrees");
@@ -146,59 +149,59 @@ async fn what_is_no_message_is_refused_and_the_socket_goes_on() {
 #[tokio::test]
 async fn one_turn_runs_at_a_time_and_stop_leaves_the_socket_usable() {
     let finish = Arc::new(Notify::new());
-    let model = Model::replay([
-        Said::Held(Arc::clone(&finish), vec![says("First.")]),
-        Said::Silent(vec![thinks("**Looking**")]),
-        Said::Items(vec![says("Third.")]),
+    let model = FakeModel::replay([
+        ModelReply::Held(Arc::clone(&finish), vec![message_item("First.")]),
+        ModelReply::Silent(vec![thinking_item("**Looking**")]),
+        ModelReply::Items(vec![message_item("Third.")]),
     ])
     .await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let mut client = Client::open(server.main).await;
-    client.send(&message("One?")).await;
+    let mut client = WebSocketClient::open(server.main).await;
+    client.send(&message_frame("One?")).await;
     model.wait_for_requests(1).await;
-    let second = Message::text(message("Two?").to_string());
-    assert_eq!(client.refused(second).await, "BUSY");
+    let second = Message::text(message_frame("Two?").to_string());
+    assert_eq!(client.send_and_read_error(second).await, "BUSY");
     finish.notify_one();
-    let first = client.turn().await;
+    let first = client.read_turn().await;
     assert!(first.concat().contains(r#""content":"First.""#), "nothing is lost: {first:?}");
-    let conversation = conversation(&first);
-    client.send(&follow_up(&conversation, "Two?")).await;
-    assert_eq!(client.read().await["content"], "**Looking**");
+    let conversation = read_conversation(&first);
+    client.send(&follow_up_frame(&conversation, "Two?")).await;
+    assert_eq!(client.read_json().await["content"], "**Looking**");
     client.send(&json!({ "type": "stop" })).await;
     let stopped = r#"{"type":"error","message":"the turn was stopped","code":"CANCELLED"}"#;
-    assert_eq!(client.frame().await, stopped);
-    model.left(1).await;
-    client.send(&follow_up(&conversation, "Three?")).await;
-    assert!(client.turn().await.concat().contains(r#""content":"Third.""#));
+    assert_eq!(client.read_frame().await, stopped);
+    model.wait_for_abandoned_streams(1).await;
+    client.send(&follow_up_frame(&conversation, "Three?")).await;
+    assert!(client.read_turn().await.concat().contains(r#""content":"Third.""#));
 }
 
 #[tokio::test]
 async fn closing_in_mid_turn_interrupts_codex() {
-    let silent = || Said::Silent(vec![thinks("**Looking**")]);
-    let model = Model::replay([silent(), silent()]).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let silent = || ModelReply::Silent(vec![thinking_item("**Looking**")]);
+    let model = FakeModel::replay([silent(), silent()]).await;
+    let server = InProcessServer::start_with_codex(&model, &[]).await;
     server.ingest_demo().await;
-    let mut client = Client::open(server.main).await;
-    client.send(&message("One?")).await;
-    assert_eq!(client.read().await["type"], "thinking");
-    client.say(Message::Close(None)).await;
-    model.left(1).await;
-    let mut client = Client::open(server.main).await;
-    client.send(&message("Two?")).await;
-    assert_eq!(client.read().await["type"], "thinking");
+    let mut client = WebSocketClient::open(server.main).await;
+    client.send(&message_frame("One?")).await;
+    assert_eq!(client.read_json().await["type"], "thinking");
+    client.send_message(Message::Close(None)).await;
+    model.wait_for_abandoned_streams(1).await;
+    let mut client = WebSocketClient::open(server.main).await;
+    client.send(&message_frame("Two?")).await;
+    assert_eq!(client.read_json().await["type"], "thinking");
     // Without a word.
     drop(client);
-    model.left(2).await;
+    model.wait_for_abandoned_streams(2).await;
 }
 
 #[tokio::test]
 async fn foreign_pages_are_refused_before_the_upgrade() {
-    let server = Listeners::start().await;
+    let server = InProcessServer::start().await;
     let own = format!("http://localhost:{}", server.main.port());
     let ask = async |more: &[(&str, &str)]| {
         let headers: Vec<_> = HANDSHAKE.iter().chain(more).copied().collect();
-        request(server.main, "GET", "/ws", &headers, "").await
+        send_request(server.main, "GET", "/ws", &headers, "").await
     };
     for (name, value) in [
         ("origin", "https://evil.example"),
@@ -210,16 +213,16 @@ async fn foreign_pages_are_refused_before_the_upgrade() {
         assert_eq!((refused.status, refused.header("upgrade")), (403, None), "{name}: {value}");
         assert_eq!(refused.json()["error"], "FORBIDDEN", "{refused:?}");
     }
-    let mut raw = Client::try_open(server.main).await.unwrap();
+    let mut raw = WebSocketClient::try_open(server.main).await.unwrap();
     raw.stream.close(None).await.unwrap();
     let headers: Vec<_> = HANDSHAKE.iter().copied().chain([("origin", own.as_str())]).collect();
-    let accepted = handshake(&server, &headers).await;
+    let accepted = open_handshake(&server, &headers).await;
     assert!(accepted.starts_with("HTTP/1.1 101 "), "{accepted}");
     assert!(accepted.contains("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{accepted}");
 }
 
 /// Returns the head of the reply to a handshake that stays open.
-async fn handshake(server: &Listeners, headers: &[(&str, &str)]) -> String {
+async fn open_handshake(server: &InProcessServer, headers: &[(&str, &str)]) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = tokio::net::TcpStream::connect(server.main).await.unwrap();
     let mut text = "GET /ws HTTP/1.1\r\nhost: localhost\r\n".to_owned();
@@ -235,9 +238,9 @@ async fn handshake(server: &Listeners, headers: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_no_handshake_has_a_plain_refusal() {
-    let server = Listeners::start().await;
-    let plain = get(server.main, "/ws").await;
+async fn an_invalid_handshake_gets_a_plain_refusal() {
+    let server = InProcessServer::start().await;
+    let plain = send_get(server.main, "/ws").await;
     assert_snapshot!(plain.render_reply(), @r#"
     426 content-type: application/json
     {
@@ -247,98 +250,99 @@ async fn what_is_no_handshake_has_a_plain_refusal() {
     "#);
     assert_eq!(plain.header("upgrade"), Some("websocket"));
     assert_eq!(plain.header("sec-websocket-version"), Some("13"));
-    let posted = post(server.main, "/ws", "{}").await;
+    let posted = send_post(server.main, "/ws", "{}").await;
     assert_eq!((posted.status, posted.header("allow")), (405, Some("GET")));
     for left_out in 0..HANDSHAKE.len() {
         let mut headers = HANDSHAKE.to_vec();
         let (name, _) = headers.remove(left_out);
-        let refused = request(server.main, "GET", "/ws", &headers, "").await;
+        let refused = send_request(server.main, "GET", "/ws", &headers, "").await;
         let expected = if name == "sec-websocket-key" { 400 } else { 426 };
         assert_eq!(refused.status, expected, "without {name}: {refused:?}");
     }
-    let with_body = request(server.main, "GET", "/ws", &HANDSHAKE, "x").await;
+    let with_body = send_request(server.main, "GET", "/ws", &HANDSHAKE, "x").await;
     assert_eq!(with_body.status, 400, "{with_body:?}");
     let mut headers = HANDSHAKE;
     headers[2].1 = "12";
-    assert_eq!(request(server.main, "GET", "/ws", &headers, "").await.status, 426);
+    assert_eq!(send_request(server.main, "GET", "/ws", &headers, "").await.status, 426);
 }
 
 #[tokio::test]
 async fn too_large_a_message_closes_the_socket_with_its_code() {
-    let server = Listeners::start_with(&[("MAX_BODY_BYTES", "1000")]).await;
-    let mut client = Client::open(server.main).await;
+    let server = InProcessServer::start_with(&[("MAX_BODY_BYTES", "1000")]).await;
+    let mut client = WebSocketClient::open(server.main).await;
     let fits = Message::text("x".repeat(1000));
-    assert_eq!(client.refused(fits).await, "INVALID_JSON");
-    client.say(Message::text("x".repeat(1001))).await;
-    let refused = client.read().await;
+    assert_eq!(client.send_and_read_error(fits).await, "INVALID_JSON");
+    client.send_message(Message::text("x".repeat(1001))).await;
+    let refused = client.read_json().await;
     assert_eq!(refused["code"], "BODY_TOO_LARGE", "{refused}");
-    assert_eq!(client.closed().await, Some(CloseCode::Size));
+    assert_eq!(client.wait_for_close().await, Some(CloseCode::Size));
     // In pieces, each of which is small.
-    let mut client = Client::open(server.main).await;
+    let mut client = WebSocketClient::open(server.main).await;
     let piece = |first: u8| {
         // Masked with zeros: the payload as it is.
         let mut bytes = vec![first, 0x80 | 0x64, 0, 0, 0, 0];
         bytes.extend([b'x'; 100]);
         bytes
     };
-    client.write(&piece(0x01)).await;
+    client.write_bytes(&piece(0x01)).await;
     for _ in 0..10 {
-        client.write(&piece(0x00)).await;
+        client.write_bytes(&piece(0x00)).await;
     }
-    assert_eq!(client.read().await["code"], "BODY_TOO_LARGE");
-    assert_eq!(client.closed().await, Some(CloseCode::Size));
+    assert_eq!(client.read_json().await["code"], "BODY_TOO_LARGE");
+    assert_eq!(client.wait_for_close().await, Some(CloseCode::Size));
 }
 
 #[tokio::test]
 async fn a_broken_protocol_closes_the_socket_with_its_code() {
-    let server = Listeners::start().await;
-    let mut client = Client::open(server.main).await;
+    let server = InProcessServer::start().await;
+    let mut client = WebSocketClient::open(server.main).await;
     // Not masked.
-    client.write(&[0x81, 1, b'x']).await;
-    assert_eq!(client.closed().await, Some(CloseCode::Protocol));
-    let mut client = Client::open(server.main).await;
+    client.write_bytes(&[0x81, 1, b'x']).await;
+    assert_eq!(client.wait_for_close().await, Some(CloseCode::Protocol));
+    let mut client = WebSocketClient::open(server.main).await;
     // Not UTF-8.
-    client.write(&[0x81, 0x81, 0, 0, 0, 0, 0xff]).await;
-    assert_eq!(client.closed().await, Some(CloseCode::Invalid));
+    client.write_bytes(&[0x81, 0x81, 0, 0, 0, 0, 0xff]).await;
+    assert_eq!(client.wait_for_close().await, Some(CloseCode::Invalid));
 }
 
 #[tokio::test]
 async fn a_stopping_server_ends_turns_and_closes_sockets() {
-    let model = Model::replay([Said::Silent(vec![thinks("**Looking**")])]).await;
-    let server = Listeners::with_codex(&model, &[("SHUTDOWN_GRACE_SECS", "8")]).await;
+    let model = FakeModel::replay([ModelReply::Silent(vec![thinking_item("**Looking**")])]).await;
+    let server = InProcessServer::start_with_codex(&model, &[("SHUTDOWN_GRACE_SECS", "8")]).await;
     server.ingest_demo().await;
-    let (mut idle, mut busy) = (Client::open(server.main).await, Client::open(server.main).await);
-    busy.send(&message("Where?")).await;
-    assert_eq!(busy.read().await["type"], "thinking");
+    let (mut idle, mut busy) =
+        (WebSocketClient::open(server.main).await, WebSocketClient::open(server.main).await);
+    busy.send(&message_frame("Where?")).await;
+    assert_eq!(busy.read_json().await["type"], "thinking");
     let watched = async {
-        assert_eq!(idle.closed().await, Some(CloseCode::Away));
-        let late = Message::text(message("More?").to_string());
-        assert_eq!(busy.refused(late).await, "BUSY");
-        let end = busy.read().await;
+        assert_eq!(idle.wait_for_close().await, Some(CloseCode::Away));
+        let late = Message::text(message_frame("More?").to_string());
+        assert_eq!(busy.send_and_read_error(late).await, "BUSY");
+        let end = busy.read_json().await;
         assert_eq!((&end["type"], &end["code"]), (&json!("error"), &json!("CANCELLED")), "{end}");
-        assert_eq!(busy.closed().await, Some(CloseCode::Away));
+        assert_eq!(busy.wait_for_close().await, Some(CloseCode::Away));
     };
     let (stopped, ()) = tokio::join!(server.stop(), watched);
     assert!(stopped);
-    model.left(1).await;
+    model.wait_for_abandoned_streams(1).await;
 }
 
 #[tokio::test]
 async fn idle_sockets_give_way_and_one_with_a_turn_does_not() {
-    let model = Model::replay([Said::Silent(vec![thinks("**Looking**")])]).await;
+    let model = FakeModel::replay([ModelReply::Silent(vec![thinking_item("**Looking**")])]).await;
     // Codex has connections of its own.
-    let server = Listeners::with_codex(&model, &[("MAX_CONNECTIONS", "12")]).await;
+    let server = InProcessServer::start_with_codex(&model, &[("MAX_CONNECTIONS", "12")]).await;
     server.ingest_demo().await;
-    let mut busy = Client::open(server.main).await;
-    busy.send(&message("Where?")).await;
-    assert_eq!(busy.read().await["type"], "thinking");
+    let mut busy = WebSocketClient::open(server.main).await;
+    busy.send(&message_frame("Where?")).await;
+    assert_eq!(busy.read_json().await["type"], "thinking");
     let mut idle = Vec::new();
     for _ in 0..100 {
-        idle.push(Client::open(server.main).await);
-        assert_eq!(get(server.main, "/version").await.status, 200);
+        idle.push(WebSocketClient::open(server.main).await);
+        assert_eq!(send_get(server.main, "/version").await.status, 200);
     }
-    assert_eq!(idle[0].closed().await, Some(CloseCode::Again));
-    assert_eq!(idle[99].refused(Message::text("{")).await, "INVALID_JSON");
+    assert_eq!(idle[0].wait_for_close().await, Some(CloseCode::Again));
+    assert_eq!(idle[99].send_and_read_error(Message::text("{")).await, "INVALID_JSON");
     busy.send(&json!({ "type": "stop" })).await;
-    assert_eq!(busy.read().await["code"], "CANCELLED");
+    assert_eq!(busy.read_json().await["code"], "CANCELLED");
 }

@@ -11,20 +11,20 @@ use std::{
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use super::{BINARY, Home};
+use super::{BINARY, TestHome};
 use crate::support::{
     codex,
-    install::{self, Parts, node},
-    model::{Model, Reply, says},
+    install::{self, PackageParts, find_node},
+    model::{FakeModel, ModelReply, message_item},
 };
 
 /// The line in which a client lists the server.
-fn assert_listed(client: &str, said: &str) -> String {
+fn find_listed_line(client: &str, said: &str) -> String {
     let line = said.lines().find(|line| line.contains("codeinfo"));
     line.unwrap_or_else(|| panic!("{client} does not list it: {said}")).to_owned()
 }
 
-fn list(client: &str, mut command: Command) -> String {
+fn run_list(client: &str, mut command: Command) -> String {
     let output = command.output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8(said).unwrap();
@@ -34,27 +34,27 @@ fn list(client: &str, mut command: Command) -> String {
 
 #[test]
 fn codex_lists_what_was_installed_for_it() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     home.write(".codex/config.toml", "# mine\n[mcp_servers.other]\ncommand = \"other\"\n");
-    let before = home.text(".codex/config.toml");
-    home.well(&["install", "codex", "--yes"]);
-    let mut command = home.command(codex::binary().to_str().unwrap());
+    let before = home.read_file(".codex/config.toml");
+    home.run_successfully(&["install", "codex", "--yes"]);
+    let mut command = home.command(codex::codex_binary().to_str().unwrap());
     command.args(["mcp", "list"]);
-    let said = list("codex", command);
-    assert_listed("codex", &said);
+    let said = run_list("codex", command);
+    find_listed_line("codex", &said);
     assert!(said.contains("other"), "{said}");
-    let mut command = home.command(codex::binary().to_str().unwrap());
+    let mut command = home.command(codex::codex_binary().to_str().unwrap());
     command.args(["mcp", "get", "codeinfo", "--json"]);
     // It warns on standard error where its home is below the system's temporary folder.
     let got: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
     assert_eq!(got["transport"]["command"], "codeinfo", "{got}");
     assert_eq!(got["transport"]["args"], serde_json::json!(["stdio", "--auto-index"]), "{got}");
     assert_eq!(got["tool_timeout_sec"], 1800.0, "{got}");
-    home.well(&["uninstall", "codex", "--yes"]);
-    assert_eq!(home.text(".codex/config.toml"), before);
-    let mut command = home.command(codex::binary().to_str().unwrap());
+    home.run_successfully(&["uninstall", "codex", "--yes"]);
+    assert_eq!(home.read_file(".codex/config.toml"), before);
+    let mut command = home.command(codex::codex_binary().to_str().unwrap());
     command.args(["mcp", "list"]);
-    assert!(!list("codex", command).contains("codeinfo"));
+    assert!(!run_list("codex", command).contains("codeinfo"));
 }
 
 /// A client from npm, and how its model is set: by variables of the environment and files, in which `MODEL` stands
@@ -201,13 +201,16 @@ fn has_npm_clients() -> bool {
 
 impl NpmClient {
     /// Returns a command that runs it in a home; `model_url` is that of the model of Codex.
-    fn command(&self, home: &Home, model_url: &str) -> Command {
+    fn command(&self, home: &TestHome, model_url: &str) -> Command {
         let Self { id, package, version, entry, .. } = self;
-        let folder =
-            install::npm(&format!("{id}-{version}"), &format!("{package}@{version}"), Parts::Whole);
+        let folder = install::install_npm_package(
+            &format!("{id}-{version}"),
+            &format!("{package}@{version}"),
+            PackageParts::Whole,
+        );
         let entry = folder.join("node_modules").join(entry);
         let mut command = if entry.extension().is_some() {
-            let mut command = home.command(node().to_str().unwrap());
+            let mut command = home.command(find_node().to_str().unwrap());
             command.arg(&entry);
             command
         } else {
@@ -220,35 +223,35 @@ impl NpmClient {
         // Gemini CLI starts no server in a folder that nobody has trusted yet.
         command.env("GEMINI_CLI_TRUST_WORKSPACE", "true");
         // Without Codex there is no tool, and OpenCode calls that a failure.
-        command.envs(codex::environment(home.0.path(), model_url));
+        command.envs(codex::codex_environment(home.0.path(), model_url));
         command
     }
 
     /// Installs CodeInfo with `choices`, which are none, or else refuse all that can be refused.
-    fn install(&self, home: &Home, choices: &[&str]) {
+    fn install(&self, home: &TestHome, choices: &[&str]) {
         if self.id != SET_UP_BY_HAND {
-            home.well(&[&["install", self.id, "--yes"], choices].concat());
+            home.run_successfully(&[&["install", self.id, "--yes"], choices].concat());
         } else if choices.is_empty() {
             fs::create_dir(home.path("boiler/.git")).unwrap();
             let mut command = home.command(BINARY);
             command.args(["install", "--instructions", "--yes"]).current_dir(home.path("boiler"));
-            list(self.id, command);
+            run_list(self.id, command);
         }
     }
 
     /// Installs CodeInfo with `choices`, asks a question, and returns what the requests showed the model. Codex is
     /// there from the start, or else when the tool was called once.
     fn ask(&self, choices: &[&str], model_url: &str, is_codex_there: bool) -> Vec<Value> {
-        let home = Home::with_program();
+        let home = TestHome::with_program();
         home.write("boiler/valve.rs", "fn open() {}\n");
         let link = home.path("codex-link");
-        let service = ModelService::start(&[codex::binary(), &link]);
+        let service = ModelService::start(&[codex::codex_binary(), &link]);
         for (path, text) in self.settings {
             home.write(path, text.replace("MODEL", &service.url));
         }
         self.install(&home, choices);
         let mut ingest = home.command(BINARY);
-        list("ingest", {
+        run_list("ingest", {
             ingest.arg("ingest").arg(home.path("boiler"));
             ingest
         });
@@ -335,7 +338,8 @@ async fn models_of_clients_from_npm_are_shown_the_tool_and_may_call_it() {
     if !has_npm_clients() {
         return;
     }
-    let model = Model::answer(|_| Reply::Items(vec![says("In valve.rs.")])).await;
+    let model =
+        FakeModel::answer_with(|_| ModelReply::Items(vec![message_item("In valve.rs.")])).await;
     let mut seen = String::new();
     for client in &NPM_CLIENTS {
         for (name, choices) in
@@ -368,7 +372,8 @@ async fn clients_from_npm_reach_codex_in_the_session_in_which_it_was_away() {
     if !has_npm_clients() {
         return;
     }
-    let model = Model::answer(|_| Reply::Items(vec![says("In valve.rs.")])).await;
+    let model =
+        FakeModel::answer_with(|_| ModelReply::Items(vec![message_item("In valve.rs.")])).await;
     for client in &NPM_CLIENTS {
         let requests = client.ask(&[], &model.url, false);
         let last = requests.last().unwrap()["results"].as_array().unwrap();
@@ -388,16 +393,16 @@ fn clients_from_npm_list_what_was_installed_for_them() {
         return;
     }
     for client in &NPM_CLIENTS[..LISTING_CLIENTS] {
-        let (id, home) = (client.id, Home::with_program());
+        let (id, home) = (client.id, TestHome::with_program());
         let listed = || {
             let mut command = client.command(&home, "http://127.0.0.1:9/v1");
             command.args(["mcp", "list"]).current_dir(home.0.path());
-            list(id, command)
+            run_list(id, command)
         };
-        home.well(&["install", id, "--yes"]);
-        let line = assert_listed(id, &listed()).to_lowercase();
+        home.run_successfully(&["install", id, "--yes"]);
+        let line = find_listed_line(id, &listed()).to_lowercase();
         assert!(line.contains("connected") && !line.contains("disconnected"), "{id}: {line}");
-        home.well(&["uninstall", id, "--yes"]);
+        home.run_successfully(&["uninstall", id, "--yes"]);
         let said = listed();
         assert!(!said.contains("codeinfo"), "{id}: {said}");
     }

@@ -10,29 +10,29 @@ const CODEX: &str = ".codex/config.toml";
 const CURSOR: &str = ".cursor/mcp.json";
 
 /// Installs into a file, twice, and uninstalls; returns the text in between.
-fn through(client: &str, file: &str, text: &str) -> String {
-    let home = Home::with_program();
+fn install_and_uninstall(client: &str, file: &str, text: &str) -> String {
+    let home = TestHome::with_program();
     home.write(file, text);
-    home.well(&["install", client, "--yes"]);
-    let installed = home.text(file);
-    assert!(is_within(text, &installed), "{text:?} is not whole in {installed:?}");
-    let said = home.well(&["install", client, "--yes"]);
+    home.run_successfully(&["install", client, "--yes"]);
+    let installed = home.read_file(file);
+    assert!(is_subsequence(text, &installed), "{text:?} is not whole in {installed:?}");
+    let said = home.run_successfully(&["install", client, "--yes"]);
     assert!(said.contains("already set up"), "{said}");
-    assert_eq!(home.text(file), installed);
-    home.well(&["uninstall", client, "--yes"]);
-    assert_eq!(home.text(file), text, "{installed}");
-    assert!(home.well(&["uninstall", client, "--yes"]).contains("not set up"));
+    assert_eq!(home.read_file(file), installed);
+    home.run_successfully(&["uninstall", client, "--yes"]);
+    assert_eq!(home.read_file(file), text, "{installed}");
+    assert!(home.run_successfully(&["uninstall", client, "--yes"]).contains("not set up"));
     installed.replace(home.0.path().to_str().unwrap(), "~")
 }
 
-fn json_of(text: &str) -> Value {
+fn parse_json(text: &str) -> Value {
     let text = text.trim_start_matches('\u{feff}');
     let read = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).unwrap();
     read.value.unwrap().into()
 }
 
 /// Whether every character of a text is in another, in order.
-fn is_within(text: &str, whole: &str) -> bool {
+fn is_subsequence(text: &str, whole: &str) -> bool {
     let mut rest = whole.chars();
     text.chars().all(|c| rest.any(|other| other == c))
 }
@@ -49,7 +49,7 @@ fn comments_order_and_indentation_of_json_stay() {
      "a": [1,2 , 3],
 }
 "#;
-    assert_snapshot!(through("cursor", CURSOR, text), @r#"
+    assert_snapshot!(install_and_uninstall("cursor", CURSOR, text), @r#"
     // My servers.
     {
          "z": 1, /* odd */
@@ -69,7 +69,7 @@ fn comments_order_and_indentation_of_json_stay() {
 #[test]
 fn tabs_ends_of_lines_and_the_mark_at_the_start_stay_in_json() {
     let text = "\u{feff}{\r\n\t\"mcpServers\": {\r\n\t\t\"other\": {\"url\": \"x\"}\r\n\t}\r\n}";
-    let installed = through("cursor", CURSOR, text);
+    let installed = install_and_uninstall("cursor", CURSOR, text);
     let expected = "\u{feff}{\r\n\t\"mcpServers\": {\r\n\t\t\"other\": {\"url\": \"x\"},\r\n\t\t\
                     \"codeinfo\": {\r\n\t\t\t\"command\": \"~/bin/codeinfo\",\r\n\t\t\t\
                     \"args\": [\"stdio\", \"--auto-index\"]\r\n\t\t}\r\n\t}\r\n}";
@@ -77,8 +77,8 @@ fn tabs_ends_of_lines_and_the_mark_at_the_start_stay_in_json() {
     for text in
         ["", " \n", "// nothing yet\n", "{}", "{\"a\":1}", "{ // c\n}", "{\"mcpServers\":{}}"]
     {
-        let installed = through("cursor", CURSOR, text);
-        let read: Value = json_of(&installed);
+        let installed = install_and_uninstall("cursor", CURSOR, text);
+        let read: Value = parse_json(&installed);
         assert_eq!(
             read["mcpServers"]["codeinfo"]["args"],
             json!(["stdio", "--auto-index"]),
@@ -91,7 +91,7 @@ fn tabs_ends_of_lines_and_the_mark_at_the_start_stay_in_json() {
 fn comments_order_and_ends_of_lines_of_toml_stay() {
     let text = "# Mine.\r\nmodel   = 'x'  # why\n\n[ mcp_servers . other ]\r\ncommand=\"a\"\n[[z]]\nq = [\n 1, # one\n]";
     assert_eq!(
-        through("codex", CODEX, text),
+        install_and_uninstall("codex", CODEX, text),
         format!(
             "{text}\r\n\r\n[mcp_servers.codeinfo]\r\ncommand = \"codeinfo\"\r\nargs = [\"stdio\", \"--auto-index\"]\r\n\
              tool_timeout_sec = 1800\r\n"
@@ -107,7 +107,7 @@ fn comments_order_and_ends_of_lines_of_toml_stay() {
         "mcp_servers = {}",
         "a.b = 1\nc = 2\na.d = 3\n",
     ] {
-        let installed = through("codex", CODEX, text);
+        let installed = install_and_uninstall("codex", CODEX, text);
         let read: toml::Table = installed.trim_start_matches('\u{feff}').parse().unwrap();
         assert_eq!(read["mcp_servers"]["codeinfo"]["command"].as_str(), Some("codeinfo"));
     }
@@ -115,188 +115,198 @@ fn comments_order_and_ends_of_lines_of_toml_stay() {
 
 #[test]
 fn an_older_entry_is_brought_up_to_date_and_keeps_what_people_added() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     let text = "[mcp_servers.codeinfo]\nurl = \"http://127.0.0.1:5011/mcp\" # old\n\
                 enabled_tools = [\"codebase_question\"]\ntool_timeout_sec = 60 # short\r\n\n\
                 [mcp_servers.codeinfo.env]\nDATA_DIR = \"/data\"\n# About z.\n[z]\n";
     home.write(CODEX, text);
-    home.well(&["install", "codex", "--yes"]);
+    home.run_successfully(&["install", "codex", "--yes"]);
     assert_eq!(
-        home.text(CODEX),
+        home.read_file(CODEX),
         "[mcp_servers.codeinfo]\r\nenabled_tools = [\"codebase_question\"]\n\
          tool_timeout_sec = 1800 # short\r\ncommand = \"codeinfo\"\r\nargs = [\"stdio\", \"--auto-index\"]\r\n\n\
          [mcp_servers.codeinfo.env]\nDATA_DIR = \"/data\"\n# About z.\n[z]\n"
             .replacen("\r\n", "\n", 1)
     );
-    home.well(&["uninstall", "codex", "--yes"]);
-    assert_eq!(home.text(CODEX), text);
+    home.run_successfully(&["uninstall", "codex", "--yes"]);
+    assert_eq!(home.read_file(CODEX), text);
 
     let text =
         r#"{"servers": {"codeinfo": {"url": "http://old", "type": "http", "env": {"A": "1"}}}}"#;
     home.write(".config/Code/User/mcp.json", text);
-    home.well(&["install", "vscode", "--yes"]);
-    let read: Value = serde_json::from_str(&home.text(".config/Code/User/mcp.json")).unwrap();
+    home.run_successfully(&["install", "vscode", "--yes"]);
+    let read: Value = serde_json::from_str(&home.read_file(".config/Code/User/mcp.json")).unwrap();
     let program = home.path("bin/codeinfo");
     let expected = json!({"type": "stdio", "command": program, "args": ["stdio", "--auto-index"], "env": {"A": "1"}});
     assert_eq!(read["servers"]["codeinfo"], expected);
-    home.well(&["uninstall", "vscode", "--yes"]);
-    assert_eq!(home.text(".config/Code/User/mcp.json"), text);
+    home.run_successfully(&["uninstall", "vscode", "--yes"]);
+    assert_eq!(home.read_file(".config/Code/User/mcp.json"), text);
 }
 
 #[test]
 fn what_changed_since_stays_and_only_the_entry_goes() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     home.write(CODEX, "a = 1\r\n");
     home.write(CURSOR, "{\n  // c\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}\n");
-    home.well(&["install", "codex", "cursor", "--yes"]);
-    let codex = home.text(CODEX).replace("\r\n\r\n[mcp", "\r\n# About a.\r\n\r\n[mcp");
+    home.run_successfully(&["install", "codex", "cursor", "--yes"]);
+    let codex = home.read_file(CODEX).replace("\r\n\r\n[mcp", "\r\n# About a.\r\n\r\n[mcp");
     home.write(CODEX, codex + "startup_timeout_sec = 9\n\n# About b.\n[b]\nc = 1\n");
-    home.write(CURSOR, home.text(CURSOR).replace("\"x\": {}", "\"x\": {\"url\": \"u\"}"));
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.text(CODEX), "a = 1\r\n# About a.\r\n\r\n\n# About b.\n[b]\nc = 1\n");
+    home.write(CURSOR, home.read_file(CURSOR).replace("\"x\": {}", "\"x\": {\"url\": \"u\"}"));
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert_eq!(home.read_file(CODEX), "a = 1\r\n# About a.\r\n\r\n\n# About b.\n[b]\nc = 1\n");
     assert_eq!(
-        home.text(CURSOR),
+        home.read_file(CURSOR),
         "{\n  // c\n  \"mcpServers\": {\n    \"x\": {\"url\": \"u\"}\n  }\n}\n"
     );
 
     // Another install between two changes: what is put back has no entry.
     home.write(CURSOR, "{}\n");
-    home.well(&["install", "cursor", "--http", "--yes"]);
-    home.write(CURSOR, home.text(CURSOR) + "// later\n");
-    home.well(&["install", "cursor", "--yes"]);
-    home.well(&["uninstall", "cursor", "--yes"]);
-    let left: Value = json_of(&home.text(CURSOR));
+    home.run_successfully(&["install", "cursor", "--http", "--yes"]);
+    home.write(CURSOR, home.read_file(CURSOR) + "// later\n");
+    home.run_successfully(&["install", "cursor", "--yes"]);
+    home.run_successfully(&["uninstall", "cursor", "--yes"]);
+    let left: Value = parse_json(&home.read_file(CURSOR));
     assert_eq!(left, json!({"mcpServers": {}}));
-    assert!(home.text(CURSOR).ends_with("// later\n"));
+    assert!(home.read_file(CURSOR).ends_with("// later\n"));
 }
 
 #[test]
-fn the_entry_of_every_change_goes_back_to_the_first_text() {
-    let home = Home::with_program();
+fn uninstalling_restores_the_first_text_after_any_number_of_changes() {
+    let home = TestHome::with_program();
     let text = "{ \"mcpServers\": { } }";
     home.write(CURSOR, text);
-    home.well(&["install", "cursor", "--yes"]);
-    home.well(&["install", "cursor", "--http", "--yes"]);
-    home.well(&["install", "cursor", "--yes", "--auto-index"]);
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.text(CURSOR), text);
+    home.run_successfully(&["install", "cursor", "--yes"]);
+    home.run_successfully(&["install", "cursor", "--http", "--yes"]);
+    home.run_successfully(&["install", "cursor", "--yes", "--auto-index"]);
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert_eq!(home.read_file(CURSOR), text);
     // Without what was remembered, the entry goes all the same.
-    home.well(&["install", "cursor", "--yes"]);
+    home.run_successfully(&["install", "cursor", "--yes"]);
     fs::remove_dir_all(home.path("data")).unwrap();
-    home.well(&["uninstall", "--yes"]);
-    assert!(!home.text(CURSOR).contains("codeinfo"));
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert!(!home.read_file(CURSOR).contains("codeinfo"));
 }
 
 #[test]
-fn a_path_with_any_sign_comes_whole_into_every_file() {
-    let home = Home::new();
+fn a_path_with_any_character_is_written_whole_into_every_file() {
+    let home = TestHome::new();
     let program = home.path("a \"b\" \\c ü $D %E #f/codeinfo");
     fs::create_dir(program.parent().unwrap()).unwrap();
     fs::hard_link(BINARY, &program).unwrap();
     let mut command = home.command(program.to_str().unwrap());
-    assert_eq!(home.end(command.args(["install", "codex", "cursor", "--yes"])).code, Some(0));
-    let codex: toml::Table = home.text(CODEX).parse().unwrap();
+    assert_eq!(
+        home.finish_command(command.args(["install", "codex", "cursor", "--yes"])).code,
+        Some(0)
+    );
+    let codex: toml::Table = home.read_file(CODEX).parse().unwrap();
     assert_eq!(codex["mcp_servers"]["codeinfo"]["command"].as_str(), program.to_str());
-    let cursor: Value = serde_json::from_str(&home.text(CURSOR)).unwrap();
+    let cursor: Value = serde_json::from_str(&home.read_file(CURSOR)).unwrap();
     assert_eq!(cursor["mcpServers"]["codeinfo"]["command"].as_str(), program.to_str());
 }
 
 #[test]
 fn the_file_that_a_link_leads_to_is_edited_and_keeps_its_mode() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     home.write("dotfiles/codex.toml", "a = 1\n");
     let mode = |path: &str| fs::metadata(home.path(path)).unwrap().permissions().mode() & 0o777;
     let only_owner = fs::Permissions::from_mode(0o640);
     fs::set_permissions(home.path("dotfiles/codex.toml"), only_owner).unwrap();
     fs::create_dir(home.path(".codex")).unwrap();
     symlink("../dotfiles/codex.toml", home.path(CODEX)).unwrap();
-    let said = home.well(&["install", "codex", "--yes"]);
+    let said = home.run_successfully(&["install", "codex", "--yes"]);
     assert!(said.contains("~/dotfiles/codex.toml (a link leads there)"), "{said}");
     assert!(home.path(CODEX).is_symlink());
-    assert!(home.text("dotfiles/codex.toml").contains("codeinfo"));
+    assert!(home.read_file("dotfiles/codex.toml").contains("codeinfo"));
     assert_eq!(mode("dotfiles/codex.toml"), 0o640);
     // What may hold keys of others is kept for its owner alone.
     for entry in fs::read_dir(home.path("data/clients")).unwrap() {
         assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
-    home.well(&["uninstall", "codex", "--yes"]);
-    assert_eq!(home.text("dotfiles/codex.toml"), "a = 1\n");
+    home.run_successfully(&["uninstall", "codex", "--yes"]);
+    assert_eq!(home.read_file("dotfiles/codex.toml"), "a = 1\n");
     assert!(home.path(CODEX).is_symlink());
     assert_eq!(mode("dotfiles/codex.toml"), 0o640);
 }
 
 /// Random documents of one seed.
-struct Random(fastrand::Rng);
+struct RandomDocuments(fastrand::Rng);
 
-impl Random {
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+impl RandomDocuments {
+    fn pick_one<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.0.usize(..of.len())]
     }
 
-    fn space(&mut self) -> String {
+    fn random_space(&mut self) -> String {
         let one = [
             "", "", "", " ", "  ", "\n", "\r\n", "\n\t", "\n     ", "/* c */", "// {\n", "// é\r\n",
         ];
-        (0..self.0.usize(..3)).map(|_| self.one(&one)).collect()
+        (0..self.0.usize(..3)).map(|_| self.pick_one(&one)).collect()
     }
 
-    fn json(&mut self, depth: usize) -> String {
+    fn random_json(&mut self, depth: usize) -> String {
         let words = ["1", "-2.5e3", "true", "null", "\"\"", "\"a\\\"b\\u00e9\"", "\"//\"", "\"{\""];
         match self.0.usize(..if depth == 0 { 1 } else { 3 }) {
-            0 => self.one(&words).to_owned(),
+            0 => self.pick_one(&words).to_owned(),
             1 => {
-                let inner: Vec<_> = (0..self.0.usize(..3)).map(|_| self.json(depth - 1)).collect();
-                self.listed('[', inner, ']')
+                let inner: Vec<_> =
+                    (0..self.0.usize(..3)).map(|_| self.random_json(depth - 1)).collect();
+                self.join_list('[', inner, ']')
             }
             _ => {
-                let inner = self.members(depth);
-                self.listed('{', inner, '}')
+                let inner = self.random_members(depth);
+                self.join_list('{', inner, '}')
             }
         }
     }
 
-    fn members(&mut self, depth: usize) -> Vec<String> {
+    fn random_members(&mut self, depth: usize) -> Vec<String> {
         let count = self.0.usize(..3);
-        (0..count).map(|at| format!("\"k{at}\"{}:{}", self.space(), self.json(depth - 1))).collect()
+        (0..count)
+            .map(|at| format!("\"k{at}\"{}:{}", self.random_space(), self.random_json(depth - 1)))
+            .collect()
     }
 
-    fn listed(&mut self, open: char, inner: Vec<String>, close: char) -> String {
+    fn join_list(&mut self, open: char, inner: Vec<String>, close: char) -> String {
         let last = inner.len();
         let mut text = String::from(open);
         for (at, one) in inner.into_iter().enumerate() {
-            text += &(self.space() + &one + &self.space());
+            text += &(self.random_space() + &one + &self.random_space());
             if at + 1 < last || self.0.u8(..4) == 0 {
                 text.push(',');
             }
         }
-        text + &self.space() + &close.to_string()
+        text + &self.random_space() + &close.to_string()
     }
 
-    fn file(&mut self, section: &str) -> String {
-        let mut members = self.members(3);
+    fn random_file(&mut self, section: &str) -> String {
+        let mut members = self.random_members(3);
         if self.0.bool() {
-            let mut servers = self.members(3);
+            let mut servers = self.random_members(3);
             if self.0.u8(..3) == 0 {
                 let own =
                     "\"codeinfo\": {\"command\": \"old\", \"url\": \"u\", \"env\": {}}".to_owned();
                 servers.insert(self.0.usize(..=servers.len()), own);
             }
-            let servers = self.listed('{', servers, '}');
+            let servers = self.join_list('{', servers, '}');
             let at = self.0.usize(..=members.len());
-            members.insert(at, format!("\"{section}\":{}{servers}", self.space()));
+            members.insert(at, format!("\"{section}\":{}{servers}", self.random_space()));
         }
-        self.space() + &self.listed('{', members, '}') + &self.space()
+        self.random_space() + &self.join_list('{', members, '}') + &self.random_space()
     }
 
-    fn toml(&mut self) -> String {
+    fn random_toml(&mut self) -> String {
         let values = [
             "1", "'a'", "[1, 2]", "\"\"\"\n[x]\r\n\"\"\"", "{ a = 1 }", "1979-05-27", "[\n # c\n]",
         ];
         let ends = ["\n", "\n", "\r\n", " # é\n", "\n\n", "\n# [mcp_servers.codeinfo]\n"];
-        let mut text = String::from(self.one(&["", "# top\n", "\u{feff}"]));
+        let mut text = String::from(self.pick_one(&["", "# top\n", "\u{feff}"]));
         let keys = |random: &mut Self, text: &mut String| {
             for at in 0..random.0.usize(..3) {
-                let parts = [random.one(&["=", " = "]), random.one(&values), random.one(&ends)];
+                let parts = [
+                    random.pick_one(&["=", " = "]),
+                    random.pick_one(&values),
+                    random.pick_one(&ends),
+                ];
                 *text += &(format!("k{at}") + &parts.concat());
             }
         };
@@ -314,7 +324,7 @@ impl Random {
         }
         self.0.shuffle(&mut tables);
         for table in tables {
-            text += &[table, self.one(&ends)].concat();
+            text += &[table, self.pick_one(&ends)].concat();
             keys(self, &mut text);
         }
         if self.0.bool() { text.trim_end_matches(['\r', '\n']).to_owned() } else { text }
@@ -322,12 +332,12 @@ impl Random {
 }
 
 /// What a file says beside our entry.
-fn others(file: &str, section: &str, text: &str) -> Value {
+fn read_other_entries(file: &str, section: &str, text: &str) -> Value {
     let text = text.trim_start_matches('\u{feff}');
     let mut read: Value = if file == CODEX {
         serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap()
     } else {
-        json_of(text)
+        parse_json(text)
     };
     if let Some(servers) = read.get_mut(section).and_then(Value::as_object_mut) {
         servers.remove("codeinfo");
@@ -343,9 +353,9 @@ proptest! {
     #![proptest_config(Config { cases: Config::default().cases / 20, ..Config::default() })]
 
     #[test]
-    fn any_document_keeps_what_it_has_and_comes_back(seed in any::<u64>()) {
-        let mut random = Random(fastrand::Rng::with_seed(seed));
-        let home = Home::with_program();
+    fn any_document_keeps_its_content_and_is_restored(seed in any::<u64>()) {
+        let mut random = RandomDocuments(fastrand::Rng::with_seed(seed));
+        let home = TestHome::with_program();
         let files = [
             ("codex", CODEX, "mcp_servers"),
             ("claude-code", ".claude.json", "mcpServers"),
@@ -354,46 +364,46 @@ proptest! {
             ("zed", ".config/zed/settings.json", "context_servers"),
         ];
         for (_, file, section) in files {
-            let text = if file == CODEX { random.toml() } else { random.file(section) };
+            let text = if file == CODEX { random.random_toml() } else { random.random_file(section) };
             home.write(file, text);
         }
-        let before = home.files();
+        let before = home.list_files();
         let clients = files.map(|(client, ..)| client);
         let install = [&["install", "--no-instructions", "--yes"][..], &clients].concat();
-        home.well(&install);
-        let installed = home.files();
+        home.run_successfully(&install);
+        let installed = home.list_files();
         for (_, file, section) in files {
             let text = |of: &[(String, Vec<u8>)]| {
                 let bytes = of.iter().find(|(name, _)| name == file).unwrap().1.clone();
                 String::from_utf8(bytes).unwrap()
             };
             let (old, new) = (text(&before), text(&installed));
-            assert_eq!(others(file, section, &new), others(file, section, &old), "{old:?} {new:?}");
+            assert_eq!(read_other_entries(file, section, &new), read_other_entries(file, section, &old), "{old:?} {new:?}");
             assert!(new.contains("codeinfo"));
             // Only members of an older entry of ours may go.
             let may_go = ["\"old\"", "\"codeinfo\"", "mcp_servers.codeinfo]"];
             if !may_go.iter().any(|own| old.contains(own)) {
-                assert!(is_within(&old, &new), "{old:?} is not whole in {new:?}");
+                assert!(is_subsequence(&old, &new), "{old:?} is not whole in {new:?}");
             }
         }
-        assert_eq!(home.well(&install).matches("already set up").count(), 6);
-        assert_eq!(home.files(), installed);
-        home.well(&["uninstall", "--yes"]);
-        assert_eq!(home.files(), before);
+        assert_eq!(home.run_successfully(&install).matches("already set up").count(), 6);
+        assert_eq!(home.list_files(), installed);
+        home.run_successfully(&["uninstall", "--yes"]);
+        assert_eq!(home.list_files(), before);
 
         // With a change in between, all but the entry stays.
-        home.well(&install);
+        home.run_successfully(&install);
         for (_, file, _) in files {
             let comment = if file == CODEX { "\n# changed\n" } else { "\n// changed\n" };
-            home.write(file, home.text(file) + comment);
+            home.write(file, home.read_file(file) + comment);
         }
-        home.well(&["uninstall", "--yes"]);
+        home.run_successfully(&["uninstall", "--yes"]);
         for ((_, file, section), (_, old)) in
             files.iter().flat_map(|file| before.iter().filter(|(name, _)| name == file.1).map(move |old| (file, old)))
         {
-            let (now, old) = (home.text(file), String::from_utf8(old.clone()).unwrap());
+            let (now, old) = (home.read_file(file), String::from_utf8(old.clone()).unwrap());
             assert!(now.contains(" changed"), "{now}");
-            assert_eq!(others(file, section, &now), others(file, section, &old), "{old:?} {now:?}");
+            assert_eq!(read_other_entries(file, section, &now), read_other_entries(file, section, &old), "{old:?} {now:?}");
         }
     }
 }

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use super::*;
 use crate::support::{
     codex,
-    model::{Model, Reply},
-    process::Program,
+    model::{FakeModel, ModelReply},
+    process::RunningServer,
 };
 
 const SETTINGS: &str = ".claude/settings.json";
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 600;
 const GUARD: std::time::Duration = std::time::Duration::from_mins(1);
 
 /// Runs the hook for a prompt in `folder`, and returns what it says; it must never fail.
-async fn hook(home: &Home, input: &str, switches: &[&str]) -> String {
+async fn run_hook(home: &TestHome, input: &str, switches: &[&str]) -> String {
     let mut command = home.command(BINARY);
     command.arg("hook").args(switches).stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -33,93 +33,96 @@ async fn hook(home: &Home, input: &str, switches: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn prompt(folder: &Path) -> String {
+fn prompt_input(folder: &Path) -> String {
     json!({ "hook_event_name": "UserPromptSubmit", "prompt": "why?", "cwd": folder }).to_string()
 }
 
 #[tokio::test]
-async fn a_prompt_is_told_of_the_index_where_its_folder_is_in_it() {
-    let home = Home::new();
+async fn a_prompt_gets_a_note_about_the_index_in_indexed_folders() {
+    let home = TestHome::new();
     home.write("boiler/src/valve.rs", "/// Opens the valve.\npub fn relieve_pressure() {}\n");
     home.write("boiler/.git/HEAD", "ref: refs/heads/main\n");
     home.write("boiler/nested/.git/HEAD", "ref: refs/heads/main\n");
     home.write("other/notes.txt", "x\n");
-    let model = Model::answer(|_| Reply::Items(Vec::new())).await;
-    let codex = codex::environment(home.0.path(), &model.url);
-    let server = Program::serve(&home.path("data"), &[&home.path("boiler")], &codex).await;
+    let model = FakeModel::answer_with(|_| ModelReply::Items(Vec::new())).await;
+    let codex = codex::codex_environment(home.0.path(), &model.url);
+    let server = RunningServer::serve(&home.path("data"), &[&home.path("boiler")], &codex).await;
     // A machine under load may be slower than a prompt would wait.
     let patient = ["--wait-ms", "120000"];
     for folder in ["boiler", "boiler/src"] {
-        let said = hook(&home, &prompt(&home.path(folder)), &patient).await;
+        let said = run_hook(&home, &prompt_input(&home.path(folder)), &patient).await;
         assert!(said.contains("mcp__codeinfo__codebase_question"), "{folder}: {said}");
         assert!(said.len() <= MAX_BYTES, "{} bytes", said.len());
     }
-    let elsewhere = ["other", "boiler/nested"].map(|folder| prompt(&home.path(folder)));
-    let root = prompt(Path::new("/"));
+    let elsewhere = ["other", "boiler/nested"].map(|folder| prompt_input(&home.path(folder)));
+    let root = prompt_input(Path::new("/"));
     for input in [&elsewhere[0], &elsewhere[1], &*root, "{}", "", "{\"cwd\": 1}"] {
-        assert_eq!(hook(&home, input, &patient).await, "", "{input}");
+        assert_eq!(run_hook(&home, input, &patient).await, "", "{input}");
     }
     drop(server);
-    assert_eq!(hook(&home, &prompt(&home.path("boiler")), &patient).await, "");
+    assert_eq!(run_hook(&home, &prompt_input(&home.path("boiler")), &patient).await, "");
     // A question would be refused.
     let away = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
-    let _server = Program::serve(&home.path("data"), &[&home.path("boiler")], &away).await;
-    assert_eq!(hook(&home, &prompt(&home.path("boiler")), &patient).await, "");
+    let _server = RunningServer::serve(&home.path("data"), &[&home.path("boiler")], &away).await;
+    assert_eq!(run_hook(&home, &prompt_input(&home.path("boiler")), &patient).await, "");
 }
 
 #[tokio::test]
 async fn a_prompt_does_not_wait_for_a_server_that_does_not_answer() {
-    let home = Home::new();
+    let home = TestHome::new();
     // Nobody has a data folder, or its server says nothing of itself yet.
-    assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
+    assert_eq!(run_hook(&home, &prompt_input(home.0.path()), &[]).await, "");
     let mut lock = DataDirLock::acquire(&home.path("data")).unwrap();
-    assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
+    assert_eq!(run_hook(&home, &prompt_input(home.0.path()), &[]).await, "");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     lock.announce(&LockHolder { main_url: Some(url), ..LockHolder::this_process() }).unwrap();
     // The system takes the connection, and nothing ever reads from it.
-    assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
+    assert_eq!(run_hook(&home, &prompt_input(home.0.path()), &[]).await, "");
     // A setting that no other command starts with.
     let mut command = home.command(BINARY);
-    let ended = home.end(command.env("MAX_BATCH", "many").arg("hook"));
+    let ended = home.finish_command(command.env("MAX_BATCH", "many").arg("hook"));
     assert_eq!((ended.code, ended.said.as_str(), ended.failed.as_str()), (Some(0), "", ""));
 }
 
 #[test]
 fn the_hook_is_a_choice_that_uninstall_takes_back() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     let own = "{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\n        \"hooks\": [\n          {\n            \
                \"type\": \"command\",\n            \"command\": \"mine hook\"\n          }\n        ]\n      }\n    \
                ]\n  }\n}\n";
     home.write(SETTINGS, own);
     let install = |switches: &[&str]| {
-        home.well(&[&["install", "claude-code", "--no-instructions", "--yes"], switches].concat())
+        home.run_successfully(
+            &[&["install", "claude-code", "--no-instructions", "--yes"], switches].concat(),
+        )
     };
     install(&[]);
-    assert!(!home.text(SETTINGS).contains("codeinfo hook"));
+    assert!(!home.read_file(SETTINGS).contains("codeinfo hook"));
     let shown = install(&["--hook"]);
     assert!(shown.contains("\"command\": \"codeinfo hook || exit 0 # codeinfo\""), "{shown}");
-    let settings = |home: &Home| serde_json::from_str::<Value>(&home.text(SETTINGS)).unwrap();
+    let settings =
+        |home: &TestHome| serde_json::from_str::<Value>(&home.read_file(SETTINGS)).unwrap();
     let hooks = settings(&home)["hooks"]["UserPromptSubmit"].clone();
     let ours =
         json!({ "type": "command", "command": "codeinfo hook || exit 0 # codeinfo", "timeout": 1 });
     assert_eq!(hooks[0]["hooks"][0]["command"], "mine hook");
     assert_eq!(hooks[1], json!({ "hooks": [ours] }));
     // Who agreed once is not asked for it with every update.
-    let installed = home.text(SETTINGS);
+    let installed = home.read_file(SETTINGS);
     install(&[]);
-    assert_eq!(home.text(SETTINGS), installed);
+    assert_eq!(home.read_file(SETTINGS), installed);
     install(&["--no-permissions"]);
     assert_eq!(settings(&home)["hooks"]["UserPromptSubmit"], hooks);
-    assert!(!home.text(SETTINGS).contains("codebase_question"));
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.text(SETTINGS), own);
+    assert!(!home.read_file(SETTINGS).contains("codebase_question"));
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert_eq!(home.read_file(SETTINGS), own);
     // From a file that changed since, with a permission that is the user's own.
     let own = "{\"permissions\": {\"allow\": [\"mcp__codeinfo__codebase_question\"]}}";
     home.write(SETTINGS, own);
     install(&["--hook"]);
-    home.write(SETTINGS, home.text(SETTINGS) + "\n");
-    home.well(&["uninstall", "--yes"]);
+    home.write(SETTINGS, home.read_file(SETTINGS) + "\n");
+    home.run_successfully(&["uninstall", "--yes"]);
     let left = settings(&home);
     assert_eq!(left["hooks"]["UserPromptSubmit"], json!([]));
     assert_eq!(left["permissions"]["allow"], json!(["mcp__codeinfo__codebase_question"]));
@@ -127,43 +130,43 @@ fn the_hook_is_a_choice_that_uninstall_takes_back() {
 
 #[test]
 fn the_hook_is_asked_for_where_claude_code_is_and_a_shell_can_run_it() {
-    let home = Home::new();
+    let home = TestHome::new();
     let program = home.path("it's mine/codeinfo");
     fs::create_dir(program.parent().unwrap()).unwrap();
     fs::hard_link(BINARY, &program).unwrap();
     let mut command = home.command(program.to_str().unwrap());
     command.args(["install", "claude-code", "--hook", "--yes"]);
-    assert_eq!(home.end(&mut command).code, Some(0));
-    let settings: Value = serde_json::from_str(&home.text(SETTINGS)).unwrap();
+    assert_eq!(home.finish_command(&mut command).code, Some(0));
+    let settings: Value = serde_json::from_str(&home.read_file(SETTINGS)).unwrap();
     let line = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"].as_str().unwrap();
     let mut shell = home.command("/bin/sh");
-    let ended = home.end(shell.args(["-c", line]));
+    let ended = home.finish_command(shell.args(["-c", line]));
     assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{line}");
-    home.well(&["uninstall", "--yes"]);
-    assert!(!home.has(SETTINGS));
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert!(!home.has_file(SETTINGS));
 
-    let home = Home::with_program();
-    let mut terminal = Terminal::start(&home, "install claude-code");
-    terminal.answer("index it in the background", "");
-    terminal.answer("each time?", "");
-    terminal.answer("what agents read in every folder", "");
-    terminal.answer("with each prompt", "");
-    terminal.answer("Write this?", "y");
-    let (code, said) = terminal.end();
+    let home = TestHome::with_program();
+    let mut terminal = TerminalSession::start(&home, "install claude-code");
+    terminal.answer_question("index it in the background", "");
+    terminal.answer_question("each time?", "");
+    terminal.answer_question("what agents read in every folder", "");
+    terminal.answer_question("with each prompt", "");
+    terminal.answer_question("Write this?", "y");
+    let (code, said) = terminal.wait_for_end();
     assert_eq!(code, Some(0), "{said}");
-    assert!(!home.text(SETTINGS).contains("hook"), "{said}");
+    assert!(!home.read_file(SETTINGS).contains("hook"), "{said}");
 }
 
 /// Installs as the program at `path`, and returns the commands of all hooks and what was said.
-fn install_as(home: &Home, path: &str, switches: &[&str]) -> (Vec<String>, String) {
+fn install_as(home: &TestHome, path: &str, switches: &[&str]) -> (Vec<String>, String) {
     let program = home.path(path);
     fs::create_dir_all(program.parent().unwrap()).unwrap();
     fs::hard_link(BINARY, &program).unwrap();
     let mut command = home.command(program.to_str().unwrap());
     command.args(["install", "claude-code", "--no-instructions", "--yes"]).args(switches);
-    let ended = home.end(&mut command);
+    let ended = home.finish_command(&mut command);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let settings: Value = serde_json::from_str(&home.text(SETTINGS)).unwrap();
+    let settings: Value = serde_json::from_str(&home.read_file(SETTINGS)).unwrap();
     let hooks = settings["hooks"]["UserPromptSubmit"].as_array().cloned().unwrap_or_default();
     let commands =
         hooks.iter().map(|hook| hook["hooks"][0]["command"].as_str().unwrap().to_owned());
@@ -172,16 +175,16 @@ fn install_as(home: &Home, path: &str, switches: &[&str]) -> (Vec<String>, Strin
 
 #[test]
 fn the_hook_follows_the_program_whatever_its_name_is() {
-    let home = Home::new();
+    let home = TestHome::new();
     let line = |path| format!("{} hook || exit 0 # codeinfo", home.path(path).display());
     assert_eq!(install_as(&home, "a/ci-1.2", &["--hook"]).0, [line("a/ci-1.2")]);
     // What the user set beside the command stays.
-    let patient = home.text(SETTINGS).replace("\"timeout\": 1", "\"timeout\": 7");
+    let patient = home.read_file(SETTINGS).replace("\"timeout\": 1", "\"timeout\": 7");
     home.write(SETTINGS, patient);
     assert_eq!(install_as(&home, "b/codeinfo", &[]).0, [line("b/codeinfo")]);
-    assert!(home.text(SETTINGS).contains("\"timeout\": 7"));
+    assert!(home.read_file(SETTINGS).contains("\"timeout\": 7"));
     // One without the mark is the user's own.
-    home.write(SETTINGS, home.text(SETTINGS).replace(" # codeinfo", ""));
+    home.write(SETTINGS, home.read_file(SETTINGS).replace(" # codeinfo", ""));
     let own = line("b/codeinfo").replace(" # codeinfo", "");
     assert_eq!(install_as(&home, "c/ci", &["--hook"]).0, [own.clone(), line("c/ci")]);
     // A runner has to unpack it first.
@@ -191,35 +194,35 @@ fn the_hook_follows_the_program_whatever_its_name_is() {
     assert!(left == [own] && said.contains("no reminder with each prompt"), "{said}");
     install_as(&home, "d/ci", &["--hook"]);
     fs::remove_dir_all(home.path("data")).unwrap();
-    home.well(&["uninstall", "--yes"]);
-    assert!(!home.text(SETTINGS).contains("# codeinfo"));
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert!(!home.read_file(SETTINGS).contains("# codeinfo"));
 }
 
 #[test]
 fn a_hook_that_the_user_had_stays() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     let own = json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "codeinfo hook", "timeout": 5}]}]}});
     home.write(SETTINGS, own.to_string());
     home.run(&["uninstall", "--yes"]);
-    assert_eq!(home.text(SETTINGS), own.to_string());
-    home.well(&["install", "claude-code", "--yes"]);
-    home.write(SETTINGS, home.text(SETTINGS) + "\n");
-    home.well(&["uninstall", "--yes"]);
-    assert!(home.text(SETTINGS).contains("\"timeout\":5"), "{}", home.text(SETTINGS));
+    assert_eq!(home.read_file(SETTINGS), own.to_string());
+    home.run_successfully(&["install", "claude-code", "--yes"]);
+    home.write(SETTINGS, home.read_file(SETTINGS) + "\n");
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert!(home.read_file(SETTINGS).contains("\"timeout\":5"), "{}", home.read_file(SETTINGS));
 }
 
 #[test]
 fn a_no_takes_the_hook_out_and_what_is_there_is_not_asked_for() {
-    let home = Home::with_program();
-    home.well(&["install", "claude-code", "--hook", "--yes"]);
-    let mut terminal = Terminal::start(&home, "install claude-code --no-instructions");
-    terminal.answer("index it in the background", "");
-    terminal.answer("each time?", "");
-    terminal.answer("Write this?", "y");
-    let (code, said) = terminal.end();
+    let home = TestHome::with_program();
+    home.run_successfully(&["install", "claude-code", "--hook", "--yes"]);
+    let mut terminal = TerminalSession::start(&home, "install claude-code --no-instructions");
+    terminal.answer_question("index it in the background", "");
+    terminal.answer_question("each time?", "");
+    terminal.answer_question("Write this?", "y");
+    let (code, said) = terminal.wait_for_end();
     assert_eq!(code, Some(0), "{said}");
-    assert!(home.text(SETTINGS).contains("codeinfo hook"), "{said}");
-    home.well(&["install", "claude-code", "--no-hook", "--yes"]);
-    assert!(!home.text(SETTINGS).contains("codeinfo hook"));
-    assert!(home.text(SETTINGS).contains("codebase_question"));
+    assert!(home.read_file(SETTINGS).contains("codeinfo hook"), "{said}");
+    home.run_successfully(&["install", "claude-code", "--no-hook", "--yes"]);
+    assert!(!home.read_file(SETTINGS).contains("codeinfo hook"));
+    assert!(home.read_file(SETTINGS).contains("codebase_question"));
 }

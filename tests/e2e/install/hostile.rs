@@ -11,14 +11,14 @@ const CODEX: &str = ".codex/config.toml";
 const GEMINI: &str = ".gemini/settings.json";
 
 /// Installs, which must fail for `client` alone and soon, and returns what was said.
-fn refused(home: &Home, client: &str) -> String {
+fn install_refused(home: &TestHome, client: &str) -> String {
     let ended = home.run(&["install", client, "windsurf", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.said.contains("nothing of it was changed"), "{}", ended.said);
     assert!(ended.said.contains("paste into"), "{}", ended.said);
     // The others are set up all the same.
-    assert!(home.text(".codeium/windsurf/mcp_config.json").contains("codeinfo"));
-    home.well(&["uninstall", "--yes"]);
+    assert!(home.read_file(".codeium/windsurf/mcp_config.json").contains("codeinfo"));
+    home.run_successfully(&["uninstall", "--yes"]);
     ended.said
 }
 
@@ -38,11 +38,11 @@ fn texts_that_are_not_what_clients_read_stay_as_they_are() {
         (&deep("{\"a\":", "1}"), "is not JSON"),
     ];
     for (text, reason) in json {
-        let home = Home::with_program();
+        let home = TestHome::with_program();
         home.write(GEMINI, text);
-        let said = refused(&home, "gemini");
+        let said = install_refused(&home, "gemini");
         assert!(said.contains(reason), "{reason}: {}", said.get(..300).unwrap_or(&said));
-        assert_eq!(home.text(GEMINI), text);
+        assert_eq!(home.read_file(GEMINI), text);
     }
     let toml = [
         ("a = ", "is not TOML"),
@@ -54,64 +54,64 @@ fn texts_that_are_not_what_clients_read_stay_as_they_are() {
         (&format!("a = {}", deep("[", "]")), "is not TOML"),
     ];
     for (text, reason) in toml {
-        let home = Home::with_program();
+        let home = TestHome::with_program();
         home.write(CODEX, text);
-        let said = refused(&home, "codex");
+        let said = install_refused(&home, "codex");
         assert!(said.contains(reason), "{reason}: {}", said.get(..300).unwrap_or(&said));
-        assert_eq!(home.text(CODEX), text);
+        assert_eq!(home.read_file(CODEX), text);
     }
 }
 
 #[test]
 fn bytes_that_are_no_text_stay_as_they_are() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     home.write(GEMINI, b"{\"a\": \"\xff\"}");
-    assert!(refused(&home, "gemini").contains("not UTF-8"));
+    assert!(install_refused(&home, "gemini").contains("not UTF-8"));
     assert_eq!(fs::read(home.path(GEMINI)).unwrap(), b"{\"a\": \"\xff\"}");
 }
 
 #[test]
-fn what_is_no_file_is_neither_waited_for_nor_replaced() {
-    let home = Home::with_program();
+fn special_files_are_neither_waited_for_nor_replaced() {
+    let home = TestHome::with_program();
     fs::create_dir_all(home.path(CODEX)).unwrap();
-    refused(&home, "codex");
+    install_refused(&home, "codex");
     assert!(home.path(CODEX).is_dir());
 
     fs::create_dir_all(home.path(".gemini")).unwrap();
     let made = Command::new("mkfifo").arg(home.path(GEMINI)).status().unwrap();
     assert!(made.success());
-    assert!(refused(&home, "gemini").contains("not a regular file"));
+    assert!(install_refused(&home, "gemini").contains("not a regular file"));
 
     fs::create_dir_all(home.path(".qwen")).unwrap();
     symlink("nowhere", home.path(".qwen/settings.json")).unwrap();
-    assert!(refused(&home, "qwen").contains("is a link to what cannot be opened"));
+    assert!(install_refused(&home, "qwen").contains("is a link to what cannot be opened"));
     symlink("settings.json", home.path(".cursor")).unwrap();
     let ended = home.run(&["install", "cursor", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
 }
 
 #[test]
-fn a_file_that_nobody_may_write_or_that_is_huge_stays() {
-    let home = Home::with_program();
+fn read_only_and_huge_files_stay() {
+    let home = TestHome::with_program();
     home.write(CODEX, "a = 1\n");
     fs::set_permissions(home.path(CODEX), fs::Permissions::from_mode(0o444)).unwrap();
-    assert!(refused(&home, "codex").contains("is read-only"));
-    assert_eq!(home.text(CODEX), "a = 1\n");
+    assert!(install_refused(&home, "codex").contains("is read-only"));
+    assert_eq!(home.read_file(CODEX), "a = 1\n");
 
     home.write(GEMINI, "{}");
     fs::File::options().write(true).open(home.path(GEMINI)).unwrap().set_len(100 << 20).unwrap();
-    assert!(refused(&home, "gemini").contains("larger than 8 MiB"));
+    assert!(install_refused(&home, "gemini").contains("larger than 8 MiB"));
     // One that would be with what is added is not changed either: nothing could take that out again.
     let comment = format!("# {}\n", "x".repeat((8 << 20) - 8));
     fs::set_permissions(home.path(CODEX), fs::Permissions::from_mode(0o644)).unwrap();
     home.write(CODEX, &comment);
-    assert!(refused(&home, "codex").contains("larger than 8 MiB"));
-    assert!(home.text(CODEX) == comment);
+    assert!(install_refused(&home, "codex").contains("larger than 8 MiB"));
+    assert!(home.read_file(CODEX) == comment);
 }
 
 #[tokio::test]
 async fn many_elements_of_ours_are_taken_out_in_one_pass() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     let hook = json!({"hooks": [{"type": "command", "command": "x # codeinfo"}]});
     let mut hooks = vec![hook; 20_000];
     hooks.insert(7, json!("mine"));
@@ -121,28 +121,28 @@ async fn many_elements_of_ours_are_taken_out_in_one_pass() {
     command.args(["uninstall", "claude-code", "--yes"]).kill_on_drop(true);
     let ended = timeout(Duration::from_mins(1), command.output()).await.expect("it ends").unwrap();
     assert!(ended.status.success(), "{:?}", ended.status);
-    let left: Value = serde_json::from_str(&home.text(".claude/settings.json")).unwrap();
+    let left: Value = serde_json::from_str(&home.read_file(".claude/settings.json")).unwrap();
     assert_eq!(left, json!({"hooks": {"UserPromptSubmit": ["mine"]}}));
 }
 
 #[test]
 fn a_record_that_was_tampered_with_puts_nothing_back() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     home.write(CODEX, "a = 1\n");
-    home.well(&["install", "codex", "--yes"]);
+    home.run_successfully(&["install", "codex", "--yes"]);
     let backup = fs::read_dir(home.path("data/clients")).unwrap().map(|one| one.unwrap().path());
     let backup = backup.into_iter().find(|path| path.extension().unwrap() == "before").unwrap();
     assert_eq!(fs::read(&backup).unwrap(), b"a = 1\n");
     fs::write(&backup, "b = 2\n").unwrap();
-    home.well(&["uninstall", "codex", "--yes"]);
-    assert_eq!(home.text(CODEX), "a = 1\n");
+    home.run_successfully(&["uninstall", "codex", "--yes"]);
+    assert_eq!(home.read_file(CODEX), "a = 1\n");
 }
 
 #[test]
 fn a_home_that_is_unknown_is_an_error() {
-    let home = Home::new();
+    let home = TestHome::new();
     let mut command = home.command(BINARY);
-    let ended = home.end(command.env_remove("HOME").args(["install", "--all", "--yes"]));
+    let ended = home.finish_command(command.env_remove("HOME").args(["install", "--all", "--yes"]));
     assert_eq!(ended.code, Some(1));
     assert!(ended.failed.contains("`HOME`"), "{ended:?}");
 }

@@ -12,15 +12,15 @@ fn what_root_writes_in_the_home_of_another_account_belongs_to_that_account() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     home.write(".gemini/settings.json", "{\"theme\": \"a\"}\n");
     let give = |path: &Path, to: u32| chown(path, Some(to), Some(to)).unwrap();
     give(&home.path(".gemini/settings.json"), OTHER);
     give(&home.path(".gemini"), ACCOUNT);
     give(home.0.path(), ACCOUNT);
-    home.well(&["install", "codex", "gemini", "claude-code", "--yes"]);
+    home.run_successfully(&["install", "codex", "gemini", "claude-code", "--yes"]);
     let mut files = Vec::new();
-    walk(home.0.path(), &mut files);
+    collect_files(home.0.path(), &mut files);
     files.retain(|file| !file.starts_with(home.path("bin")));
     assert!(files.iter().any(|file| file.starts_with(home.path("data"))), "{files:?}");
     for path in files.iter().flat_map(|file| file.ancestors()) {

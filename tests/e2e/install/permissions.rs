@@ -9,59 +9,61 @@ const GEMINI: &str = ".gemini/settings.json";
 const QWEN: &str = ".qwen/settings.json";
 const RULE: &str = "mcp__codeinfo__codebase_question";
 
-fn json_of(home: &Home, path: &str) -> Value {
-    serde_json::from_str(&home.text(path)).unwrap()
+fn read_json(home: &TestHome, path: &str) -> Value {
+    serde_json::from_str(&home.read_file(path)).unwrap()
 }
 
-fn install(home: &Home, switches: &[&str]) -> String {
+fn run_install(home: &TestHome, switches: &[&str]) -> String {
     let clients = ["install", "claude-code", "gemini", "qwen", "--no-instructions"];
-    home.well(&[&clients[..], switches].concat())
+    home.run_successfully(&[&clients[..], switches].concat())
 }
 
 #[test]
 fn one_question_permits_all_clients_and_a_no_permits_none() {
     for (answer, is_permitted) in [("", true), ("y", true), ("n", false), ("later", false)] {
-        let home = Home::with_program();
-        let mut terminal =
-            Terminal::start(&home, "install claude-code gemini qwen cursor --no-instructions");
-        terminal.answer("index it in the background", "n");
-        terminal.answer("without asking you each time?", answer);
-        terminal.answer("with each prompt", "");
-        terminal.answer("Write this?", "y");
-        let (code, said) = terminal.end();
+        let home = TestHome::with_program();
+        let mut terminal = TerminalSession::start(
+            &home,
+            "install claude-code gemini qwen cursor --no-instructions",
+        );
+        terminal.answer_question("index it in the background", "n");
+        terminal.answer_question("without asking you each time?", answer);
+        terminal.answer_question("with each prompt", "");
+        terminal.answer_question("Write this?", "y");
+        let (code, said) = terminal.wait_for_end();
         assert_eq!(code, Some(0), "{said}");
-        assert_eq!(home.has(CLAUDE), is_permitted, "{said}");
+        assert_eq!(home.has_file(CLAUDE), is_permitted, "{said}");
         for path in [GEMINI, QWEN] {
-            let server = &json_of(&home, path)["mcpServers"]["codeinfo"];
+            let server = &read_json(&home, path)["mcpServers"]["codeinfo"];
             assert_eq!(server["trust"] == json!(true), is_permitted, "{answer}: {server}");
             assert_eq!(server["command"], "codeinfo");
         }
-        assert!(home.text(".claude.json").contains("codeinfo"));
+        assert!(home.read_file(".claude.json").contains("codeinfo"));
     }
     // Who is asked nothing of it has no such client.
-    let home = Home::with_program();
-    let mut terminal = Terminal::start(&home, "install cursor");
-    terminal.answer("index it in the background", "n");
-    terminal.answer("Write this?", "y");
-    let (code, said) = terminal.end();
+    let home = TestHome::with_program();
+    let mut terminal = TerminalSession::start(&home, "install cursor");
+    terminal.answer_question("index it in the background", "n");
+    terminal.answer_question("Write this?", "y");
+    let (code, said) = terminal.wait_for_end();
     assert!(code == Some(0) && !said.contains("each time"), "{said}");
 }
 
 #[test]
 fn a_permission_is_shown_and_comes_beside_those_of_the_user() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     let text = "// Mine.\n{\n\t\"permissions\": {\n\t\t\"allow\": [\n\t\t\t\"Bash(ls:*)\", // keep\n\t\t],\n\t\t\
                 \"deny\": []\n\t},\n\t\"model\": \"a\"\n}\n";
     home.write(CLAUDE, text);
-    let shown = install(&home, &["--yes"]);
+    let shown = run_install(&home, &["--yes"]);
     assert!(shown.contains(&format!("+ \t\t\t\"{RULE}\"")), "{shown}");
     assert_eq!(
-        home.text(CLAUDE),
+        home.read_file(CLAUDE),
         text.replace("// keep\n", &format!("// keep\n\t\t\t\"{RULE}\",\n"))
     );
-    assert_eq!(install(&home, &["--yes"]).matches("already set up").count(), 4);
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.text(CLAUDE), text);
+    assert_eq!(run_install(&home, &["--yes"]).matches("already set up").count(), 4);
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert_eq!(home.read_file(CLAUDE), text);
     // Lists of every form take it.
     for text in [
         "",
@@ -73,55 +75,55 @@ fn a_permission_is_shown_and_comes_beside_those_of_the_user() {
         "{\n  \"permissions\": {\n    \"allow\": [\"a\", \"b\"]\n  }\n}",
     ] {
         home.write(CLAUDE, text);
-        install(&home, &["--yes"]);
-        let allowed = json_of(&home, CLAUDE)["permissions"]["allow"].as_array().unwrap().clone();
+        run_install(&home, &["--yes"]);
+        let allowed = read_json(&home, CLAUDE)["permissions"]["allow"].as_array().unwrap().clone();
         assert_eq!(allowed.last().unwrap(), RULE, "{text}");
-        home.well(&["uninstall", "--yes"]);
-        assert_eq!(home.text(CLAUDE), text);
+        home.run_successfully(&["uninstall", "--yes"]);
+        assert_eq!(home.read_file(CLAUDE), text);
     }
 }
 
 #[test]
 fn a_permission_that_the_user_gave_stays() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     let own = format!("{{\"permissions\": {{\"allow\": [\"{RULE}\"]}}}}");
     let trusted = r#"{"mcpServers": {"codeinfo": {"command": "old", "trust": true}}}"#;
     home.write(CLAUDE, &own);
     home.write(GEMINI, trusted);
-    install(&home, &["--yes"]);
-    assert_eq!(home.text(CLAUDE), own);
-    install(&home, &["--yes", "--no-permissions"]);
-    assert_eq!(home.text(CLAUDE), own);
-    assert_eq!(json_of(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"], true);
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.text(CLAUDE), own);
-    assert_eq!(home.text(GEMINI), trusted);
+    run_install(&home, &["--yes"]);
+    assert_eq!(home.read_file(CLAUDE), own);
+    run_install(&home, &["--yes", "--no-permissions"]);
+    assert_eq!(home.read_file(CLAUDE), own);
+    assert_eq!(read_json(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"], true);
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert_eq!(home.read_file(CLAUDE), own);
+    assert_eq!(home.read_file(GEMINI), trusted);
     // Without what was remembered, nobody knows whose it is.
     fs::remove_dir_all(home.path("data")).unwrap();
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.text(CLAUDE), own);
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert_eq!(home.read_file(CLAUDE), own);
 }
 
 #[test]
-fn what_was_permitted_is_taken_back_also_from_files_that_changed_since() {
-    let home = Home::with_program();
+fn permissions_are_removed_from_files_that_changed_since() {
+    let home = TestHome::with_program();
     home.write(CLAUDE, "{\"permissions\": {\"allow\": [\"a\"]}}");
-    install(&home, &["--yes"]);
-    home.write(CLAUDE, home.text(CLAUDE).replace("\"a\", ", "\"a\", \"b\", "));
-    let qwen = home.text(QWEN);
-    install(&home, &["--yes", "--no-permissions"]);
-    assert_eq!(json_of(&home, CLAUDE), json!({"permissions": {"allow": ["a", "b"]}}));
+    run_install(&home, &["--yes"]);
+    home.write(CLAUDE, home.read_file(CLAUDE).replace("\"a\", ", "\"a\", \"b\", "));
+    let qwen = home.read_file(QWEN);
+    run_install(&home, &["--yes", "--no-permissions"]);
+    assert_eq!(read_json(&home, CLAUDE), json!({"permissions": {"allow": ["a", "b"]}}));
     for path in [GEMINI, QWEN] {
-        assert!(!home.text(path).contains("trust"), "{}", home.text(path));
+        assert!(!home.read_file(path).contains("trust"), "{}", home.read_file(path));
     }
-    assert!(home.text(QWEN).contains("alwaysLoadTools"), "to be shown is no permission");
-    install(&home, &["--yes", "--permissions"]);
-    assert!(home.text(CLAUDE).contains(RULE));
+    assert!(home.read_file(QWEN).contains("alwaysLoadTools"), "to be shown is no permission");
+    run_install(&home, &["--yes", "--permissions"]);
+    assert!(home.read_file(CLAUDE).contains(RULE));
     let sorted = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    assert_eq!(sorted(&home.text(QWEN)), sorted(&qwen));
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(json_of(&home, CLAUDE), json!({"permissions": {"allow": ["a", "b"]}}));
-    assert!(!home.has(GEMINI) && !home.has(QWEN));
+    assert_eq!(sorted(&home.read_file(QWEN)), sorted(&qwen));
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert_eq!(read_json(&home, CLAUDE), json!({"permissions": {"allow": ["a", "b"]}}));
+    assert!(!home.has_file(GEMINI) && !home.has_file(QWEN));
 }
 
 #[test]
@@ -134,31 +136,31 @@ fn settings_that_cannot_be_edited_stay_and_the_servers_are_set_up() {
         ("{\"permissions\": {\"allow\": [], \"allow\": []}}", "twice"),
         ("{\"permissions\": {}, \"permissions\": {}}", "twice"),
     ] {
-        let home = Home::with_program();
+        let home = TestHome::with_program();
         home.write(CLAUDE, text);
         let ended = home.run(&["install", "claude-code", "--yes"]);
         assert_eq!(ended.code, Some(1), "{ended:?}");
         assert!(ended.said.contains(reason), "{reason}: {}", ended.said);
         assert!(ended.said.contains("paste into ~/.claude/settings.json"), "{}", ended.said);
-        assert_eq!(home.text(CLAUDE), text);
-        assert!(home.text(".claude.json").contains("codeinfo"));
-        home.well(&["uninstall", "--yes"]);
-        assert_eq!(home.text(CLAUDE), text);
+        assert_eq!(home.read_file(CLAUDE), text);
+        assert!(home.read_file(".claude.json").contains("codeinfo"));
+        home.run_successfully(&["uninstall", "--yes"]);
+        assert_eq!(home.read_file(CLAUDE), text);
     }
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     fs::create_dir(home.path(".claude")).unwrap();
     symlink("nowhere", home.path(CLAUDE)).unwrap();
     assert_eq!(home.run(&["install", "claude-code", "--yes"]).code, Some(1));
-    assert!(home.path(CLAUDE).is_symlink() && !home.has(".claude/nowhere"));
+    assert!(home.path(CLAUDE).is_symlink() && !home.has_file(".claude/nowhere"));
 }
 
 #[test]
-fn a_permission_that_cannot_be_taken_back_is_named() {
-    let home = Home::with_program();
-    install(&home, &["--yes"]);
+fn a_permission_that_cannot_be_removed_is_named() {
+    let home = TestHome::with_program();
+    run_install(&home, &["--yes"]);
     // Nothing tells any more who gave it.
     fs::remove_dir_all(home.path("data")).unwrap();
-    let said = install(&home, &["--no-permissions", "--yes"]);
+    let said = run_install(&home, &["--no-permissions", "--yes"]);
     for line in [
         "`mcp__codeinfo__codebase_question` stays in ~/.claude/settings.json; remove it there",
         "`trust` stays in ~/.gemini/settings.json; remove it there",
@@ -168,76 +170,83 @@ fn a_permission_that_cannot_be_taken_back_is_named() {
 }
 
 #[test]
-fn what_was_refused_stays_refused_until_it_is_asked_for() {
-    let home = Home::with_program();
+fn a_refusal_stays_until_the_permission_is_requested() {
+    let home = TestHome::with_program();
     let install = |switches: &[&str]| {
-        home.well(&[&["install", "claude-code", "gemini", "--yes"], switches].concat())
+        home.run_successfully(&[&["install", "claude-code", "gemini", "--yes"], switches].concat())
     };
-    let has_trust = || json_of(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"] == true;
+    let has_trust = || read_json(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"] == true;
     install(&["--no-permissions", "--no-instructions"]);
     let said = install(&[]);
-    assert!(!has_trust() && !home.has(".gemini/GEMINI.md") && !home.has(CLAUDE), "{said}");
+    assert!(
+        !has_trust() && !home.has_file(".gemini/GEMINI.md") && !home.has_file(CLAUDE),
+        "{said}"
+    );
     for client in ["Claude Code", "Gemini CLI"] {
         let permissions = format!("{client}: asks before calls, as you chose; `--permissions`");
         let lines = format!("{client}: has no lines, as you chose; `--instructions`");
         assert!(said.contains(&permissions) && said.contains(&lines), "{said}");
     }
     let said = install(&["--permissions"]);
-    assert!(has_trust() && home.has(CLAUDE) && !home.has(".gemini/GEMINI.md"), "{said}");
+    assert!(has_trust() && home.has_file(CLAUDE) && !home.has_file(".gemini/GEMINI.md"), "{said}");
     install(&["--instructions"]);
-    assert!(has_trust() && home.has(".gemini/GEMINI.md") && home.has(".claude/CLAUDE.md"));
+    assert!(
+        has_trust() && home.has_file(".gemini/GEMINI.md") && home.has_file(".claude/CLAUDE.md")
+    );
     // A client that was taken out starts again.
     install(&["--no-permissions"]);
-    home.well(&["uninstall", "gemini", "--yes"]);
+    home.run_successfully(&["uninstall", "gemini", "--yes"]);
     let said = install(&[]);
-    assert!(has_trust() && !home.has(CLAUDE), "{said}");
+    assert!(has_trust() && !home.has_file(CLAUDE), "{said}");
 }
 
 #[test]
 fn a_permission_that_the_user_adds_later_stays_after_an_update() {
-    let home = Home::with_program();
-    home.well(&["install", "claude-code", "gemini", "--hook", "--no-permissions", "--yes"]);
-    let older = home.text(CLAUDE).replace("codeinfo hook", "/old/codeinfo hook");
+    let home = TestHome::with_program();
+    home.run_successfully(&[
+        "install", "claude-code", "gemini", "--hook", "--no-permissions", "--yes",
+    ]);
+    let older = home.read_file(CLAUDE).replace("codeinfo hook", "/old/codeinfo hook");
     let own = format!("{{\n  \"permissions\": {{\"allow\": [\"{RULE}\"]}},");
     home.write(CLAUDE, older.replacen('{', &own, 1));
-    let trusted = home.text(GEMINI).replace("\"timeout\"", "\"trust\": true, \"timeout\"");
+    let trusted = home.read_file(GEMINI).replace("\"timeout\"", "\"trust\": true, \"timeout\"");
     home.write(GEMINI, trusted);
-    let said = install(&home, &["--http", "--no-permissions", "--yes"]);
+    let said = run_install(&home, &["--http", "--no-permissions", "--yes"]);
     assert!(said.contains(&format!("`{RULE}` stays")) && said.contains("`trust` stays"), "{said}");
-    assert!(!home.text(CLAUDE).contains("/old/"), "{said}");
-    install(&home, &["--permissions", "--yes"]);
-    install(&home, &["--no-permissions", "--yes"]);
-    assert_eq!(json_of(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"], true);
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(json_of(&home, CLAUDE)["permissions"]["allow"], json!([RULE]));
-    assert!(!home.text(CLAUDE).contains("codeinfo hook"));
+    assert!(!home.read_file(CLAUDE).contains("/old/"), "{said}");
+    run_install(&home, &["--permissions", "--yes"]);
+    run_install(&home, &["--no-permissions", "--yes"]);
+    assert_eq!(read_json(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"], true);
+    home.run_successfully(&["uninstall", "--yes"]);
+    assert_eq!(read_json(&home, CLAUDE)["permissions"]["allow"], json!([RULE]));
+    assert!(!home.read_file(CLAUDE).contains("codeinfo hook"));
 }
 
 #[test]
-fn a_run_that_only_takes_back_says_so() {
-    let home = Home::with_program();
-    install(&home, &["--hook", "--yes"]);
-    let said = install(&home, &["--no-permissions", "--yes"]);
+fn a_run_that_only_removes_permissions_says_so() {
+    let home = TestHome::with_program();
+    run_install(&home, &["--hook", "--yes"]);
+    let said = run_install(&home, &["--no-permissions", "--yes"]);
     for (client, path) in [("Claude Code", CLAUDE), ("Gemini CLI", GEMINI), ("Qwen Code", QWEN)] {
         assert!(said.contains(&format!("{client}: removed from ~/{path} what you do not want")));
         assert!(!said.contains(&format!("{client}: set up in")), "{said}");
     }
-    let said = install(&home, &["--permissions", "--yes"]);
+    let said = run_install(&home, &["--permissions", "--yes"]);
     assert!(said.contains("Gemini CLI: set up in"), "{said}");
 }
 
 #[test]
 fn a_rule_that_wins_over_the_permission_is_named() {
-    let home = Home::with_program();
+    let home = TestHome::with_program();
     for (list, rule) in [("deny", RULE), ("deny", "mcp__codeinfo"), ("ask", "mcp__codeinfo__*")] {
         home.write(CLAUDE, json!({"permissions": {list: [rule]}}).to_string());
         let named = format!("`permissions.{list}` names the tool in ~/{CLAUDE}; remove it there");
         for _ in 0..2 {
-            let said = install(&home, &["--permissions", "--yes"]);
+            let said = run_install(&home, &["--permissions", "--yes"]);
             assert!(said.contains(&named), "{said}");
         }
-        assert!(!install(&home, &["--no-permissions", "--yes"]).contains("names the tool"));
+        assert!(!run_install(&home, &["--no-permissions", "--yes"]).contains("names the tool"));
     }
     home.write(CLAUDE, json!({"permissions": {"deny": ["mcp__other"]}}).to_string());
-    assert!(!install(&home, &["--permissions", "--yes"]).contains("names the tool"));
+    assert!(!run_install(&home, &["--permissions", "--yes"]).contains("names the tool"));
 }

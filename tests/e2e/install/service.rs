@@ -11,12 +11,12 @@ use super::*;
 const UNIT: &str = ".config/systemd/user/codeinfo.service";
 
 /// A home with a `systemctl` that runs the server, and ends it.
-struct Managed(Home);
+struct ManagedHome(TestHome);
 
-impl Managed {
+impl ManagedHome {
     fn new() -> Self {
-        let home = Home::with_program();
-        home.program(
+        let home = TestHome::with_program();
+        home.add_program(
             "systemctl",
             r#"echo "$*" >> "$HOME/asked"
             test ! -e "$HOME/fails" || exit 1
@@ -37,20 +37,22 @@ impl Managed {
         Self(home)
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
-        self.end(free(&mut self.command(BINARY)).arg("service").args(arguments))
+    fn run_with_systemctl(&self, arguments: &[&str]) -> CommandResult {
+        self.finish_command(
+            use_free_ports(&mut self.command(BINARY)).arg("service").args(arguments),
+        )
     }
 
-    fn well(&self, arguments: &[&str]) -> String {
-        let ended = self.run(arguments);
+    fn run_successfully(&self, arguments: &[&str]) -> String {
+        let ended = self.run_with_systemctl(arguments);
         assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{}", ended.said);
         ended.said
     }
 
     /// Starts a server by hand, and waits until it is up.
-    async fn started(&self, arguments: &[&str]) -> std::process::Child {
+    async fn start_server(&self, arguments: &[&str]) -> std::process::Child {
         let mut command = self.command(BINARY);
-        let child = free(&mut command).arg("serve").args(arguments).spawn().unwrap();
+        let child = use_free_ports(&mut command).arg("serve").args(arguments).spawn().unwrap();
         let began = Instant::now();
         let holder = || find_lock_holder(&self.path("data")).unwrap();
         while holder().is_none_or(|holder| holder.main_url.is_none()) {
@@ -61,15 +63,15 @@ impl Managed {
     }
 }
 
-impl Deref for Managed {
-    type Target = Home;
+impl Deref for ManagedHome {
+    type Target = TestHome;
 
-    fn deref(&self) -> &Home {
+    fn deref(&self) -> &TestHome {
         &self.0
     }
 }
 
-impl Drop for Managed {
+impl Drop for ManagedHome {
     fn drop(&mut self) {
         let pid = fs::read_to_string(self.path("pid")).unwrap_or_default();
         if !pid.trim().is_empty() {
@@ -79,18 +81,18 @@ impl Drop for Managed {
 }
 
 /// Ports that nobody has.
-fn free(command: &mut Command) -> &mut Command {
+fn use_free_ports(command: &mut Command) -> &mut Command {
     command.env("PORT", "0").env("MCP_PORT", "0")
 }
 
 #[test]
 fn a_service_is_installed_asked_for_and_removed() {
-    let home = Managed::new();
+    let home = ManagedHome::new();
     let folder = home.path("odd 100% $HOME \"name\" \\back");
     fs::create_dir(&folder).unwrap();
-    let said = home.well(&["install", "--watch", folder.to_str().unwrap()]);
+    let said = home.run_successfully(&["install", "--watch", folder.to_str().unwrap()]);
     assert!(said.contains("the server runs at http://127.0.0.1:"), "{said}");
-    let unit = home.text(UNIT).replace(home.0.0.path().to_str().unwrap(), "~");
+    let unit = home.read_file(UNIT).replace(home.0.0.path().to_str().unwrap(), "~");
     assert_snapshot!(unit, @r#"
     # Written by `codeinfo service install`.
     [Unit]
@@ -108,48 +110,48 @@ fn a_service_is_installed_asked_for_and_removed() {
     [Install]
     WantedBy=default.target
     "#);
-    let asked = home.text("asked").replace("--user is-active codeinfo.service\n", "");
+    let asked = home.read_file("asked").replace("--user is-active codeinfo.service\n", "");
     assert_eq!(
         asked,
         "--user daemon-reload\n--user enable codeinfo.service\n--user restart codeinfo.service\n"
     );
-    let running = home.well(&["status"]);
+    let running = home.run_successfully(&["status"]);
     assert!(running.contains("\nrunning at http://127.0.0.1:"), "{running}");
     // Again: what runs is replaced.
     let first = find_lock_holder(&home.path("data")).unwrap().unwrap().pid;
-    home.well(&["install", "--watch", folder.to_str().unwrap()]);
+    home.run_successfully(&["install", "--watch", folder.to_str().unwrap()]);
     assert_ne!(find_lock_holder(&home.path("data")).unwrap().unwrap().pid, first);
     fs::write(home.path("fails"), "").unwrap();
-    let status = home.run(&["status"]);
+    let status = home.run_with_systemctl(&["status"]);
     assert_eq!(status.code, Some(1), "{status:?}");
     assert!(status.said.contains("not running"), "{status:?}");
     fs::remove_file(home.path("fails")).unwrap();
     fs::remove_file(home.path("asked")).unwrap();
-    home.well(&["remove"]);
-    assert!(!home.has(UNIT));
-    let asked = home.text("asked");
+    home.run_successfully(&["remove"]);
+    assert!(!home.has_file(UNIT));
+    let asked = home.read_file("asked");
     assert_eq!(asked, "--user disable --now codeinfo.service\n--user daemon-reload\n");
-    assert!(home.well(&["remove"]).contains("not installed"));
+    assert!(home.run_successfully(&["remove"]).contains("not installed"));
     // What somebody else wrote stays.
     home.write(UNIT, "[Unit]\nDescription=mine\n");
     for action in ["install", "remove"] {
-        let refused = home.run(&[action]);
+        let refused = home.run_with_systemctl(&[action]);
         assert_eq!(refused.code, Some(1), "{refused:?}");
         assert!(refused.failed.contains("was not written by `codeinfo service install`"));
-        assert!(home.text(UNIT).contains("mine"));
+        assert!(home.read_file(UNIT).contains("mine"));
     }
     fs::remove_file(home.path(UNIT)).unwrap();
-    assert_eq!(home.run(&["status"]).code, Some(1));
+    assert_eq!(home.run_with_systemctl(&["status"]).code, Some(1));
 }
 
 #[test]
-fn keys_do_not_come_into_the_unit() {
-    let home = Managed::new();
+fn the_unit_contains_no_keys() {
+    let home = ManagedHome::new();
     let mut command = home.command(BINARY);
     command.env("EMBEDDING_API_KEY", "very-secret").env("CODEX_MODEL", "large");
-    let ended = home.end(free(&mut command).args(["service", "install"]));
+    let ended = home.finish_command(use_free_ports(&mut command).args(["service", "install"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let unit = home.text(UNIT);
+    let unit = home.read_file(UNIT);
     assert!(
         unit.contains("Environment=\"CODEX_MODEL=large\"") && !unit.contains("secret"),
         "{unit}"
@@ -157,39 +159,39 @@ fn keys_do_not_come_into_the_unit() {
 }
 
 #[test]
-fn where_no_manager_is_the_unit_is_printed() {
-    let home = Home::new();
+fn without_a_service_manager_the_unit_is_printed() {
+    let home = TestHome::new();
     let ended = home.run(&["service", "install"]);
     assert_eq!(ended.code, Some(1));
     assert!(ended.said.contains("ExecStart=\"CODEINFO\" \"serve\"\n"), "{ended:?}");
     assert!(ended.failed.contains("init system"), "{ended:?}");
-    assert!(!home.has(UNIT));
+    assert!(!home.has_file(UNIT));
     // One that fails, as without a session, leaves the unit and says what to do.
-    let home = Managed::new();
+    let home = ManagedHome::new();
     fs::write(home.path("fails"), "").unwrap();
-    let ended = home.run(&["install"]);
+    let ended = home.run_with_systemctl(&["install"]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.said.contains("not started") && home.has(UNIT), "{ended:?}");
-    assert_eq!(home.run(&["install", "/nonexistent"]).code, Some(1));
+    assert!(ended.said.contains("not started") && home.has_file(UNIT), "{ended:?}");
+    assert_eq!(home.run_with_systemctl(&["install", "/nonexistent"]).code, Some(1));
 }
 
 #[tokio::test]
-async fn a_service_takes_the_place_of_a_server_for_relays_and_of_no_other() {
-    let home = Managed::new();
-    let mut for_relays = home.started(&["--until-idle"]).await;
-    let said = home.well(&["install"]);
+async fn a_service_replaces_a_server_for_relays_and_no_other() {
+    let home = ManagedHome::new();
+    let mut for_relays = home.start_server(&["--until-idle"]).await;
+    let said = home.run_successfully(&["install"]);
     assert!(said.contains("the server runs at"), "{said}");
     assert!(for_relays.wait().unwrap().success());
-    assert!(home.text("said").contains("taking the place of"), "{}", home.text("said"));
-    home.well(&["remove"]);
+    assert!(home.read_file("said").contains("taking the place of"), "{}", home.read_file("said"));
+    home.run_successfully(&["remove"]);
 
-    let mut other = home.started(&[]).await;
-    let ended = home.run(&["install"]);
+    let mut other = home.start_server(&[]).await;
+    let ended = home.run_with_systemctl(&["install"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.failed.contains("its server is not up"), "{ended:?}");
     assert!(ended.failed.contains("`journalctl --user --unit codeinfo` says why"), "{ended:?}");
-    assert!(home.text("said").contains(&format!("process {}", other.id())));
-    let status = home.run(&["status"]);
+    assert!(home.read_file("said").contains(&format!("process {}", other.id())));
+    let status = home.run_with_systemctl(&["status"]);
     assert!(status.code == Some(1) && status.said.contains("not running"), "{status:?}");
     other.kill().unwrap();
     other.wait().unwrap();

@@ -13,27 +13,27 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-pub(crate) use page::{Page, Theme};
-use wire::Wire;
+pub(crate) use page::{BrowserPage, ColorTheme};
+use wire::DevTools;
 
 /// A running browser with a profile of its own. Dropping it kills all its processes.
-pub(crate) struct Browser {
-    wire: Arc<Wire>,
+pub(crate) struct TestBrowser {
+    wire: Arc<DevTools>,
 }
 
-impl Browser {
+impl TestBrowser {
     /// Starts Chromium.
     pub(crate) async fn start() -> Self {
-        let browser = Self { wire: Arc::new(Wire::start()) };
+        let browser = Self { wire: Arc::new(DevTools::start()) };
         let version = browser.wire.call(None, "Browser.getVersion", json!({})).await.unwrap();
         assert!(version["product"].is_string(), "{version}");
         browser
     }
 
     /// Opens an address in a tab that shares nothing with others: no cookies, no storage, no cache.
-    pub(crate) async fn page(&self, url: &str) -> Page {
+    pub(crate) async fn open_page(&self, url: &str) -> BrowserPage {
         let made = self.wire.call(None, "Target.createBrowserContext", json!({})).await.unwrap();
-        let page = Page::open(&self.wire, made["browserContextId"].as_str().unwrap()).await;
+        let page = BrowserPage::open(&self.wire, made["browserContextId"].as_str().unwrap()).await;
         page.goto(url).await;
         page
     }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    install::{self, Parts},
-    process::Environment,
+    install::{self, PackageParts},
+    process::ProgramEnvironment,
 };
 
 /// The version that the tests run against.
@@ -16,26 +16,26 @@ pub(crate) const VERSION: &str = "0.169.0";
 
 /// Returns the path of the Codex binary. The whole package folder is kept: the binary needs its
 /// neighbours.
-pub(crate) fn binary() -> &'static Path {
+pub(crate) fn codex_binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
-        let folder = package();
-        find(&folder).unwrap_or_else(|| panic!("no codex binary below {}", folder.display()))
+        let folder = codex_package();
+        find_binary(&folder).unwrap_or_else(|| panic!("no codex binary below {}", folder.display()))
     })
 }
 
 /// Returns the folder of the package's own command, a Node script named `codex`.
 pub(crate) fn shim_folder() -> PathBuf {
-    package().join("node_modules/.bin")
+    codex_package().join("node_modules/.bin")
 }
 
-fn package() -> PathBuf {
+fn codex_package() -> PathBuf {
     let (folder, package) = (format!("codex-{VERSION}"), format!("@openai/codex@{VERSION}"));
-    install::npm(&folder, &package, Parts::Whole)
+    install::install_npm_package(&folder, &package, PackageParts::Whole)
 }
 
 /// Finds `vendor/<platform>/bin/codex` in the package of this platform.
-fn find(folder: &Path) -> Option<PathBuf> {
+fn find_binary(folder: &Path) -> Option<PathBuf> {
     let scope = folder.join("node_modules/@openai");
     let packages = fs::read_dir(scope).ok()?.flatten();
     packages.into_iter().find_map(|package| {
@@ -47,15 +47,15 @@ fn find(folder: &Path) -> Option<PathBuf> {
 
 /// Writes a command that runs `script` with the path of the binary in `REAL`, beside the packages of
 /// the real one as npm would put it.
-pub(crate) fn wrapped(folder: &Path, script: &str) -> PathBuf {
+pub(crate) fn write_wrapper(folder: &Path, script: &str) -> PathBuf {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let scope = folder.join("node_modules/@openai");
     let program = folder.join("node_modules/.bin/codex");
     fs::create_dir_all(&scope).unwrap();
     fs::create_dir_all(program.parent().unwrap()).unwrap();
-    let package = binary().ancestors().nth(4).unwrap();
+    let package = codex_binary().ancestors().nth(4).unwrap();
     symlink(package, scope.join(package.file_name().unwrap())).unwrap();
-    let script = format!("#!/bin/bash\nREAL='{}'\n{script}\n", binary().display());
+    let script = format!("#!/bin/bash\nREAL='{}'\n{script}\n", codex_binary().display());
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     program
@@ -63,9 +63,9 @@ pub(crate) fn wrapped(folder: &Path, script: &str) -> PathBuf {
 
 /// Returns the environment of a server that has this Codex, with a home in `folder` and the model at
 /// `model_url`, whose replies are scripted, none of them for the second reader.
-pub(crate) fn environment(folder: &Path, model_url: &str) -> Environment {
-    let home = home(folder, model_url, "").display().to_string();
-    let binary = binary().display().to_string();
+pub(crate) fn codex_environment(folder: &Path, model_url: &str) -> ProgramEnvironment {
+    let home = write_codex_home(folder, model_url, "").display().to_string();
+    let binary = codex_binary().display().to_string();
     [("CODEX_BIN", binary), ("CODEX_HOME", home), ("CLAIM_CHECK", "off".to_owned())]
         .map(|(name, value)| (name.to_owned(), value))
         .into()
@@ -73,7 +73,7 @@ pub(crate) fn environment(folder: &Path, model_url: &str) -> Environment {
 
 /// Writes a Codex home whose model provider is the endpoint at `model_url`, with `more` appended
 /// to its `config.toml`.
-pub(crate) fn home(folder: &Path, model_url: &str, more: &str) -> PathBuf {
+pub(crate) fn write_codex_home(folder: &Path, model_url: &str, more: &str) -> PathBuf {
     let home = folder.join("codex-home");
     fs::create_dir_all(&home).unwrap();
     let config = format!(

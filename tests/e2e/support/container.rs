@@ -26,22 +26,22 @@ const UNCHANGED: [&str; 5] =
 
 /// A container of the service `embedded`. `/opt/codex` is the Codex package and `/opt/codeinfo` the program
 /// under test; the rest is as it is in the image.
-pub(crate) struct Container {
+pub(crate) struct TestContainer {
     folder: TempDir,
     runc: PathBuf,
     config: Value,
 }
 
-impl Container {
+impl TestContainer {
     /// Returns a container that is run for each command, or nothing, and says so, where this process may not
     /// make any.
     pub(crate) fn new() -> Option<Self> {
-        if let Some(reason) = obstacle() {
-            not_run(&format!("a test needs containers, and {reason}"));
+        if let Some(reason) = find_obstacle() {
+            report_skipped(&format!("a test needs containers, and {reason}"));
             return None;
         }
-        let runc = install::debian("runc").join("usr/sbin/runc");
-        let all = compose::composed(&["--profile", "embedded"], &[]);
+        let runc = install::unpack_debian_package("runc").join("usr/sbin/runc");
+        let all = compose::read_compose(&["--profile", "embedded"], &[]);
         let service = all.pointer("/services/embedded").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("rootfs");
@@ -52,17 +52,17 @@ impl Container {
         // The runtime gives a file system in memory the rights of the folder where it is mounted.
         fs::create_dir(root.join("tmp")).unwrap();
         fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
-        let config = configuration(service, folder.path());
+        let config = build_configuration(service, folder.path());
         Some(Self { folder, runc, config })
     }
 
     /// Returns the folder that is mounted at `target` inside.
-    pub(crate) fn outside(&self, target: &str) -> PathBuf {
-        source(self.folder.path(), target)
+    pub(crate) fn host_folder(&self, target: &str) -> PathBuf {
+        mount_source(self.folder.path(), target)
     }
 
     /// The list of system calls as the engine hands it to the kernel, to be changed.
-    pub(crate) fn calls(&mut self) -> &mut Vec<Value> {
+    pub(crate) fn seccomp_calls(&mut self) -> &mut Vec<Value> {
         self.config.pointer_mut("/linux/seccomp/syscalls").unwrap().as_array_mut().unwrap()
     }
 
@@ -72,7 +72,7 @@ impl Container {
     }
 
     /// Runs a shell script inside.
-    pub(crate) fn run(&self, script: &str) -> Output {
+    pub(crate) fn run_script(&self, script: &str) -> Output {
         let mut config = self.config.clone();
         config["process"]["args"] = json!(["/bin/sh", "-c", script]);
         fs::write(self.folder.path().join("config.json"), config.to_string()).unwrap();
@@ -90,12 +90,12 @@ impl Container {
 }
 
 /// Says, past the capture of the test harness, that a test did nothing: nobody is to take it for one that passed.
-pub(crate) fn not_run(reason: &str) {
+pub(crate) fn report_skipped(reason: &str) {
     std::io::stderr().write_all(format!("NOT RUN: {reason}\n").as_bytes()).unwrap();
 }
 
 /// Returns why no container can be made here.
-fn obstacle() -> Option<&'static str> {
+fn find_obstacle() -> Option<&'static str> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let rights = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let rights = rights.and_then(|rights| u64::from_str_radix(rights.trim(), 16).ok()).unwrap_or(0);
@@ -107,7 +107,7 @@ fn obstacle() -> Option<&'static str> {
 }
 
 /// Returns what an engine makes of the service, for the runtime.
-fn configuration(service: &Value, folder: &Path) -> Value {
+fn build_configuration(service: &Value, folder: &Path) -> Value {
     let guards: Vec<&str> = service["security_opt"]
         .as_array()
         .unwrap()
@@ -116,7 +116,7 @@ fn configuration(service: &Value, folder: &Path) -> Value {
         .collect();
     let profile = guards.iter().find_map(|guard| guard.strip_prefix("seccomp=")).unwrap();
     assert_eq!(service["cap_drop"], json!(["ALL"]), "this container has no capabilities");
-    let user = user();
+    let user = image_user();
     let environment = service["environment"].as_object().unwrap().iter();
     let mut environment: Vec<String> = environment
         .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or("")))
@@ -134,10 +134,10 @@ fn configuration(service: &Value, folder: &Path) -> Value {
             "noNewPrivileges": guards.contains(&"no-new-privileges=true"),
         },
         "root": { "path": "rootfs", "readonly": service["read_only"] },
-        "mounts": mounts(service, folder, user),
+        "mounts": build_mounts(service, folder, user),
         "linux": {
             "namespaces": namespaces.map(|kind| json!({ "type": kind })),
-            "seccomp": seccomp(profile),
+            "seccomp": read_seccomp_profile(profile),
             "resources": {
                 "devices": [{ "allow": false, "access": "rwm" }],
                 "pids": { "limit": service["pids_limit"] },
@@ -149,7 +149,7 @@ fn configuration(service: &Value, folder: &Path) -> Value {
     })
 }
 
-fn mounts(service: &Value, folder: &Path, user: u32) -> Vec<Value> {
+fn build_mounts(service: &Value, folder: &Path, user: u32) -> Vec<Value> {
     let system = |target: &str, kind: &str, options: &str| {
         let options: Vec<&str> = options.split(',').collect();
         json!({ "destination": target, "type": kind, "source": kind, "options": options })
@@ -166,7 +166,7 @@ fn mounts(service: &Value, folder: &Path, user: u32) -> Vec<Value> {
         system("/sys", "sysfs", "nosuid,noexec,nodev,ro"),
         bind(Path::new("/usr"), "/usr", "ro"),
         bind(Path::new("/etc"), "/etc", "ro"),
-        bind(codex::binary().parent().unwrap().parent().unwrap(), "/opt/codex", "ro"),
+        bind(codex::codex_binary().parent().unwrap().parent().unwrap(), "/opt/codex", "ro"),
         bind(Path::new(env!("CARGO_BIN_EXE_codeinfo")), "/opt/codeinfo", "ro"),
     ];
     for tmpfs in service["tmpfs"].as_array().unwrap() {
@@ -175,7 +175,7 @@ fn mounts(service: &Value, folder: &Path, user: u32) -> Vec<Value> {
     }
     for volume in service["volumes"].as_array().unwrap() {
         let target = volume["target"].as_str().unwrap();
-        let source = source(folder, target);
+        let source = mount_source(folder, target);
         fs::create_dir(&source).unwrap();
         // As in the image, from which Docker takes it.
         fs::set_permissions(&source, fs::Permissions::from_mode(0o700)).unwrap();
@@ -187,28 +187,28 @@ fn mounts(service: &Value, folder: &Path, user: u32) -> Vec<Value> {
 }
 
 /// Returns the folder outside that stands for the volume at `target`.
-fn source(folder: &Path, target: &str) -> PathBuf {
+fn mount_source(folder: &Path, target: &str) -> PathBuf {
     folder.join(format!("volume{}", target.replace('/', "-")))
 }
 
 /// Returns the user of the image.
-fn user() -> u32 {
-    let dockerfile = fs::read_to_string(repository().join("Dockerfile")).unwrap();
+fn image_user() -> u32 {
+    let dockerfile = fs::read_to_string(repository_root().join("Dockerfile")).unwrap();
     let user = dockerfile.lines().find_map(|line| line.strip_prefix("USER ")).unwrap();
     user.split(':').next().unwrap().parse().unwrap()
 }
 
 /// Returns a profile as Docker hands it to the runtime of a container without capabilities: rules whose
 /// conditions do not hold are left out, the conditions of the others too.
-fn seccomp(profile: &str) -> Value {
-    let profile = fs::read_to_string(repository().join(profile)).unwrap();
+fn read_seccomp_profile(profile: &str) -> Value {
+    let profile = fs::read_to_string(repository_root().join(profile)).unwrap();
     let profile: Value = serde_json::from_str(&profile).unwrap();
     let mut calls = profile["syscalls"].as_array().unwrap().clone();
-    calls.retain(holds);
+    calls.retain(is_applicable);
     for rule in calls.iter_mut().map(|rule| rule.as_object_mut().unwrap()) {
         rule.retain(|part, _| ["names", "action", "errnoRet", "args"].contains(&part.as_str()));
     }
-    let (own, _) = architecture();
+    let (own, _) = architecture_names();
     let architectures = profile["archMap"].as_array().unwrap();
     let family = architectures.iter().find(|family| family["architecture"] == own).unwrap();
     let mut architectures = vec![json!(own)];
@@ -222,8 +222,8 @@ fn seccomp(profile: &str) -> Value {
 }
 
 /// Whether a rule is meant for a container without capabilities on this machine.
-fn holds(rule: &Value) -> bool {
-    let (_, own) = architecture();
+fn is_applicable(rule: &Value) -> bool {
+    let (_, own) = architecture_names();
     let list = |pointer: &str| rule.pointer(pointer).and_then(Value::as_array);
     let names_own = |list: &Vec<Value>| list.contains(&json!(own));
     list("/includes/caps").is_none()
@@ -235,7 +235,7 @@ fn holds(rule: &Value) -> bool {
 }
 
 /// Returns what the runtime and what Docker call this machine's architecture.
-fn architecture() -> (&'static str, &'static str) {
+fn architecture_names() -> (&'static str, &'static str) {
     match std::env::consts::ARCH {
         "x86_64" => ("SCMP_ARCH_X86_64", "amd64"),
         "aarch64" => ("SCMP_ARCH_AARCH64", "arm64"),
@@ -243,6 +243,6 @@ fn architecture() -> (&'static str, &'static str) {
     }
 }
 
-fn repository() -> &'static Path {
+fn repository_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

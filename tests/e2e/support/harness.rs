@@ -16,13 +16,13 @@ use tempfile::TempDir;
 
 use super::{
     codex,
-    model::{Model, Reply},
-    search::Search,
+    model::{FakeModel, ModelReply},
+    search::FakeSearch,
 };
 
-pub(crate) struct Harness {
-    pub(crate) model: Model,
-    pub(crate) search: Search,
+pub(crate) struct ChatHarness {
+    pub(crate) model: FakeModel,
+    pub(crate) search: FakeSearch,
     pub(crate) codex: Codex,
     pub(crate) chat: Chat,
     pub(crate) tasks: Tasks,
@@ -32,26 +32,26 @@ pub(crate) struct Harness {
     folder: TempDir,
 }
 
-impl Harness {
+impl ChatHarness {
     /// A harness whose model gives these replies, one for each request.
-    pub(crate) async fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self::with(Model::replay(replies).await, "", |_| ()).await
+    pub(crate) async fn new(replies: impl IntoIterator<Item = ModelReply>) -> Self {
+        Self::with_settings(FakeModel::replay(replies).await, "", |_| ()).await
     }
 
     /// A harness with `more` in the user's `config.toml`, and settings changed by `change`.
-    pub(crate) async fn with(
-        model: Model,
+    pub(crate) async fn with_settings(
+        model: FakeModel,
         more: &str,
         change: impl FnOnce(&mut codeinfo_codex::CodexSettings),
     ) -> Self {
-        let folder = folder();
-        let mut settings = settings(&folder);
-        settings.home = Some(codex::home(folder.path(), &model.url, more));
+        let folder = create_folder();
+        let mut settings = codex_settings(&folder);
+        settings.home = Some(codex::write_codex_home(folder.path(), &model.url, more));
         change(&mut settings);
-        let search = Search::start().await;
+        let search = FakeSearch::start().await;
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
-        let store = store(&folder).await;
+        let store = create_store(&folder).await;
         let (url, known) = (search.url.clone(), store.clone());
         let chat = Chat::new(codex.clone(), &settings, url, known, tasks.clone());
         Self { model, search, codex, chat, tasks, settings, store, folder }
@@ -67,17 +67,17 @@ impl Harness {
     }
 
     /// Has the same Codex search at `target`, such as `/mcp?more`, from the next question on.
-    pub(crate) fn search_at(&mut self, target: &str) {
+    pub(crate) fn set_search_target(&mut self, target: &str) {
         let (codex, url) = (self.codex.clone(), self.search.url.replace("/mcp", target));
         self.chat = Chat::new(codex, &self.settings, url, self.store.clone(), self.tasks.clone());
     }
 
     /// The folder of the one repository that is indexed.
-    pub(crate) fn repo(&self) -> PathBuf {
+    pub(crate) fn repository_folder(&self) -> PathBuf {
         self.folder.path().join("repo")
     }
 
-    pub(crate) async fn begin(
+    pub(crate) async fn begin_turn(
         &self,
         question: &str,
         conversation: Option<ConversationId>,
@@ -92,7 +92,7 @@ impl Harness {
 
     /// Asks in a new conversation and waits for the outcome.
     pub(crate) async fn ask(&self, question: &str) -> TurnOutcome {
-        collect_outcome(self.begin(question, None).await.unwrap()).await
+        collect_outcome(self.begin_turn(question, None).await.unwrap()).await
     }
 
     /// Asks in `conversation` and waits for the outcome.
@@ -101,16 +101,16 @@ impl Harness {
         conversation: ConversationId,
         question: &str,
     ) -> TurnOutcome {
-        collect_outcome(self.begin(question, Some(conversation)).await.unwrap()).await
+        collect_outcome(self.begin_turn(question, Some(conversation)).await.unwrap()).await
     }
 
-    pub(crate) fn home(&self) -> PathBuf {
+    pub(crate) fn codex_home(&self) -> PathBuf {
         self.settings.home.clone().unwrap()
     }
 }
 
 /// A folder outside the system's temporary folder, where Codex does not like to live.
-pub(crate) fn folder() -> TempDir {
+pub(crate) fn create_folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
@@ -129,7 +129,7 @@ pub enum Fault {
 ";
 
 /// A store that knows one repository, `repo`, with [`PARSER`].
-pub(crate) async fn store(folder: &TempDir) -> Store {
+pub(crate) async fn create_store(folder: &TempDir) -> Store {
     let repo = folder.path().join("repo");
     fs::create_dir_all(&repo).unwrap();
     let settings = codeinfo_store::EmbeddedStoreSettings {
@@ -142,7 +142,7 @@ pub(crate) async fn store(folder: &TempDir) -> Store {
     let store = Store::new(store.await.unwrap(), StoreMode::Flat, tasks);
     fs::create_dir_all(repo.join("src")).unwrap();
     fs::write(repo.join("src/parse.rs"), PARSER).unwrap();
-    let root = root(&repo);
+    let root = make_root(&repo);
     let file = FileRecord {
         root: root.id,
         path: "src/parse.rs".to_owned(),
@@ -157,7 +157,7 @@ pub(crate) async fn store(folder: &TempDir) -> Store {
 }
 
 /// A repository whose name is that of its folder, as it is after a run.
-pub(crate) fn root(folder: &Path) -> Root {
+pub(crate) fn make_root(folder: &Path) -> Root {
     let folder = folder.canonicalize().unwrap();
     Root {
         model_id: "none".to_owned(),
@@ -168,10 +168,10 @@ pub(crate) fn root(folder: &Path) -> Root {
     }
 }
 
-pub(crate) fn settings(folder: &TempDir) -> codeinfo_codex::CodexSettings {
+pub(crate) fn codex_settings(folder: &TempDir) -> codeinfo_codex::CodexSettings {
     codeinfo_codex::CodexSettings {
         no_proxy: "127.0.0.1".to_owned(),
-        bin: Some(codex::binary().to_owned()),
+        bin: Some(codex::codex_binary().to_owned()),
         path: std::env::var_os("PATH").unwrap(),
         environment: codeinfo_codex::OtherVariables::default(),
         home: None,
@@ -195,14 +195,14 @@ pub(crate) fn settings(folder: &TempDir) -> codeinfo_codex::CodexSettings {
 
 /// Shows an outcome in a line for each segment.
 pub(crate) fn render_outcome(outcome: &TurnOutcome) -> String {
-    let mut lines: Vec<String> = outcome.segments.iter().map(segment).collect();
+    let mut lines: Vec<String> = outcome.segments.iter().map(render_segment).collect();
     if let Some(failure) = &outcome.failure {
         lines.push(format!("failure: {}: {}", failure.code, failure.message));
     }
     lines.join("\n")
 }
 
-fn segment(segment: &Segment) -> String {
+fn render_segment(segment: &Segment) -> String {
     match segment {
         Segment::Thinking { text } => format!("thinking: {text}"),
         Segment::VectorSummary { files } => {

@@ -9,11 +9,11 @@ use std::{
 
 /// Returns the folder that holds `node_modules` with `package`, which is `name@version`. Packages
 /// that run on Node alone do without their optional parts; `Whole` takes everything.
-pub(crate) fn npm(folder: &str, package: &str, parts: Parts) -> PathBuf {
-    once(folder, package, |folder| {
+pub(crate) fn install_npm_package(folder: &str, package: &str, parts: PackageParts) -> PathBuf {
+    run_once(folder, package, |folder| {
         let mut npm = Command::new("npm");
         npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(folder);
-        if parts == Parts::Needed {
+        if parts == PackageParts::Needed {
             npm.arg("--omit=optional");
         }
         npm.arg(package);
@@ -23,14 +23,14 @@ pub(crate) fn npm(folder: &str, package: &str, parts: Parts) -> PathBuf {
 
 /// How much of a package is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parts {
+pub(crate) enum PackageParts {
     Whole,
     Needed,
 }
 
 /// Returns the Python of an environment that has `requirement`, which is `name==version`.
-pub(crate) fn python(folder: &str, requirement: &str) -> PathBuf {
-    let folder = once(folder, requirement, |folder| {
+pub(crate) fn install_python_package(folder: &str, requirement: &str) -> PathBuf {
+    let folder = run_once(folder, requirement, |folder| {
         let mut environment = Command::new("python3");
         environment.args(["-m", "venv"]).arg(folder);
         let mut pip = Command::new(folder.join("bin/pip"));
@@ -43,8 +43,8 @@ pub(crate) fn python(folder: &str, requirement: &str) -> PathBuf {
 
 /// Returns the folder into which `package` of the machine's own Debian was unpacked, where nothing else
 /// of the system uses it.
-pub(crate) fn debian(package: &str) -> PathBuf {
-    once(&format!("debian-{package}"), package, |folder| {
+pub(crate) fn unpack_debian_package(package: &str) -> PathBuf {
+    run_once(&format!("debian-{package}"), package, |folder| {
         let mut shell = Command::new("sh");
         // The lists of packages may be missing, or older than the archive.
         shell.arg("-ec").arg(
@@ -59,15 +59,16 @@ pub(crate) fn debian(package: &str) -> PathBuf {
 }
 
 /// Returns a Node that is new enough for the clients and for the conformance suite.
-pub(crate) fn node() -> &'static Path {
+pub(crate) fn find_node() -> &'static Path {
     static NODE: OnceLock<PathBuf> = OnceLock::new();
     NODE.get_or_init(|| {
-        npm("node-22.23.3", "node@22.23.3", Parts::Whole).join("node_modules/node/bin/node")
+        install_npm_package("node-22.23.3", "node@22.23.3", PackageParts::Whole)
+            .join("node_modules/node/bin/node")
     })
 }
 
 /// Runs `steps` in a folder of its own, unless that was done before.
-fn once(folder: &str, what: &str, steps: impl FnOnce(&Path) -> Vec<Command>) -> PathBuf {
+fn run_once(folder: &str, what: &str, steps: impl FnOnce(&Path) -> Vec<Command>) -> PathBuf {
     // Beside the build, so that it outlives cleaning of temporary folders.
     let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("test-tools");
     let folder = tools.join(folder);

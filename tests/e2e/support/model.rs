@@ -33,22 +33,22 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What the model does with one request.
 #[derive(Debug, Clone)]
-pub(crate) enum Reply {
+pub(crate) enum ModelReply {
     /// Streams the items and completes.
-    Items(Vec<Item>),
+    Items(Vec<OutputItem>),
     /// Streams the items, then ends without completing.
-    Cut(Vec<Item>),
+    Cut(Vec<OutputItem>),
     /// Streams the items, then stays silent until the client goes away.
-    Silent(Vec<Item>),
+    Silent(Vec<OutputItem>),
     /// Streams the items, and completes when the test says so.
-    Held(Arc<Notify>, Vec<Item>),
+    Held(Arc<Notify>, Vec<OutputItem>),
     /// Answers with an error status and body.
     Status(u16, Value),
 }
 
 /// One output item of the model.
 #[derive(Debug, Clone)]
-pub(crate) enum Item {
+pub(crate) enum OutputItem {
     /// A reasoning item with these summary parts.
     Thinks(Vec<String>),
     /// A reasoning item that is never finished.
@@ -65,30 +65,30 @@ pub(crate) enum Item {
     Says(String),
 }
 
-pub(crate) fn thinks(text: &str) -> Item {
-    Item::Thinks(vec![text.to_owned()])
+pub(crate) fn thinking_item(text: &str) -> OutputItem {
+    OutputItem::Thinks(vec![text.to_owned()])
 }
 
-pub(crate) fn searches(query: &str) -> Item {
-    Item::Searches(json!({ "query": query }))
+pub(crate) fn search_item(query: &str) -> OutputItem {
+    OutputItem::Searches(json!({ "query": query }))
 }
 
-pub(crate) fn says(text: &str) -> Item {
-    Item::Says(text.to_owned())
+pub(crate) fn message_item(text: &str) -> OutputItem {
+    OutputItem::Says(text.to_owned())
 }
 
-type Script = Box<dyn FnMut(&Value) -> Reply + Send>;
+type ModelScript = Box<dyn FnMut(&Value) -> ModelReply + Send>;
 
 /// A listening model service. It ends with the test.
-pub(crate) struct Model {
+pub(crate) struct FakeModel {
     /// Base URL for Codex's `model_providers.*.base_url`.
     pub(crate) url: String,
-    shared: Arc<Shared>,
+    shared: Arc<FakeModelState>,
     tasks: Tasks,
 }
 
-struct Shared {
-    script: Mutex<Script>,
+struct FakeModelState {
+    script: Mutex<ModelScript>,
     requests: Mutex<Vec<Value>>,
     responses: AtomicUsize,
     /// How many requests came.
@@ -97,22 +97,25 @@ struct Shared {
     left: watch::Sender<usize>,
 }
 
-impl Model {
+impl FakeModel {
     /// Replays one reply for each request, in order; afterwards requests fail with 400.
-    pub(crate) async fn replay(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let mut replies: VecDeque<Reply> = replies.into_iter().collect();
-        Self::answer(move |_| {
-            let over = || Reply::Status(400, json!({ "error": { "message": "script is over" } }));
+    pub(crate) async fn replay(replies: impl IntoIterator<Item = ModelReply>) -> Self {
+        let mut replies: VecDeque<ModelReply> = replies.into_iter().collect();
+        Self::answer_with(move |_| {
+            let over =
+                || ModelReply::Status(400, json!({ "error": { "message": "script is over" } }));
             replies.pop_front().unwrap_or_else(over)
         })
         .await
     }
 
     /// Answers each request with what `script` makes of its body.
-    pub(crate) async fn answer(script: impl FnMut(&Value) -> Reply + Send + 'static) -> Self {
+    pub(crate) async fn answer_with(
+        script: impl FnMut(&Value) -> ModelReply + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(FakeModelState {
             script: Mutex::new(Box::new(script)),
             requests: Mutex::default(),
             responses: AtomicUsize::new(0),
@@ -120,7 +123,7 @@ impl Model {
             left: watch::Sender::new(0),
         });
         let tasks = Tasks::default();
-        tasks.spawn(accept(listener, Arc::clone(&shared), tasks.clone()));
+        tasks.spawn(accept_connections(listener, Arc::clone(&shared), tasks.clone()));
         Self { url, shared, tasks }
     }
 
@@ -130,7 +133,7 @@ impl Model {
     }
 
     /// Returns the whole text that the latest request carried, for looking for earlier turns.
-    pub(crate) fn latest(&self) -> String {
+    pub(crate) fn latest_request_text(&self) -> String {
         self.requests().last().unwrap()["input"].to_string()
     }
 
@@ -141,26 +144,27 @@ impl Model {
     }
 
     /// Waits until the client left `count` streams before their end.
-    pub(crate) async fn left(&self, count: usize) {
+    pub(crate) async fn wait_for_abandoned_streams(&self, count: usize) {
         let mut left = self.shared.left.subscribe();
         timeout(TIMEOUT, left.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }
 }
 
-impl Drop for Model {
+impl Drop for FakeModel {
     fn drop(&mut self) {
         self.tasks.stop_token().cancel();
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, tasks: Tasks) {
+async fn accept_connections(listener: TcpListener, shared: Arc<FakeModelState>, tasks: Tasks) {
     while let Some(Ok((stream, _))) =
         tasks.stop_token().run_until_cancelled(listener.accept()).await
     {
         let (shared, owner) = (Arc::clone(&shared), tasks.clone());
         tasks.spawn(async move {
-            let service =
-                service_fn(|request| respond(request, Arc::clone(&shared), owner.clone()));
+            let service = service_fn(|request| {
+                respond_to_request(request, Arc::clone(&shared), owner.clone())
+            });
             let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             // A client that goes away in mid-stream is part of the scripts.
             drop(owner.stop_token().run_until_cancelled(serving).await);
@@ -168,23 +172,23 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, tasks: Tasks) {
     }
 }
 
-type Body = BoxBody<Bytes, Infallible>;
+type ModelBody = BoxBody<Bytes, Infallible>;
 
-async fn respond(
+async fn respond_to_request(
     request: Request<Incoming>,
-    shared: Arc<Shared>,
+    shared: Arc<FakeModelState>,
     tasks: Tasks,
-) -> Result<Response<Body>, Infallible> {
+) -> Result<Response<ModelBody>, Infallible> {
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let Ok(body) = serde_json::from_slice::<Value>(&body) else {
-        return Ok(status(404, &json!({ "error": { "message": "not a model request" } })));
+        return Ok(json_response(404, &json!({ "error": { "message": "not a model request" } })));
     };
     let reply = (shared.script.lock().unwrap())(&body);
     shared.requests.lock().unwrap().push(body);
     shared.asked.send_modify(|asked| *asked += 1);
     let number = shared.responses.fetch_add(1, Ordering::SeqCst);
-    if let Reply::Status(code, body) = &reply {
-        return Ok(status(*code, body));
+    if let ModelReply::Status(code, body) = &reply {
+        return Ok(json_response(*code, body));
     }
     let (frames, stream) = mpsc::channel(64);
     tasks.spawn(stream_reply(number, reply, frames, shared));
@@ -192,64 +196,70 @@ async fn respond(
     Ok(Response::builder().header("content-type", "text/event-stream").body(body).unwrap())
 }
 
-type Frames = mpsc::Sender<Result<Frame<Bytes>, Infallible>>;
+type FrameSender = mpsc::Sender<Result<Frame<Bytes>, Infallible>>;
 
-async fn stream_reply(number: usize, reply: Reply, frames: Frames, shared: Arc<Shared>) {
+async fn stream_reply(
+    number: usize,
+    reply: ModelReply,
+    frames: FrameSender,
+    shared: Arc<FakeModelState>,
+) {
     let id = format!("resp_{number}");
     let created = json!({ "type": "response.created", "response": { "id": id } });
-    send(&frames, &created).await;
+    send_event(&frames, &created).await;
     let (items, end) = match reply {
-        Reply::Items(items) => (items, End::Completed),
-        Reply::Cut(items) => (items, End::Cut),
-        Reply::Silent(items) => (items, End::Silent),
-        Reply::Held(told, items) => {
+        ModelReply::Items(items) => (items, StreamEnd::Completed),
+        ModelReply::Cut(items) => (items, StreamEnd::Cut),
+        ModelReply::Silent(items) => (items, StreamEnd::Silent),
+        ModelReply::Held(told, items) => {
             told.notified().await;
-            (items, End::Completed)
+            (items, StreamEnd::Completed)
         }
-        Reply::Status(..) => return,
+        ModelReply::Status(..) => return,
     };
     for (index, item) in items.iter().enumerate() {
-        for event in events(&id, index, item) {
-            send(&frames, &event).await;
+        for event in item_events(&id, index, item) {
+            send_event(&frames, &event).await;
         }
     }
     match end {
-        End::Completed => {
+        StreamEnd::Completed => {
             let usage = json!({
                 "input_tokens": 100, "input_tokens_details": { "cached_tokens": 0 },
                 "output_tokens": 10, "output_tokens_details": { "reasoning_tokens": 5 },
                 "total_tokens": 110,
             });
             let response = json!({ "id": id, "usage": usage });
-            send(&frames, &json!({ "type": "response.completed", "response": response })).await;
+            send_event(&frames, &json!({ "type": "response.completed", "response": response }))
+                .await;
         }
         // The stream ends before its `response.completed`.
-        End::Cut => {}
-        End::Silent => {
+        StreamEnd::Cut => {}
+        StreamEnd::Silent => {
             frames.closed().await;
             shared.left.send_modify(|left| *left += 1);
         }
     }
 }
 
-enum End {
+enum StreamEnd {
     Completed,
     Cut,
     Silent,
 }
 
-async fn send(frames: &Frames, event: &Value) {
+async fn send_event(frames: &FrameSender, event: &Value) {
     let name = event["type"].as_str().unwrap();
     let text = format!("event: {name}\ndata: {event}\n\n");
     drop(frames.send(Ok(Frame::data(Bytes::from(text)))).await);
 }
 
 /// Returns the events of one item, the way the Responses API streams it.
-fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
+fn item_events(response: &str, index: usize, item: &OutputItem) -> Vec<Value> {
     let added = |item: &Value| json!({ "type": "response.output_item.added", "output_index": index, "item": item });
     let done = |item: &Value| json!({ "type": "response.output_item.done", "output_index": index, "item": item });
     match item {
-        Item::Thinks(parts) => {
+        OutputItem::Thinks(parts) => {
             let id = format!("rs_{response}_{index}");
             let mut events = vec![added(&json!({ "type": "reasoning", "id": id, "summary": [] }))];
             for (part, text) in parts.iter().enumerate() {
@@ -270,16 +280,17 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
             })));
             events
         }
-        Item::BeginsToThink(text) => {
-            let mut events = events(response, index, &Item::Thinks(vec![text.clone()]));
+        OutputItem::BeginsToThink(text) => {
+            let mut events = item_events(response, index, &OutputItem::Thinks(vec![text.clone()]));
             events.pop();
             events
         }
-        Item::Searches(arguments) => {
-            let call = Item::Calls(SEARCH.to_owned(), "VectorSearch".to_owned(), arguments.clone());
-            events(response, index, &call)
+        OutputItem::Searches(arguments) => {
+            let call =
+                OutputItem::Calls(SEARCH.to_owned(), "VectorSearch".to_owned(), arguments.clone());
+            item_events(response, index, &call)
         }
-        Item::Calls(namespace, name, arguments) => {
+        OutputItem::Calls(namespace, name, arguments) => {
             let mut call = json!({
                 "type": "function_call", "id": format!("fc_{response}_{index}"),
                 "call_id": format!("call_{response}_{index}"), "name": name,
@@ -290,20 +301,20 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
             }
             vec![added(&call), done(&call)]
         }
-        Item::Scripts(script) => {
+        OutputItem::Scripts(script) => {
             let call = json!({
                 "type": "custom_tool_call", "id": format!("ct_{response}_{index}"),
                 "call_id": format!("call_{response}_{index}"), "name": "exec", "input": script,
             });
             vec![added(&call), done(&call)]
         }
-        Item::FindsTools(query) => {
+        OutputItem::FindsTools(query) => {
             let mut call = json!({ "type": "tool_search_call", "execution": "client" });
             call["call_id"] = format!("call_{response}_{index}").into();
             call["arguments"] = json!({ "query": query });
             vec![done(&call)]
         }
-        Item::Says(text) => {
+        OutputItem::Says(text) => {
             let id = format!("msg_{response}_{index}");
             let message = |content: Value| json!({ "type": "message", "id": id, "role": "assistant", "content": content });
             vec![
@@ -321,7 +332,7 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
 /// The namespace under which Codex knows our search.
 const SEARCH: &str = "mcp__codeinfo_search";
 
-fn status(code: u16, body: &Value) -> Response<Body> {
+fn json_response(code: u16, body: &Value) -> Response<ModelBody> {
     let body = Full::from(body.to_string()).boxed();
     Response::builder().status(code).header("content-type", "application/json").body(body).unwrap()
 }

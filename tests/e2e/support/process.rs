@@ -12,10 +12,10 @@ use tokio::{
 };
 
 /// Environment of a server under test, beside what every test needs.
-pub(crate) type Environment = Vec<(String, String)>;
+pub(crate) type ProgramEnvironment = Vec<(String, String)>;
 
 /// A running `codeinfo serve`. Dropping it kills it.
-pub(crate) struct Program {
+pub(crate) struct RunningServer {
     child: Child,
     /// What it printed until it said that it was up.
     pub(crate) said: Vec<String>,
@@ -26,10 +26,14 @@ pub(crate) struct Program {
     http: reqwest::Client,
 }
 
-impl Program {
+impl RunningServer {
     /// Starts `codeinfo serve PATHS…` on free ports and waits until it is up.
-    pub(crate) async fn serve(data_dir: &Path, paths: &[&Path], environment: &Environment) -> Self {
-        let mut command = command(data_dir, environment);
+    pub(crate) async fn serve(
+        data_dir: &Path,
+        paths: &[&Path],
+        environment: &ProgramEnvironment,
+    ) -> Self {
+        let mut command = program_command(data_dir, environment);
         command.arg("serve").args(paths);
         Self::start(command).await
     }
@@ -41,9 +45,9 @@ impl Program {
         watches: usize,
         data_dir: &Path,
         paths: &[&Path],
-        environment: &Environment,
+        environment: &ProgramEnvironment,
     ) -> (Self, Lines<BufReader<ChildStderr>>) {
-        let mut command = within(Command::new("unshare"), data_dir, environment);
+        let mut command = apply_environment(Command::new("unshare"), data_dir, environment);
         let limited = "echo $0 > /proc/sys/user/max_inotify_watches && exec \"$@\"";
         command
             .args(["--user", "--map-root-user", "sh", "-c", limited, &watches.to_string()])
@@ -58,9 +62,9 @@ impl Program {
         size: &str,
         data_dir: &Path,
         paths: &[&Path],
-        environment: &Environment,
+        environment: &ProgramEnvironment,
     ) -> Self {
-        let mut command = on_small_disk(size, "exec \"$0\" \"$@\"", data_dir, environment);
+        let mut command = small_disk_command(size, "exec \"$0\" \"$@\"", data_dir, environment);
         command.arg("serve").args(paths);
         Self::start(command).await
     }
@@ -68,9 +72,9 @@ impl Program {
     /// Starts `codeinfo serve` on free ports; returns what it says on standard error, too.
     pub(crate) async fn serve_logged(
         data_dir: &Path,
-        environment: &Environment,
+        environment: &ProgramEnvironment,
     ) -> (Self, Lines<BufReader<ChildStderr>>) {
-        let mut command = command(data_dir, environment);
+        let mut command = program_command(data_dir, environment);
         command.arg("serve");
         Self::start_logged(command).await
     }
@@ -79,9 +83,9 @@ impl Program {
     pub(crate) async fn serve_logging_to(
         log: &Path,
         data_dir: &Path,
-        environment: &Environment,
+        environment: &ProgramEnvironment,
     ) -> Self {
-        let mut command = command(data_dir, environment);
+        let mut command = program_command(data_dir, environment);
         command.arg("serve").stderr(std::fs::File::create(log).unwrap());
         Self::start(command).await
     }
@@ -91,9 +95,9 @@ impl Program {
     pub(crate) async fn serve_with_files(
         max_files: u64,
         data_dir: &Path,
-        environment: &Environment,
+        environment: &ProgramEnvironment,
     ) -> Self {
-        let mut command = within(Command::new("prlimit"), data_dir, environment);
+        let mut command = apply_environment(Command::new("prlimit"), data_dir, environment);
         command.arg(format!("--nofile={max_files}"));
         command.args([env!("CARGO_BIN_EXE_codeinfo"), "serve"]);
         Self::start(command).await
@@ -107,8 +111,11 @@ impl Program {
     }
 
     /// Starts `codeinfo serve --reembed` on free ports and waits until it is up.
-    pub(crate) async fn serve_reembedding(data_dir: &Path, environment: &Environment) -> Self {
-        let mut command = command(data_dir, environment);
+    pub(crate) async fn serve_reembedding(
+        data_dir: &Path,
+        environment: &ProgramEnvironment,
+    ) -> Self {
+        let mut command = program_command(data_dir, environment);
         command.args(["serve", "--reembed"]);
         Self::start(command).await
     }
@@ -131,42 +138,42 @@ impl Program {
             line.split_whitespace().next().unwrap().to_owned()
         };
         let (main, mcp) = (url("HTTP API"), url("MCP server"));
-        Self { child, said, main, mcp, http: http() }
+        Self { child, said, main, mcp, http: http_client() }
     }
 
     /// Calls a JSON-RPC method of the MCP server and returns the whole reply.
-    pub(crate) async fn rpc(&self, method: &str, params: Value) -> Value {
+    pub(crate) async fn call_rpc(&self, method: &str, params: Value) -> Value {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        self.post(&self.mcp, &body).await
+        self.post_json(&self.mcp, &body).await
     }
 
     /// Asks a question over the MCP server and returns the whole reply.
-    pub(crate) async fn question(&self, arguments: Value) -> Value {
+    pub(crate) async fn ask_question(&self, arguments: Value) -> Value {
         let params = json!({ "name": "codebase_question", "arguments": arguments });
-        self.rpc("tools/call", params).await
+        self.call_rpc("tools/call", params).await
     }
 
     /// Posts to a route of the main HTTP API.
-    pub(crate) async fn api(&self, path: &str, body: &Value) -> Value {
-        self.post(&format!("{}{path}", self.main), body).await
+    pub(crate) async fn post_api(&self, path: &str, body: &Value) -> Value {
+        self.post_json(&format!("{}{path}", self.main), body).await
     }
 
     /// Reads a route of the main HTTP API.
-    pub(crate) async fn read(&self, path: &str) -> Value {
+    pub(crate) async fn get_api(&self, path: &str) -> Value {
         self.http.get(format!("{}{path}", self.main)).send().await.unwrap().json().await.unwrap()
     }
 
-    async fn post(&self, url: &str, body: &Value) -> Value {
+    async fn post_json(&self, url: &str, body: &Value) -> Value {
         let request = self.http.post(url).header("accept", "application/json").json(body);
         request.send().await.unwrap().json().await.unwrap()
     }
 
     /// Starts an ingest run and returns its last status.
     pub(crate) async fn ingest(&self, path: &Path) -> Value {
-        let started = self.api("/ingest/start", &json!({ "path": path })).await;
+        let started = self.post_api("/ingest/start", &json!({ "path": path })).await;
         let run = started["runId"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned();
         loop {
-            let status = self.read(&format!("/ingest/status/{run}")).await;
+            let status = self.get_api(&format!("/ingest/status/{run}")).await;
             match status["state"].as_str().unwrap() {
                 "queued" | "scanning" | "embedding" => tokio::task::yield_now().await,
                 _ => return status,
@@ -176,7 +183,7 @@ impl Program {
 
     /// Sends SIGTERM and waits for the end.
     pub(crate) async fn terminate(mut self) -> ExitStatus {
-        signal("TERM", self.pid()).await;
+        send_signal("TERM", self.pid()).await;
         self.child.wait().await.unwrap()
     }
 
@@ -192,13 +199,13 @@ impl Program {
 }
 
 /// Runs one command to its end within limits of the system, as `ulimit` takes them.
-pub(crate) async fn run_within(
+pub(crate) async fn run_with_limits(
     limits: &str,
     data_dir: &Path,
-    environment: &Environment,
+    environment: &ProgramEnvironment,
     arguments: &[&str],
 ) -> Output {
-    let mut command = within(Command::new("sh"), data_dir, environment);
+    let mut command = apply_environment(Command::new("sh"), data_dir, environment);
     let limited = format!("ulimit {limits} && exec \"$@\"");
     command.args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_codeinfo")]).args(arguments);
     command.output().await.unwrap()
@@ -207,10 +214,10 @@ pub(crate) async fn run_within(
 /// Runs one command to its end as a user who has no rights but those that files give.
 pub(crate) async fn run_unprivileged(
     data_dir: &Path,
-    environment: &Environment,
+    environment: &ProgramEnvironment,
     arguments: &[&str],
 ) -> Output {
-    let mut command = within(Command::new("unshare"), data_dir, environment);
+    let mut command = apply_environment(Command::new("unshare"), data_dir, environment);
     command.args(["--user", env!("CARGO_BIN_EXE_codeinfo")]).args(arguments);
     command.output().await.unwrap()
 }
@@ -220,13 +227,18 @@ pub(crate) async fn run_on_small_disk(
     size: &str,
     script: &str,
     data_dir: &Path,
-    environment: &Environment,
+    environment: &ProgramEnvironment,
 ) -> Output {
-    on_small_disk(size, script, data_dir, environment).output().await.unwrap()
+    small_disk_command(size, script, data_dir, environment).output().await.unwrap()
 }
 
-fn on_small_disk(size: &str, script: &str, data_dir: &Path, environment: &Environment) -> Command {
-    let mut command = within(Command::new("unshare"), data_dir, environment);
+fn small_disk_command(
+    size: &str,
+    script: &str,
+    data_dir: &Path,
+    environment: &ProgramEnvironment,
+) -> Command {
+    let mut command = apply_environment(Command::new("unshare"), data_dir, environment);
     let script = format!("mount -t tmpfs -o size={size} tmpfs \"$DATA_DIR\" || exit 9\n{script}");
     command
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
@@ -235,31 +247,39 @@ fn on_small_disk(size: &str, script: &str, data_dir: &Path, environment: &Enviro
 }
 
 /// Sends a signal by name to a process.
-pub(crate) async fn signal(name: &str, pid: u32) {
+pub(crate) async fn send_signal(name: &str, pid: u32) {
     let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status();
     assert!(sent.await.unwrap().success());
 }
 
 /// Starts one command, whose output is to be read; dropping it kills it.
-pub(crate) fn begin(data_dir: &Path, environment: &Environment, arguments: &[&str]) -> Child {
-    let mut command = command(data_dir, environment);
+pub(crate) fn spawn_command(
+    data_dir: &Path,
+    environment: &ProgramEnvironment,
+    arguments: &[&str],
+) -> Child {
+    let mut command = program_command(data_dir, environment);
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Runs one command to its end.
-pub(crate) async fn run(data_dir: &Path, environment: &Environment, arguments: &[&str]) -> Output {
-    command(data_dir, environment).args(arguments).output().await.unwrap()
+pub(crate) async fn run_command(
+    data_dir: &Path,
+    environment: &ProgramEnvironment,
+    arguments: &[&str],
+) -> Output {
+    program_command(data_dir, environment).args(arguments).output().await.unwrap()
 }
 
 /// Runs one command to its end where nobody may make namespaces: in one of its own, without any right.
 pub(crate) async fn run_without_namespaces(
     data_dir: &Path,
-    environment: &Environment,
+    environment: &ProgramEnvironment,
     arguments: &[&str],
 ) -> Output {
     let bare = "echo 0 > /proc/sys/user/max_user_namespaces && \
                 exec setpriv --bounding-set=-all --no-new-privs \"$@\"";
-    within(Command::new("unshare"), data_dir, environment)
+    apply_environment(Command::new("unshare"), data_dir, environment)
         .args(["--user", "--map-root-user", "sh", "-c", bare, "sh"])
         .arg(env!("CARGO_BIN_EXE_codeinfo"))
         .args(arguments)
@@ -269,24 +289,28 @@ pub(crate) async fn run_without_namespaces(
 }
 
 /// A client that speaks to this machine only.
-pub(crate) fn http() -> reqwest::Client {
+pub(crate) fn http_client() -> reqwest::Client {
     codeinfo_core::install_crypto_provider();
     reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
 }
 
-pub(crate) fn command(data_dir: &Path, environment: &Environment) -> Command {
-    within(Command::new(env!("CARGO_BIN_EXE_codeinfo")), data_dir, environment)
+pub(crate) fn program_command(data_dir: &Path, environment: &ProgramEnvironment) -> Command {
+    apply_environment(Command::new(env!("CARGO_BIN_EXE_codeinfo")), data_dir, environment)
 }
 
 /// Gives a command the environment of a program under test.
-pub(crate) fn within(mut command: Command, data_dir: &Path, environment: &Environment) -> Command {
+pub(crate) fn apply_environment(
+    mut command: Command,
+    data_dir: &Path,
+    environment: &ProgramEnvironment,
+) -> Command {
     command
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
         .env("PORT", "0")
         .env("MCP_PORT", "0")
         .env("DATA_DIR", data_dir)
-        .env("TMPDIR", scratch())
+        .env("TMPDIR", scratch_folder())
         .env("LOG_LEVEL", "error")
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
@@ -295,21 +319,21 @@ pub(crate) fn within(mut command: Command, data_dir: &Path, environment: &Enviro
 }
 
 /// A folder below `target` for what tests write; Codex refuses the system's temporary folder.
-pub(crate) fn scratch() -> PathBuf {
+pub(crate) fn scratch_folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scratch");
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 
 /// A fresh folder below [`scratch`], removed when dropped.
-pub(crate) fn fresh() -> tempfile::TempDir {
-    tempfile::tempdir_in(scratch()).unwrap()
+pub(crate) fn create_scratch_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(scratch_folder()).unwrap()
 }
 
 /// Settings of a program whose store is in `fixture`.
 pub(crate) fn qdrant_environment(
-    fixture: &codeinfo_test_support::qdrant::fixture::Fixture,
-) -> Environment {
+    fixture: &codeinfo_test_support::qdrant::fixture::QdrantFixture,
+) -> ProgramEnvironment {
     let settings = &fixture.settings;
     let mut environment = vec![
         ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),

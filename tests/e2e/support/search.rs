@@ -14,23 +14,23 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 /// A listening search server. It ends with the test.
-pub(crate) struct Search {
+pub(crate) struct FakeSearch {
     /// URL of its MCP endpoint.
     pub(crate) url: String,
-    messages: Messages,
+    messages: ReceivedMessages,
     tasks: Tasks,
 }
 
 /// Where each message was sent, and the message.
-type Messages = Arc<Mutex<Vec<(String, Value)>>>;
+type ReceivedMessages = Arc<Mutex<Vec<(String, Value)>>>;
 
-impl Search {
+impl FakeSearch {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let messages = Arc::default();
         let tasks = Tasks::default();
-        tasks.spawn(accept(listener, Arc::clone(&messages), tasks.clone()));
+        tasks.spawn(accept_connections(listener, Arc::clone(&messages), tasks.clone()));
         Self { url, messages, tasks }
     }
 
@@ -58,24 +58,24 @@ impl Search {
     }
 
     /// Returns how many messages came.
-    pub(crate) fn messages(&self) -> usize {
+    pub(crate) fn count_messages(&self) -> usize {
         self.messages.lock().unwrap().len()
     }
 }
 
-impl Drop for Search {
+impl Drop for FakeSearch {
     fn drop(&mut self) {
         self.tasks.stop_token().cancel();
     }
 }
 
-async fn accept(listener: TcpListener, messages: Messages, tasks: Tasks) {
+async fn accept_connections(listener: TcpListener, messages: ReceivedMessages, tasks: Tasks) {
     while let Some(Ok((stream, _))) =
         tasks.stop_token().run_until_cancelled(listener.accept()).await
     {
         let (messages, owner) = (Arc::clone(&messages), tasks.clone());
         tasks.spawn(async move {
-            let service = service_fn(|request| respond(request, Arc::clone(&messages)));
+            let service = service_fn(|request| respond_to_request(request, Arc::clone(&messages)));
             let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             // Codex drops connections when it ends.
             drop(owner.stop_token().run_until_cancelled(serving).await);
@@ -83,19 +83,19 @@ async fn accept(listener: TcpListener, messages: Messages, tasks: Tasks) {
     }
 }
 
-async fn respond(
+async fn respond_to_request(
     request: Request<Incoming>,
-    messages: Messages,
+    messages: ReceivedMessages,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     if request.method() != Method::POST {
-        return Ok(reply(405, String::new()));
+        return Ok(json_reply(405, String::new()));
     }
     let target = request.uri().to_string();
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let message: Value = serde_json::from_slice(&body).unwrap();
     messages.lock().unwrap().push((target, message.clone()));
     if message.get("id").is_none() {
-        return Ok(reply(202, String::new()));
+        return Ok(json_reply(202, String::new()));
     }
     let result = match message["method"].as_str().unwrap() {
         "initialize" => json!({
@@ -114,14 +114,14 @@ async fn respond(
             },
             "annotations": { "readOnlyHint": true },
         }] }),
-        "tools/call" => search(&message["params"]["arguments"]["query"]),
+        "tools/call" => render_search_result(&message["params"]["arguments"]["query"]),
         _ => json!({}),
     };
     let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
-    Ok(reply(200, answer.to_string()))
+    Ok(json_reply(200, answer.to_string()))
 }
 
-fn search(query: &Value) -> Value {
+fn render_search_result(query: &Value) -> Value {
     if query == "fail" {
         let content = json!([{ "type": "text", "text": "nothing is indexed" }]);
         return json!({ "isError": true, "content": content });
@@ -138,7 +138,7 @@ fn search(query: &Value) -> Value {
     })
 }
 
-fn reply(status: u16, body: String) -> Response<Full<Bytes>> {
+fn json_reply(status: u16, body: String) -> Response<Full<Bytes>> {
     Response::builder()
         .status(status)
         .header("content-type", "application/json")

@@ -4,17 +4,17 @@ use std::{path::Path, process::Stdio};
 
 use tokio::process::Command;
 
-use super::process::{Environment, within};
+use super::process::{ProgramEnvironment, apply_environment};
 
 /// Prepares a command line of the program on a terminal of its own, in `folder`, `columns` wide.
-pub(crate) fn on_terminal(
+pub(crate) fn terminal_command(
     data: &Path,
     folder: &Path,
     columns: u16,
-    environment: &Environment,
+    environment: &ProgramEnvironment,
     line: &str,
 ) -> Command {
-    let mut command = within(Command::new("/usr/bin/script"), data, environment);
+    let mut command = apply_environment(Command::new("/usr/bin/script"), data, environment);
     let program = env!("CARGO_BIN_EXE_codeinfo");
     let line = format!("stty rows 40 cols {columns}; exec {program} {line}");
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(folder);

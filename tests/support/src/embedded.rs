@@ -11,18 +11,18 @@ use codeinfo_core::task::Tasks;
 use codeinfo_store::{EmbeddedEngine, Engine, OnMismatch, StoreError, StoreMode};
 use tempfile::TempDir;
 
-use crate::store::{DIMENSIONS, MODEL, Place, Store};
+use crate::store::{DIMENSIONS, EngineStorage, MODEL, Store};
 
 /// After so many chunks the tests' stores are put on disk.
-pub const SEAL: u64 = 128;
+pub const SEAL_CHUNKS: u64 = 128;
 
 /// A folder of its own.
-pub struct Folder {
+pub struct StoreFolder {
     path: PathBuf,
     _above: TempDir,
 }
 
-impl Folder {
+impl StoreFolder {
     pub fn new() -> Self {
         let above = TempDir::new().unwrap();
         // The list of roots lies beside the store.
@@ -36,55 +36,59 @@ impl Folder {
     }
 }
 
-impl Place for Folder {
-    async fn fresh() -> Self {
+impl EngineStorage for StoreFolder {
+    async fn create() -> Self {
         Self::new()
     }
 
-    async fn open_as(&self, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
-        open_as(self.path(), model, on_mismatch).await
+    async fn open_for_model(
+        &self,
+        model: &str,
+        on_mismatch: OnMismatch,
+    ) -> Result<Store, StoreError> {
+        open_store_for_model(self.path(), model, on_mismatch).await
     }
 }
 
-pub async fn open(folder: &Path) -> Result<Store, StoreError> {
-    open_as(folder, MODEL, OnMismatch::Refuse).await
+pub async fn open_store(folder: &Path) -> Result<Store, StoreError> {
+    open_store_for_model(folder, MODEL, OnMismatch::Refuse).await
 }
 
-pub async fn open_as(
+pub async fn open_store_for_model(
     folder: &Path,
     model: &str,
     on_mismatch: OnMismatch,
 ) -> Result<Store, StoreError> {
-    open_with(folder, model, on_mismatch, true).await
+    open_store_with_repairs(folder, model, on_mismatch, true).await
 }
 
-pub async fn open_with(
+pub async fn open_store_with_repairs(
     folder: &Path,
     model: &str,
     on_mismatch: OnMismatch,
     repairs: bool,
 ) -> Result<Store, StoreError> {
-    open_to(folder, model, on_mismatch, [true, repairs]).await
+    open_store_with_options(folder, model, on_mismatch, [true, repairs]).await
 }
 
 /// Opens a store that merges its segments or not, and repairs itself or not.
-pub async fn open_to(
+pub async fn open_store_with_options(
     folder: &Path,
     model: &str,
     on_mismatch: OnMismatch,
     [background_merge, repairs]: [bool; 2],
 ) -> Result<Store, StoreError> {
-    let seal_chunks = SEAL.try_into().unwrap();
+    let seal_chunks = SEAL_CHUNKS.try_into().unwrap();
     let settings = codeinfo_store::EmbeddedStoreSettings { seal_chunks, background_merge, repairs };
     let tasks = Tasks::default();
     let open =
         || EmbeddedEngine::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks.clone());
-    Ok(Store::new(retried(open).await?, StoreMode::Flat, tasks.clone()))
+    Ok(Store::new(open_with_retries(open).await?, StoreMode::Flat, tasks.clone()))
 }
 
 /// Opens the engine of a server.
 pub async fn open_engine(folder: &Path) -> Result<Arc<dyn Engine>, StoreError> {
-    let seal_chunks = SEAL.try_into().unwrap();
+    let seal_chunks = SEAL_CHUNKS.try_into().unwrap();
     let settings = codeinfo_store::EmbeddedStoreSettings {
         seal_chunks,
         background_merge: true,
@@ -92,12 +96,12 @@ pub async fn open_engine(folder: &Path) -> Result<Arc<dyn Engine>, StoreError> {
     };
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
     let open = || EmbeddedEngine::open(folder, MODEL, DIMENSIONS, refuse, &settings, tasks.clone());
-    Ok(Arc::new(retried(open).await?))
+    Ok(Arc::new(open_with_retries(open).await?))
 }
 
 /// Opens a store, a little later if need be: a program that another test starts holds the lock, too, until
 /// it runs.
-pub async fn retried<F>(open: impl Fn() -> F) -> Result<EmbeddedEngine, StoreError>
+pub async fn open_with_retries<F>(open: impl Fn() -> F) -> Result<EmbeddedEngine, StoreError>
 where
     F: Future<Output = Result<EmbeddedEngine, StoreError>>,
 {
@@ -113,7 +117,7 @@ where
 }
 
 /// Names in a folder that end like this, in order.
-pub fn names(folder: &Path, end: &str) -> Vec<String> {
+pub fn list_names_with_suffix(folder: &Path, end: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.ends_with(end)).collect();
@@ -122,8 +126,8 @@ pub fn names(folder: &Path, end: &str) -> Vec<String> {
 }
 
 /// Replaces a file, named by its end; a final `/` makes it a folder.
-pub fn damage(folder: &Path, file: &str, content: &[u8]) {
-    let path = folder.join(&names(folder, file.trim_end_matches('/'))[0]);
+pub fn damage_file(folder: &Path, file: &str, content: &[u8]) {
+    let path = folder.join(&list_names_with_suffix(folder, file.trim_end_matches('/'))[0]);
     if file.ends_with('/') {
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
@@ -133,21 +137,21 @@ pub fn damage(folder: &Path, file: &str, content: &[u8]) {
 }
 
 /// The names of the roots whose last run did not end well.
-pub async fn hurt(store: &Store) -> Vec<String> {
+pub async fn list_failed_roots(store: &Store) -> Vec<String> {
     let roots = store.roots().await.unwrap().into_iter();
     roots.filter(|root| !root.last_run.is_completed()).map(|root| root.name).collect()
 }
 
 /// Names of what was moved out of the way.
-pub fn aside(data: &Path) -> Vec<String> {
+pub fn list_damaged_stores(data: &Path) -> Vec<String> {
     let names = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.into_string().unwrap());
     names.filter(|name| name.starts_with("store.damaged-")).collect()
 }
 
-pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub fn collect_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() { files(&path, found) } else { found.push(path) }
+        if path.is_dir() { collect_files(&path, found) } else { found.push(path) }
     }
 }

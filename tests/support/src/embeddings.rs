@@ -34,7 +34,7 @@ use tokio_rustls::{
     },
 };
 
-use crate::qdrant::tls;
+use crate::qdrant::find_tls_file;
 
 /// How long a test waits for something that must happen.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -43,7 +43,7 @@ pub const DIMENSIONS: usize = 64;
 
 /// What the service does with one request.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub enum EmbeddingAnswer {
     /// Answers as it should.
     Vectors,
     /// Answers as it should, later.
@@ -68,19 +68,19 @@ pub enum Reply {
     Silent,
 }
 
-type Script = Box<dyn FnMut(&Value) -> Reply + Send>;
+type EmbeddingScript = Box<dyn FnMut(&Value) -> EmbeddingAnswer + Send>;
 
 /// A listening service. Nobody listens any more when it is dropped.
-pub struct Embeddings {
+pub struct FakeEmbeddingServer {
     /// For `EMBEDDING_URL`.
     pub url: String,
     pub address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<EmbeddingServerState>,
     tasks: Tasks,
 }
 
-struct Shared {
-    script: Mutex<Script>,
+struct EmbeddingServerState {
+    script: Mutex<EmbeddingScript>,
     requests: Mutex<Vec<Value>>,
     keys: Mutex<Vec<Option<String>>>,
     asked: watch::Sender<usize>,
@@ -107,41 +107,46 @@ pub fn default_settings(url: &str) -> EmbeddingSettings {
     }
 }
 
-impl Embeddings {
+impl FakeEmbeddingServer {
     /// Answers each request as it should.
-    pub async fn well() -> Self {
-        Self::answer(|_| Reply::Vectors).await
+    pub async fn start() -> Self {
+        Self::start_with_script(|_| EmbeddingAnswer::Vectors).await
     }
 
     /// Answers each request by what `script` makes of its body.
-    pub async fn answer(script: impl FnMut(&Value) -> Reply + Send + 'static) -> Self {
-        Self::at("127.0.0.1:0".parse().unwrap(), script).await
+    pub async fn start_with_script(
+        script: impl FnMut(&Value) -> EmbeddingAnswer + Send + 'static,
+    ) -> Self {
+        Self::start_at("127.0.0.1:0".parse().unwrap(), script).await
     }
 
     /// Answers as it should, over connections encrypted for `localhost`, to who trusts
     /// `tests/fixtures/tls/ca.pem`.
-    pub async fn encrypted() -> Self {
+    pub async fn start_encrypted() -> Self {
         codeinfo_core::install_crypto_provider();
-        let certificate = CertificateDer::from_pem_file(tls("server.pem")).unwrap();
-        let key = PrivateKeyDer::from_pem_file(tls("server.key")).unwrap();
+        let certificate = CertificateDer::from_pem_file(find_tls_file("server.pem")).unwrap();
+        let key = PrivateKeyDer::from_pem_file(find_tls_file("server.key")).unwrap();
         let settings = ServerConfig::builder().with_no_client_auth();
         let settings = settings.with_single_cert(vec![certificate], key).unwrap();
         let encryption = Some(TlsAcceptor::from(Arc::new(settings)));
-        Self::start_with("127.0.0.1:0".parse().unwrap(), encryption, |_| Reply::Vectors).await
+        Self::start_configured("127.0.0.1:0".parse().unwrap(), encryption, |_| {
+            EmbeddingAnswer::Vectors
+        })
+        .await
     }
 
     /// Answers at an address, such as that of an earlier one.
-    pub async fn at(
+    pub async fn start_at(
         address: SocketAddr,
-        script: impl FnMut(&Value) -> Reply + Send + 'static,
+        script: impl FnMut(&Value) -> EmbeddingAnswer + Send + 'static,
     ) -> Self {
-        Self::start_with(address, None, script).await
+        Self::start_configured(address, None, script).await
     }
 
-    async fn start_with(
+    async fn start_configured(
         address: SocketAddr,
         encryption: Option<TlsAcceptor>,
-        script: impl FnMut(&Value) -> Reply + Send + 'static,
+        script: impl FnMut(&Value) -> EmbeddingAnswer + Send + 'static,
     ) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -149,7 +154,7 @@ impl Embeddings {
             None => format!("http://{address}/v1"),
             Some(_) => format!("https://localhost:{}/v1", address.port()),
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EmbeddingServerState {
             script: Mutex::new(Box::new(script)),
             requests: Mutex::default(),
             keys: Mutex::default(),
@@ -158,12 +163,12 @@ impl Embeddings {
             most_under_way: AtomicUsize::new(0),
         });
         let tasks = Tasks::default();
-        tasks.spawn(accept(listener, encryption, Arc::clone(&shared), tasks.clone()));
+        tasks.spawn(accept_connections(listener, encryption, Arc::clone(&shared), tasks.clone()));
         Self { url, address, shared, tasks }
     }
 
     /// From now on answers by another script.
-    pub fn now(&self, script: impl FnMut(&Value) -> Reply + Send + 'static) {
+    pub fn replace_script(&self, script: impl FnMut(&Value) -> EmbeddingAnswer + Send + 'static) {
         *self.shared.script.lock().unwrap() = Box::new(script);
     }
 
@@ -173,22 +178,22 @@ impl Embeddings {
     }
 
     /// Returns all inputs so far.
-    pub fn inputs(&self) -> Vec<String> {
-        self.requests().iter().flat_map(inputs).collect()
+    pub fn received_inputs(&self) -> Vec<String> {
+        self.requests().iter().flat_map(read_inputs).collect()
     }
 
     /// Returns how many inputs each request so far had.
-    pub fn sizes(&self) -> Vec<usize> {
-        self.requests().iter().map(|request| inputs(request).len()).collect()
+    pub fn batch_sizes(&self) -> Vec<usize> {
+        self.requests().iter().map(|request| read_inputs(request).len()).collect()
     }
 
     /// Returns the `Authorization` header of each request so far.
-    pub fn keys(&self) -> Vec<Option<String>> {
+    pub fn authorization_headers(&self) -> Vec<Option<String>> {
         self.shared.keys.lock().unwrap().clone()
     }
 
     /// Returns how many requests were under way at most at a time.
-    pub fn most_under_way(&self) -> usize {
+    pub fn max_concurrent_requests(&self) -> usize {
         self.shared.most_under_way.load(Ordering::SeqCst)
     }
 
@@ -199,26 +204,26 @@ impl Embeddings {
     }
 
     /// Goes away, and waits until nobody listens.
-    pub async fn leave(self) -> SocketAddr {
+    pub async fn stop(self) -> SocketAddr {
         assert!(self.tasks.stop(TIMEOUT).await);
         self.address
     }
 }
 
-impl Drop for Embeddings {
+impl Drop for FakeEmbeddingServer {
     fn drop(&mut self) {
         self.tasks.stop_token().cancel();
     }
 }
 
 /// The inputs of a request.
-pub fn inputs(request: &Value) -> Vec<String> {
+pub fn read_inputs(request: &Value) -> Vec<String> {
     let list = request["input"].as_array().unwrap();
     list.iter().map(|input| input.as_str().unwrap().to_owned()).collect()
 }
 
 /// A vector that has more in common with that of another text the more words they share.
-pub fn vector(text: &str, dimensions: usize) -> Vec<f32> {
+pub fn embed_words(text: &str, dimensions: usize) -> Vec<f32> {
     let mut vector = vec![0.01; dimensions];
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         let mut hasher = DefaultHasher::new();
@@ -229,10 +234,10 @@ pub fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     vector
 }
 
-async fn accept(
+async fn accept_connections(
     listener: TcpListener,
     encryption: Option<TlsAcceptor>,
-    shared: Arc<Shared>,
+    shared: Arc<EmbeddingServerState>,
     tasks: Tasks,
 ) {
     while let Some(Ok((stream, _))) =
@@ -240,50 +245,55 @@ async fn accept(
     {
         let (encryption, shared, owner) = (encryption.clone(), Arc::clone(&shared), tasks.clone());
         let serving = async move {
-            let Some(encryption) = encryption else { return serve(stream, &shared).await };
+            let Some(encryption) = encryption else {
+                return serve_connection(stream, &shared).await;
+            };
             // Who does not trust the certificate goes away.
             if let Ok(stream) = encryption.accept(stream).await {
-                serve(stream, &shared).await;
+                serve_connection(stream, &shared).await;
             }
         };
         tasks.spawn(async move { owner.stop_token().run_until_cancelled(serving).await });
     }
 }
 
-async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, shared: &Arc<Shared>) {
-    let service = service_fn(|request| respond(request, Arc::clone(shared)));
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    shared: &Arc<EmbeddingServerState>,
+) {
+    let service = service_fn(|request| respond_to_request(request, Arc::clone(shared)));
     // A connection that is cut is part of the scripts.
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
 }
 
 /// Counts a request as long as it is under way.
-struct UnderWay<'a>(&'a Shared);
+struct RequestInProgress<'a>(&'a EmbeddingServerState);
 
-impl<'a> UnderWay<'a> {
-    fn begin(shared: &'a Shared) -> Self {
+impl<'a> RequestInProgress<'a> {
+    fn begin(shared: &'a EmbeddingServerState) -> Self {
         let now = shared.under_way.fetch_add(1, Ordering::SeqCst) + 1;
         shared.most_under_way.fetch_max(now, Ordering::SeqCst);
         Self(shared)
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for RequestInProgress<'_> {
     fn drop(&mut self) {
         self.0.under_way.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-async fn respond(
+async fn respond_to_request(
     request: Request<Incoming>,
-    shared: Arc<Shared>,
+    shared: Arc<EmbeddingServerState>,
 ) -> io::Result<Response<Full<Bytes>>> {
-    let _under_way = UnderWay::begin(&shared);
+    let _under_way = RequestInProgress::begin(&shared);
     let key = request.headers().get("authorization");
     let key = key.map(|key| key.to_str().unwrap().to_owned());
     let is_known = request.uri().path() == "/v1/embeddings" && request.method() == "POST";
     let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
     if !is_known {
-        return Ok(text(404, "page not found"));
+        return Ok(build_text_response(404, "page not found"));
     }
     let body: Value = serde_json::from_slice(&body).unwrap();
     let reply = (shared.script.lock().unwrap())(&body);
@@ -293,24 +303,28 @@ async fn respond(
     let mut length =
         body["dimensions"].as_u64().map_or(DIMENSIONS, |set| usize::try_from(set).unwrap());
     match &reply {
-        Reply::Text(status, body) => return Ok(text(*status, body)),
-        Reply::Header(status, name, value) => {
+        EmbeddingAnswer::Text(status, body) => return Ok(build_text_response(*status, body)),
+        EmbeddingAnswer::Header(status, name, value) => {
             let reply = Response::builder().status(*status).header(*name, value);
             return Ok(reply.body(Full::default()).unwrap());
         }
-        Reply::Cut => return Err(io::Error::other("cut")),
-        Reply::Silent => std::future::pending().await,
-        Reply::Late(wait) => tokio::time::sleep(*wait).await,
-        Reply::Dimensions(other) => length = *other,
-        Reply::Vectors | Reply::Shuffled | Reply::Base64 | Reply::OneLess | Reply::Zeros => {}
+        EmbeddingAnswer::Cut => return Err(io::Error::other("cut")),
+        EmbeddingAnswer::Silent => std::future::pending().await,
+        EmbeddingAnswer::Late(wait) => tokio::time::sleep(*wait).await,
+        EmbeddingAnswer::Dimensions(other) => length = *other,
+        EmbeddingAnswer::Vectors
+        | EmbeddingAnswer::Shuffled
+        | EmbeddingAnswer::Base64
+        | EmbeddingAnswer::OneLess
+        | EmbeddingAnswer::Zeros => {}
     }
     let item = |(index, input): (usize, &String)| {
         let vector = match reply {
-            Reply::Zeros => vec![0.0; length],
-            _ => vector(input, length),
+            EmbeddingAnswer::Zeros => vec![0.0; length],
+            _ => embed_words(input, length),
         };
         let embedding = match reply {
-            Reply::Base64 => {
+            EmbeddingAnswer::Base64 => {
                 let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
                 json!(BASE64_STANDARD.encode(bytes))
             }
@@ -318,17 +332,17 @@ async fn respond(
         };
         json!({ "object": "embedding", "index": index, "embedding": embedding })
     };
-    let mut data: Vec<Value> = inputs(&body).iter().enumerate().map(item).collect();
+    let mut data: Vec<Value> = read_inputs(&body).iter().enumerate().map(item).collect();
     match reply {
-        Reply::Shuffled => data.reverse(),
-        Reply::OneLess => drop(data.pop()),
+        EmbeddingAnswer::Shuffled => data.reverse(),
+        EmbeddingAnswer::OneLess => drop(data.pop()),
         _ => {}
     }
     let usage = json!({ "prompt_tokens": 1, "total_tokens": 1 });
     let list = json!({ "object": "list", "data": data, "model": body["model"], "usage": usage });
-    Ok(text(200, &list.to_string()))
+    Ok(build_text_response(200, &list.to_string()))
 }
 
-fn text(status: u16, body: &str) -> Response<Full<Bytes>> {
+fn build_text_response(status: u16, body: &str) -> Response<Full<Bytes>> {
     Response::builder().status(status).body(Full::from(body.to_owned())).unwrap()
 }

@@ -2,10 +2,10 @@
 
 use std::{path::Path, process::Command};
 
-use crate::ingest::Repo;
+use crate::ingest::TestRepository;
 
 /// Runs git in a folder, without the settings of who runs the test.
-pub fn git(folder: &Path, arguments: &[&str]) -> String {
+pub fn run_git(folder: &Path, arguments: &[&str]) -> String {
     let run = Command::new("git")
         .args(["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"])
         .args([
@@ -33,16 +33,16 @@ pub fn git(folder: &Path, arguments: &[&str]) -> String {
 /// Makes a repository of a folder, with one commit.
 pub fn commit_all(folder: &Path, message: &str) {
     if folder.join(".git").symlink_metadata().is_err() {
-        git(folder, &["init", "--quiet"]);
+        run_git(folder, &["init", "--quiet"]);
     }
-    git(folder, &["add", "--all"]);
-    git(folder, &["commit", "--quiet", "--allow-empty", "--message", message]);
+    run_git(folder, &["add", "--all"]);
+    run_git(folder, &["commit", "--quiet", "--allow-empty", "--message", message]);
 }
 
 /// Adds a worktree beside a repository.
-pub fn worktree(of: &Repo, name: &str, arguments: &[&str]) -> Repo {
+pub fn add_worktree(of: &TestRepository, name: &str, arguments: &[&str]) -> TestRepository {
     let folder = of.0.with_file_name(name);
     let path = folder.to_str().unwrap();
-    git(&of.0, &[&["worktree", "add", "--quiet"], arguments, &[path]].concat());
-    Repo(folder.canonicalize().unwrap())
+    run_git(&of.0, &[&["worktree", "add", "--quiet"], arguments, &[path]].concat());
+    TestRepository(folder.canonicalize().unwrap())
 }

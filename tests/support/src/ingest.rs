@@ -33,22 +33,22 @@ pub const LIMITS: codeinfo_ingest::IngestSettings = codeinfo_ingest::IngestSetti
     run_patience: Duration::MAX,
 };
 
-pub struct Bench {
+pub struct TestIndex {
     folder: Arc<TempDir>,
     pub store: Store,
     pub engine: Arc<dyn Engine>,
-    pub faults: Arc<Faults>,
+    pub faults: Arc<WriteFaults>,
     pub ingest: Ingest,
     pub tasks: Tasks,
 }
 
-impl Bench {
+impl TestIndex {
     pub async fn new() -> Self {
         let tasks = Tasks::default();
-        Self::with(Arc::new(BuiltinEmbedder::load(tasks.clone()).unwrap()), tasks).await
+        Self::with_embedder(Arc::new(BuiltinEmbedder::load(tasks.clone()).unwrap()), tasks).await
     }
 
-    pub async fn with(embedder: Arc<dyn Embedder>, tasks: Tasks) -> Self {
+    pub async fn with_embedder(embedder: Arc<dyn Embedder>, tasks: Tasks) -> Self {
         Self::with_limits(embedder, tasks, LIMITS).await
     }
 
@@ -74,54 +74,54 @@ impl Bench {
         )
         .await
         .unwrap();
-        let faults = Arc::new(Faults::default());
-        let engine = faults.before(Arc::new(inner), Some(Arc::clone(&folder)));
+        let faults = Arc::new(WriteFaults::default());
+        let engine = faults.wrap_engine(Arc::new(inner), Some(Arc::clone(&folder)));
         let store = Store::with_engine(Arc::clone(&engine), StoreMode::Exclusive, tasks.clone());
         let ingest = Ingest::new(store.clone(), embedder, limits, tasks.clone());
         Self { folder, store, engine, faults, ingest, tasks }
     }
 
     /// Makes a folder with files.
-    pub fn repo(&self, name: &str, files: &[(&str, &str)]) -> Repo {
+    pub fn create_repository(&self, name: &str, files: &[(&str, &str)]) -> TestRepository {
         let folder = self.folder.path().join("repos").join(name);
         fs::create_dir_all(&folder).unwrap();
-        let repo = Repo(folder.canonicalize().unwrap());
+        let repo = TestRepository(folder.canonicalize().unwrap());
         for (path, text) in files {
             repo.write(path, text);
         }
         repo
     }
 
-    pub async fn ingest(&self, repo: &Repo) -> RunStatus {
-        self.run(request(&repo.0)).await
+    pub async fn ingest(&self, repo: &TestRepository) -> RunStatus {
+        self.run_ingest(build_request(&repo.0)).await
     }
 
-    pub async fn run(&self, request: IngestRequest) -> RunStatus {
+    pub async fn run_ingest(&self, request: IngestRequest) -> RunStatus {
         let run = self.ingest.start_run(request).await.unwrap();
-        self.ended(run).await
+        self.wait_for_run(run).await
     }
 
-    pub async fn ended(&self, run: RunId) -> RunStatus {
+    pub async fn wait_for_run(&self, run: RunId) -> RunStatus {
         let mut status = self.ingest.watch_run(run).unwrap();
         status.wait_for(|status| status.state.is_final()).await.unwrap().clone()
     }
 
     /// The only root.
-    pub async fn root(&self) -> Root {
+    pub async fn load_root(&self) -> Root {
         let roots = self.store.roots().await.unwrap();
         assert_eq!(roots.len(), 1);
         roots[0].clone()
     }
 
     /// Ids of all chunks.
-    pub async fn points(&self) -> Vec<Uuid> {
-        self.stored().await.into_iter().map(|stored| stored.id).collect()
+    pub async fn list_chunk_ids(&self) -> Vec<Uuid> {
+        self.load_stored_chunks().await.into_iter().map(|stored| stored.id).collect()
     }
 
     /// All chunks by path, as `lines language symbol`.
-    pub async fn chunks(&self) -> BTreeMap<String, Vec<String>> {
+    pub async fn describe_chunks(&self) -> BTreeMap<String, Vec<String>> {
         let mut chunks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for StoredChunk { record: chunk, .. } in self.stored().await {
+        for StoredChunk { record: chunk, .. } in self.load_stored_chunks().await {
             let (language, symbol) =
                 (chunk.language.unwrap_or_default(), chunk.symbol.unwrap_or_default());
             let line = format!("{}-{} {language} {symbol}", chunk.start_line, chunk.end_line);
@@ -134,13 +134,13 @@ impl Bench {
     }
 
     /// All that is stored of each chunk, as JSON.
-    pub async fn payloads(&self) -> Vec<String> {
+    pub async fn list_payloads(&self) -> Vec<String> {
         let json = |stored: StoredChunk| serde_json::to_string(&stored.record).unwrap();
-        self.stored().await.into_iter().map(json).collect()
+        self.load_stored_chunks().await.into_iter().map(json).collect()
     }
 
     /// Paths of the files that have records.
-    pub async fn files(&self) -> Vec<String> {
+    pub async fn list_indexed_files(&self) -> Vec<String> {
         let mut paths = Vec::new();
         for root in self.store.roots().await.unwrap() {
             let files = self.store.files(root.id).await.unwrap();
@@ -150,32 +150,32 @@ impl Bench {
         paths
     }
 
-    pub async fn stored(&self) -> Vec<StoredChunk> {
+    pub async fn load_stored_chunks(&self) -> Vec<StoredChunk> {
         self.store.chunks(None, None, MAX_PAGE).await.unwrap()
     }
 }
 
 /// A folder to be ingested.
-pub struct Repo(pub PathBuf);
+pub struct TestRepository(pub PathBuf);
 
-impl Repo {
-    pub fn at(&self, path: &str) -> PathBuf {
+impl TestRepository {
+    pub fn join(&self, path: &str) -> PathBuf {
         self.0.join(path)
     }
 
     pub fn write(&self, path: &str, text: &str) {
-        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
-        fs::write(self.at(path), text).unwrap();
+        fs::create_dir_all(self.join(path).parent().unwrap()).unwrap();
+        fs::write(self.join(path), text).unwrap();
     }
 }
 
-pub fn request(path: &Path) -> IngestRequest {
+pub fn build_request(path: &Path) -> IngestRequest {
     IngestRequest { path: path.to_owned(), ..IngestRequest::default() }
 }
 
 /// What happens to writes.
 #[derive(Default)]
-pub struct Faults {
+pub struct WriteFaults {
     /// How many more writes work; `None` for all.
     left: Mutex<Option<usize>>,
     /// Roots of which somebody hears once that another process has them.
@@ -187,56 +187,56 @@ pub struct Faults {
     largest_removal: AtomicUsize,
 }
 
-impl Faults {
+impl WriteFaults {
     /// Returns an engine whose writes these happen to, in a folder that outlives it.
-    pub fn before(
+    pub fn wrap_engine(
         self: &Arc<Self>,
         inner: Arc<dyn Engine>,
         folder: Option<Arc<TempDir>>,
     ) -> Arc<dyn Engine> {
-        Arc::new(Faulty { inner, faults: Arc::clone(self), _folder: folder })
+        Arc::new(FaultyEngine { inner, faults: Arc::clone(self), _folder: folder })
     }
 
     /// Lets so many writes work and all later ones fail, as if the process had been killed.
-    pub fn fail_after(&self, writes: usize) {
+    pub fn fail_after_writes(&self, writes: usize) {
         *self.left.lock().unwrap() = Some(writes);
     }
 
-    pub fn fail_never(&self) {
+    pub fn stop_failing(&self) {
         *self.left.lock().unwrap() = None;
     }
 
     /// Has another process hold a root when that is asked next.
-    pub fn lease_once(&self, root: RootId) {
+    pub fn lease_to_other_process(&self, root: RootId) {
         self.leased.lock().unwrap().insert(root);
     }
 
     /// Whether another process holds a root, which it lets go of then.
-    pub fn is_leased(&self, root: RootId) -> bool {
+    pub fn end_foreign_lease(&self, root: RootId) -> bool {
         self.leased.lock().unwrap().remove(&root)
     }
 
     /// Holds writes of chunks until [`Faults::release`].
-    pub fn hold(&self) {
+    pub fn hold_writes(&self) {
         self.held.send_replace(false);
         self.is_holding.send_replace(true);
     }
 
-    pub fn release(&self) {
+    pub fn release_writes(&self) {
         self.is_holding.send_replace(false);
     }
 
     /// Waits until a write is held.
-    pub async fn held(&self) {
+    pub async fn wait_for_held_write(&self) {
         self.held.subscribe().wait_for(|held| *held).await.unwrap();
     }
 
     /// Returns the most chunks that one write and one removal had.
-    pub fn largest(&self) -> [usize; 2] {
+    pub fn max_chunks_per_write(&self) -> [usize; 2] {
         [&self.largest_write, &self.largest_removal].map(|most| most.load(Ordering::Relaxed))
     }
 
-    fn spend(&self) -> Result<(), StoreError> {
+    fn count_write(&self) -> Result<(), StoreError> {
         let mut left = self.left.lock().unwrap();
         match &mut *left {
             None => Ok(()),
@@ -251,30 +251,30 @@ impl Faults {
     }
 }
 
-struct Faulty {
+struct FaultyEngine {
     inner: Arc<dyn Engine>,
-    faults: Arc<Faults>,
+    faults: Arc<WriteFaults>,
     /// Outlives the store in it, which writes once more when it is dropped.
     _folder: Option<Arc<TempDir>>,
 }
 
-impl Faulty {
+impl FaultyEngine {
     /// Removes a root in the steps of an engine, any of which may be the last.
     async fn remove_root(&self, root: RootId) -> Result<(), StoreError> {
         let page = ChunkSelection::Page { owner: Some(root), after: None, limit: MAX_PAGE };
         let chunks = self.inner.chunks(page).await?;
         let ids = chunks.into_iter().map(|chunk| chunk.id).collect();
         self.inner.apply(Change::RemoveChunks(ids)).await?;
-        self.faults.spend()?;
+        self.faults.count_write()?;
         let files = self.inner.files(FileSelection { root, paths: None }).await?;
         let paths = files.into_iter().map(|file| file.path).collect();
         self.inner.apply(Change::RemoveFiles { root, paths }).await?;
-        self.faults.spend()?;
+        self.faults.count_write()?;
         self.inner.apply(Change::RemoveRoot { root, keeps_chunks: false }).await
     }
 }
 
-impl Engine for Faulty {
+impl Engine for FaultyEngine {
     fn backend(&self) -> &'static str {
         self.inner.backend()
     }
@@ -320,7 +320,7 @@ impl Engine for Faulty {
                 drop(holding.wait_for(|holding| !holding).await);
             }
             if !matches!(change, Change::Flush) {
-                self.faults.spend()?;
+                self.faults.count_write()?;
             }
             match change {
                 Change::RemoveRoot { root, keeps_chunks: false } => self.remove_root(root).await,
@@ -335,7 +335,7 @@ impl Engine for Faulty {
     }
 
     fn is_leased(&self, root: RootId) -> StoreFuture<'_, bool> {
-        if self.faults.is_leased(root) {
+        if self.faults.end_foreign_lease(root) {
             return async { Ok(true) }.boxed();
         }
         self.inner.is_leased(root)
@@ -363,7 +363,7 @@ impl Engine for Faulty {
 }
 
 /// What a tree holds, wherever it is kept: paths, lines and text.
-pub async fn held(store: &Store, root: RootId) -> BTreeSet<(String, u32, String)> {
+pub async fn list_tree_chunks(store: &Store, root: RootId) -> BTreeSet<(String, u32, String)> {
     let chunks = store.chunks(Some(root), None, MAX_PAGE).await.unwrap();
     assert!(chunks.iter().all(|stored| stored.record.root == root));
     let place =

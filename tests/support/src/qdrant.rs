@@ -2,12 +2,12 @@
 //! `qdrant-client` ships, on the embedded engine. It can be made to refuse, delay, lose and cut calls,
 //! and to be away.
 
+mod convert;
 pub mod fixture;
 pub mod process;
 mod rounds;
 mod service;
 mod shards;
-mod words;
 
 use std::{
     collections::HashMap,
@@ -30,25 +30,25 @@ use tonic::{
     transport::{Identity, Server, ServerTlsConfig, server::TcpIncoming},
 };
 
-use rounds::Rounds;
-use service::Service;
-use shards::Shards;
+use rounds::RoundCounter;
+use service::NodeServices;
+use shards::FakeCollections;
 
 /// The version it says it has.
 pub const VERSION: &str = "1.19.0";
 
 /// A running stand-in. Dropping it ends it.
-pub struct StandIn {
-    inner: Arc<Inner>,
+pub struct FakeQdrant {
+    inner: Arc<FakeQdrantState>,
 }
 
 /// What the doors share: the data, the rules, what was asked.
-struct Inner {
-    shards: Shards,
-    doors: Vec<Door>,
-    rules: Mutex<Vec<Rule>>,
+struct FakeQdrantState {
+    shards: FakeCollections,
+    doors: Vec<FakeNode>,
+    rules: Mutex<Vec<FaultRule>>,
     has_gone_wrong: AtomicBool,
-    rounds: Rounds,
+    rounds: RoundCounter,
     calls: Mutex<HashMap<String, usize>>,
     key: Mutex<Option<String>>,
     /// A certificate and its key, where connections are encrypted.
@@ -56,7 +56,7 @@ struct Inner {
 }
 
 /// One address; a node of a cluster whose nodes all have the same data.
-struct Door {
+struct FakeNode {
     address: SocketAddr,
     /// Socket that stays bound and never listens. It keeps the port while the door is shut.
     _reservation: TcpSocket,
@@ -67,7 +67,7 @@ struct Door {
 }
 
 /// What is to go wrong.
-pub struct Rule {
+pub struct FaultRule {
     /// The call, such as `upsert`; blank for each.
     pub call: &'static str,
     /// A part of the collection's name.
@@ -76,11 +76,11 @@ pub struct Rule {
     pub after: usize,
     /// So many calls go wrong.
     pub times: usize,
-    pub problem: Problem,
+    pub problem: FaultKind,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Problem {
+pub enum FaultKind {
     /// The server says so and does nothing.
     Refuse(Code),
     /// The server is slow.
@@ -91,52 +91,55 @@ pub enum Problem {
     Cut,
 }
 
-impl StandIn {
+impl FakeQdrant {
     /// Starts one with an open door.
     pub fn start() -> Self {
-        Self::with_doors(1)
+        Self::start_nodes(1)
     }
 
     /// Starts one that has several addresses.
-    pub fn with_doors(doors: usize) -> Self {
-        Self::start_with(doors, None)
+    pub fn start_nodes(doors: usize) -> Self {
+        Self::start_with_identity(doors, None)
     }
 
     /// Starts one for encrypted connections, known as `localhost` to who trusts
     /// `tests/fixtures/tls/ca.pem`. These certificates were made for tests, the authority's key is gone.
-    pub fn encrypted() -> Self {
-        let read = |name| std::fs::read(tls(name)).unwrap();
-        Self::start_with(1, Some(Identity::from_pem(read("server.pem"), read("server.key"))))
+    pub fn start_encrypted() -> Self {
+        let read = |name| std::fs::read(find_tls_file(name)).unwrap();
+        Self::start_with_identity(
+            1,
+            Some(Identity::from_pem(read("server.pem"), read("server.key"))),
+        )
     }
 
-    fn start_with(doors: usize, identity: Option<Identity>) -> Self {
+    fn start_with_identity(doors: usize, identity: Option<Identity>) -> Self {
         let door = |_| {
-            let reservation = bind(SocketAddr::from(([127, 0, 0, 1], 0)));
-            Door {
+            let reservation = bind_shared_address(SocketAddr::from(([127, 0, 0, 1], 0)));
+            FakeNode {
                 address: reservation.local_addr().unwrap(),
                 _reservation: reservation,
                 open: Mutex::new(None),
                 is_cut_off: AtomicBool::new(false),
             }
         };
-        let inner = Arc::new(Inner {
-            shards: Shards::on_nodes(u32::try_from(doors).unwrap()),
+        let inner = Arc::new(FakeQdrantState {
+            shards: FakeCollections::with_nodes(u32::try_from(doors).unwrap()),
             doors: (0..doors).map(door).collect(),
             rules: Mutex::default(),
             has_gone_wrong: AtomicBool::new(false),
-            rounds: Rounds::default(),
+            rounds: RoundCounter::default(),
             calls: Mutex::default(),
             key: Mutex::default(),
             identity,
         });
         let stand_in = Self { inner };
-        (0..doors).for_each(|door| stand_in.open(door));
+        (0..doors).for_each(|door| stand_in.open_node(door));
         stand_in
     }
 
     /// The addresses, as `QDRANT_URL` takes them.
     pub fn urls(&self) -> Vec<String> {
-        let url = |door: &Door| match self.inner.identity {
+        let url = |door: &FakeNode| match self.inner.identity {
             None => format!("http://{}", door.address),
             Some(_) => format!("https://localhost:{}", door.address.port()),
         };
@@ -144,28 +147,28 @@ impl StandIn {
     }
 
     /// Makes something go wrong.
-    pub fn rule(&self, rule: Rule) {
+    pub fn add_fault(&self, rule: FaultRule) {
         self.inner.rules.lock().unwrap().push(rule);
     }
 
     /// Lets everything go well again.
-    pub fn forgive(&self) {
+    pub fn clear_faults(&self) {
         self.inner.rules.lock().unwrap().clear();
         self.inner.has_gone_wrong.store(false, Ordering::SeqCst);
     }
 
     /// Whether anything went wrong since [`Self::forgive`].
-    pub fn has_gone_wrong(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.inner.has_gone_wrong.load(Ordering::SeqCst)
     }
 
     /// From now on only calls with this key are served.
-    pub fn require(&self, key: &str) {
+    pub fn require_key(&self, key: &str) {
         *self.inner.key.lock().unwrap() = Some(key.to_owned());
     }
 
     /// How often a call was made of collections with `of` in their name.
-    pub fn calls(&self, call: &str, of: &str) -> usize {
+    pub fn count_calls(&self, call: &str, of: &str) -> usize {
         let calls = self.inner.calls.lock().unwrap();
         let matching = calls.iter().filter(|(name, _)| {
             let (made, collection) = name.split_once(' ').unwrap();
@@ -177,12 +180,12 @@ impl StandIn {
     /// From now on counts round trips: what is asked before an answer comes is one. Returns how many there were
     /// since this was last called.
     pub fn count_rounds(&self) -> usize {
-        self.inner.rounds.count()
+        self.inner.rounds.take_count()
     }
 
     /// Names of the collections there are.
-    pub fn collections(&self) -> Vec<String> {
-        self.inner.shards.names()
+    pub fn list_collections(&self) -> Vec<String> {
+        self.inner.shards.list_names()
     }
 
     /// Says that collections with `of` in their names have this number of whole copies of their last shard.
@@ -191,27 +194,27 @@ impl StandIn {
     }
 
     /// Deletes a collection, as somebody else may.
-    pub fn delete(&self, collection: &str) {
+    pub fn delete_collection(&self, collection: &str) {
         assert!(self.inner.shards.delete_collection(collection));
     }
 
     /// Ends all connections of a door and takes no more.
-    pub fn shut(&self, door: usize) {
-        self.inner.shut(door);
+    pub fn close_node(&self, door: usize) {
+        self.inner.close_node(door);
     }
 
     /// From now on one door answers each call with `INTERNAL`; the others serve.
-    pub fn cut_off(&self, door: usize) {
+    pub fn isolate_node(&self, door: usize) {
         self.inner.doors[door].is_cut_off.store(true, Ordering::SeqCst);
     }
 
     /// Whether a door is open.
-    pub fn is_open(&self, door: usize) -> bool {
+    pub fn is_node_open(&self, door: usize) -> bool {
         self.inner.doors[door].open.lock().unwrap().is_some()
     }
 
     /// Takes connections again, at the same address.
-    pub fn open(&self, door: usize) {
+    pub fn open_node(&self, door: usize) {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -220,9 +223,9 @@ impl StandIn {
         let address = self.inner.doors[door].address;
         let bound = {
             let _context = runtime.enter();
-            bind(address).listen(1024).unwrap()
+            bind_shared_address(address).listen(1024).unwrap()
         };
-        let service = || Service { inner: Arc::clone(&self.inner), door };
+        let service = || NodeServices { inner: Arc::clone(&self.inner), door };
         let mut builder = Server::builder();
         if let Some(identity) = &self.inner.identity {
             let tls = ServerTlsConfig::new().identity(identity.clone());
@@ -241,7 +244,7 @@ impl StandIn {
 }
 
 /// Binds an address that several sockets of this process may be bound to.
-fn bind(address: SocketAddr) -> TcpSocket {
+fn bind_shared_address(address: SocketAddr) -> TcpSocket {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_reuseaddr(true).unwrap();
     #[cfg(unix)]
@@ -251,18 +254,18 @@ fn bind(address: SocketAddr) -> TcpSocket {
 }
 
 /// Returns the path of a file that an encrypted stand-in needs.
-pub fn tls(name: &str) -> PathBuf {
+pub fn find_tls_file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/tls").join(name)
 }
 
-impl Drop for StandIn {
+impl Drop for FakeQdrant {
     fn drop(&mut self) {
-        (0..self.inner.doors.len()).for_each(|door| self.inner.shut(door));
+        (0..self.inner.doors.len()).for_each(|door| self.inner.close_node(door));
     }
 }
 
-impl Inner {
-    fn shut(&self, door: usize) {
+impl FakeQdrantState {
+    fn close_node(&self, door: usize) {
         let mut open = self.doors[door].open.lock().unwrap();
         let Some(runtime) = open.take() else { return };
         // A listener that lives on would get a share of the connections to the next one. Another thread, because
@@ -272,7 +275,7 @@ impl Inner {
     }
 
     /// Says what a node that has lost its peers says.
-    fn check(&self, door: usize) -> Result<(), Status> {
+    fn check_node(&self, door: usize) -> Result<(), Status> {
         if self.doors[door].is_cut_off.load(Ordering::SeqCst) {
             return Err(Status::internal("1 of 1 read operations failed"));
         }
@@ -280,10 +283,10 @@ impl Inner {
     }
 
     /// Counts a call and returns what is to go wrong with it.
-    fn problem(&self, call: &str, collection: &str) -> Option<Problem> {
+    fn find_fault(&self, call: &str, collection: &str) -> Option<FaultKind> {
         *self.calls.lock().unwrap().entry(format!("{call} {collection}")).or_default() += 1;
         let mut rules = self.rules.lock().unwrap();
-        let matches = |rule: &&mut Rule| {
+        let matches = |rule: &&mut FaultRule| {
             (rule.call.is_empty() || rule.call == call)
                 && collection.contains(rule.of)
                 && 0 < rule.times
@@ -299,9 +302,9 @@ impl Inner {
     }
 
     /// Ends every connection, from a thread of its own: the caller's is about to end too.
-    async fn cut(self: &Arc<Self>) -> Status {
+    async fn cut_connections(self: &Arc<Self>) -> Status {
         let inner = Arc::clone(self);
-        thread::spawn(move || (0..inner.doors.len()).for_each(|door| inner.shut(door)));
+        thread::spawn(move || (0..inner.doors.len()).for_each(|door| inner.close_node(door)));
         std::future::pending().await
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers that follow from a seed.
 
 /// The next of a row of numbers that follow from a seed (`SplitMix64`).
-pub fn next(state: &mut u64) -> u64 {
+pub fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

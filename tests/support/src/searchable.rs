@@ -15,7 +15,7 @@ const QUESTIONS: [&str; 4] =
 
 /// What somebody sees of a store.
 #[derive(Debug, PartialEq)]
-pub struct Seen {
+pub struct IndexSnapshot {
     pub roots: Vec<Root>,
     answers: Vec<Vec<String>>,
     /// Paths and versions of all chunks, by id.
@@ -23,14 +23,14 @@ pub struct Seen {
 }
 
 /// A store in use.
-pub struct Harness {
+pub struct SearchableStore {
     pub store: Store,
     pub ingest: Ingest,
     search: Search,
     tasks: Tasks,
 }
 
-impl Harness {
+impl SearchableStore {
     pub async fn open(data: &Path, embedder: &Arc<BuiltinEmbedder>, seal_chunks: usize) -> Self {
         let tasks = Tasks::default();
         let settings = codeinfo_store::EmbeddedStoreSettings {
@@ -42,7 +42,7 @@ impl Harness {
         let (at, refuse) = (data.join("store"), OnMismatch::Refuse);
         let open =
             || EmbeddedEngine::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
-        let engine = crate::embedded::retried(open).await.unwrap();
+        let engine = crate::embedded::open_with_retries(open).await.unwrap();
         let store = Store::new(engine, StoreMode::Exclusive, tasks.clone());
         let limits =
             codeinfo_ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest::LIMITS };
@@ -66,7 +66,7 @@ impl Harness {
         assert!(matches!(ended, RunState::Completed | RunState::Skipped), "{ended:?}");
     }
 
-    pub async fn look(&self) -> Seen {
+    pub async fn take_snapshot(&self) -> IndexSnapshot {
         let mut roots = self.store.roots().await.unwrap();
         for root in &mut roots {
             (root.last_ingest_at, root.changed_at, root.counts.embedded) = (None, None, 0);
@@ -84,7 +84,7 @@ impl Harness {
         let chunks = all
             .into_iter()
             .map(|stored| (stored.id.to_string(), (stored.record.path, stored.record.version)));
-        Seen { roots, answers, chunks: chunks.collect() }
+        IndexSnapshot { roots, answers, chunks: chunks.collect() }
     }
 
     pub async fn close(self) {
@@ -94,7 +94,11 @@ impl Harness {
 }
 
 /// A store of two repositories, with changes and a deletion, closed.
-pub async fn build(folder: &Path, embedder: &Arc<BuiltinEmbedder>, seal_chunks: usize) -> Seen {
+pub async fn build_changed_store(
+    folder: &Path,
+    embedder: &Arc<BuiltinEmbedder>,
+    seal_chunks: usize,
+) -> IndexSnapshot {
     let repos = folder.join("repos");
     for (name, word) in [("valves", "valve"), ("pumps", "pump")] {
         fs::create_dir_all(repos.join(name)).unwrap();
@@ -108,7 +112,7 @@ pub async fn build(folder: &Path, embedder: &Arc<BuiltinEmbedder>, seal_chunks: 
     }
     let data = folder.join("data");
     fs::create_dir(&data).unwrap();
-    let harness = Harness::open(&data, embedder, seal_chunks).await;
+    let harness = SearchableStore::open(&data, embedder, seal_chunks).await;
     for name in ["valves", "pumps"] {
         harness.ingest(&repos.join(name), name).await;
     }
@@ -119,7 +123,7 @@ pub async fn build(folder: &Path, embedder: &Arc<BuiltinEmbedder>, seal_chunks: 
     for name in ["valves", "pumps"] {
         harness.ingest(&repos.join(name), name).await;
     }
-    let seen = harness.look().await;
+    let seen = harness.take_snapshot().await;
     assert_eq!(seen.roots.len(), 2);
     assert!(seen.answers.iter().all(|answer| !answer.is_empty()), "{seen:?}");
     harness.close().await;
@@ -127,7 +131,7 @@ pub async fn build(folder: &Path, embedder: &Arc<BuiltinEmbedder>, seal_chunks: 
 }
 
 /// Copies a store with its holes.
-pub async fn copy(from: &Path, to: &Path) {
+pub async fn copy_store(from: &Path, to: &Path) {
     let copied = Command::new("cp").args(["-a", "--sparse=always"]).args([from, to]).status();
     assert!(copied.await.unwrap().success());
 }

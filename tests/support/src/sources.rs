@@ -9,12 +9,12 @@ use serde_json::Value;
 use tokio::process::Command;
 
 /// Copies a folder, so that a test may change it.
-pub fn copy(from: &Path, to: &Path) {
+pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy(&entry.path(), &target);
+            copy_folder(&entry.path(), &target);
         } else {
             fs::copy(entry.path(), target).unwrap();
         }
@@ -22,7 +22,7 @@ pub fn copy(from: &Path, to: &Path) {
 }
 
 /// The source of a published crate, at the version that `Cargo.lock` pins, fetched by Cargo.
-pub async fn crate_source(name: &str) -> PathBuf {
+pub async fn fetch_crate_source(name: &str) -> PathBuf {
     let listed = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -16,30 +16,34 @@ pub use codeinfo_store::Store;
 /// Where an engine keeps one store of vectors of [`DIMENSIONS`]: opened again, it has what was written.
 /// No store may be open in it when it is opened.
 #[expect(async_fn_in_trait, reason = "no caller needs its futures to be `Send`")]
-pub trait Place: Sized {
+pub trait EngineStorage: Sized {
     /// Returns an empty one.
-    async fn fresh() -> Self;
-    async fn open_as(&self, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError>;
+    async fn create() -> Self;
+    async fn open_for_model(
+        &self,
+        model: &str,
+        on_mismatch: OnMismatch,
+    ) -> Result<Store, StoreError>;
 
     async fn open(&self) -> Store {
-        self.open_as(MODEL, OnMismatch::Refuse).await.unwrap()
+        self.open_for_model(MODEL, OnMismatch::Refuse).await.unwrap()
     }
 }
 
-pub async fn put(store: &Store, chunks: impl IntoIterator<Item = NewChunk>) {
+pub async fn put_chunks(store: &Store, chunks: impl IntoIterator<Item = NewChunk>) {
     store.put_chunks(chunks.into_iter().collect()).await.unwrap();
 }
 
-pub async fn all(store: &Store) -> Vec<StoredChunk> {
+pub async fn load_all_chunks(store: &Store) -> Vec<StoredChunk> {
     store.chunks(None, None, 10_000).await.unwrap()
 }
 
 /// The id of the root that [`a_root`] makes of this name.
-pub fn root(name: &str) -> RootId {
+pub fn make_root_id(name: &str) -> RootId {
     RootId::from_path(&Path::new("/repositories").join(name))
 }
 
-pub fn chunk(
+pub fn make_chunk(
     number: u64,
     root: &str,
     path: &str,
@@ -48,40 +52,40 @@ pub fn chunk(
 ) -> NewChunk {
     let (indices, values) = terms.iter().copied().unzip();
     let vectors = ChunkVectors { dense: dense.to_vec(), sparse: TermVector { indices, values } };
-    NewChunk { id: id(number), record: record(root, path), vectors }
+    NewChunk { id: make_chunk_id(number), record: make_chunk_record(root, path), vectors }
 }
 
 /// A vector that no other seed shares.
-pub fn vector(seed: u64) -> [f32; DIMENSIONS] {
+pub fn make_vector(seed: u64) -> [f32; DIMENSIONS] {
     let angle = f32::from(u16::try_from(seed % 10_000).unwrap());
     [angle.cos(), angle.sin(), (angle * 1.7).cos(), (angle * 1.7).sin()]
 }
 
 /// What the store keeps of a chunk, with no more than it must have.
-pub fn record(name: &str, path: &str) -> ChunkRecord {
+pub fn make_chunk_record(name: &str, path: &str) -> ChunkRecord {
     let record = json!({
-        "root": root(name), "path": path, "version": "v1", "indexed_at_ms": 1,
+        "root": make_root_id(name), "path": path, "version": "v1", "indexed_at_ms": 1,
         "start_line": 1, "end_line": 1, "text": "",
     });
     serde_json::from_value(record).unwrap()
 }
 
-pub fn id(number: u64) -> Uuid {
+pub fn make_chunk_id(number: u64) -> Uuid {
     Uuid::from_u128(number.into())
 }
 
-pub fn numbers(stored: &[StoredChunk]) -> Vec<u64> {
+pub fn read_chunk_numbers(stored: &[StoredChunk]) -> Vec<u64> {
     stored.iter().map(|stored| u64::try_from(stored.id.as_u128()).unwrap()).collect()
 }
 
-pub fn numbers_of(found: &[ScoredChunk]) -> Vec<u64> {
+pub fn read_hit_numbers(found: &[ScoredChunk]) -> Vec<u64> {
     found.iter().map(|hit| u64::try_from(hit.id.as_u128()).unwrap()).collect()
 }
 
-pub fn a_root(name: &str) -> Root {
+pub fn make_root(name: &str) -> Root {
     let path = Path::new("/repositories").join(name);
     Root {
-        id: root(name),
+        id: make_root_id(name),
         name: name.to_owned(),
         description: Some(format!("all of {name}")),
         model_id: MODEL.to_owned(),
@@ -91,7 +95,7 @@ pub fn a_root(name: &str) -> Root {
     }
 }
 
-pub fn a_file(root: RootId, number: u32, version: &str) -> FileRecord {
+pub fn make_file_record(root: RootId, number: u32, version: &str) -> FileRecord {
     FileRecord {
         root,
         path: format!("src/{number:04}.rs"),

@@ -23,9 +23,9 @@ use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value};
 
 /// Starts commands as they are, with the `PATH` of the tests.
-pub struct Plain;
+pub struct PlainLauncher;
 
-impl ToolkitLauncher for Plain {
+impl ToolkitLauncher for PlainLauncher {
     fn build_command<'a>(
         &'a self,
         start: LaunchRequest<'a>,
@@ -48,29 +48,32 @@ impl ToolkitLauncher for Plain {
 }
 
 /// Clients of one pool, which ends with this.
-pub struct Toolkits {
+pub struct TestToolkits {
     pub pool: ConnectionPool,
     pub tasks: Tasks,
 }
 
-impl Toolkits {
+impl TestToolkits {
     pub fn new() -> Self {
-        Self::with(ConnectionTiming::default())
+        Self::with_timing(ConnectionTiming::default())
     }
 
-    pub fn with(timing: ConnectionTiming) -> Self {
+    pub fn with_timing(timing: ConnectionTiming) -> Self {
         let tasks = Tasks::default();
-        Self { pool: ConnectionPool::with_timing(Arc::new(Plain), tasks.clone(), timing), tasks }
+        Self {
+            pool: ConnectionPool::with_timing(Arc::new(PlainLauncher), tasks.clone(), timing),
+            tasks,
+        }
     }
 
     /// Clients whose processes `launcher` starts.
-    pub fn started_by(launcher: impl ToolkitLauncher + 'static, tasks: Tasks) -> Self {
-        let pool = ConnectionPool::with_timing(Arc::new(launcher), tasks.clone(), quick());
+    pub fn with_launcher(launcher: impl ToolkitLauncher + 'static, tasks: Tasks) -> Self {
+        let pool = ConnectionPool::with_timing(Arc::new(launcher), tasks.clone(), fast_timing());
         Self { pool, tasks }
     }
 
     pub fn client(&self, spec: &ToolkitSpec) -> Arc<ToolkitClient> {
-        self.pool.get_or_create_client(None, &name("kit"), spec)
+        self.pool.get_or_create_client(None, &make_toolkit_name("kit"), spec)
     }
 
     /// Stops everything, which must not take long.
@@ -80,7 +83,7 @@ impl Toolkits {
 }
 
 /// As in earnest, only sooner.
-pub fn quick() -> ConnectionTiming {
+pub fn fast_timing() -> ConnectionTiming {
     ConnectionTiming {
         start: Duration::from_secs(10),
         grace: Duration::from_millis(300),
@@ -94,7 +97,7 @@ pub fn quick() -> ConnectionTiming {
 }
 
 /// Waits for what other tasks do.
-pub async fn until(holds: impl Fn() -> bool) {
+pub async fn wait_until(holds: impl Fn() -> bool) {
     let began = std::time::Instant::now();
     while !holds() {
         assert!(began.elapsed() < Duration::from_secs(20), "it takes too long");
@@ -102,40 +105,45 @@ pub async fn until(holds: impl Fn() -> bool) {
     }
 }
 
-pub fn name(text: &str) -> ToolkitName {
+pub fn make_toolkit_name(text: &str) -> ToolkitName {
     text.parse().unwrap()
 }
 
 /// The server in `tests/toolkits/server.py`, asked to misbehave as `words` say.
-pub fn scripted(words: &[&str]) -> ToolkitSpec {
-    let script = script("server.py").display().to_string();
+pub fn scripted_spec(words: &[&str]) -> ToolkitSpec {
+    let script = script_path("server.py").display().to_string();
     let words = words.iter().map(|word| (*word).to_owned());
-    stdio("python3", [script].into_iter().chain(words).collect())
+    stdio_spec("python3", [script].into_iter().chain(words).collect())
 }
 
-pub fn script(name: &str) -> PathBuf {
+pub fn script_path(name: &str) -> PathBuf {
     // A path without `..`, because a sandbox has only what it is given.
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     tests.join("toolkits").join(name)
 }
 
 /// Returns all files below a folder.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub fn list_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
-pub fn stdio(command: &str, args: Vec<String>) -> ToolkitSpec {
+pub fn stdio_spec(command: &str, args: Vec<String>) -> ToolkitSpec {
     let env = BTreeMap::from([("KEY".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
-    spec(ToolkitTransport::Stdio { command: command.to_owned(), args, env, working_dir: None })
+    build_spec(ToolkitTransport::Stdio {
+        command: command.to_owned(),
+        args,
+        env,
+        working_dir: None,
+    })
 }
 
-pub fn http(port: u16) -> ToolkitSpec {
+pub fn http_spec(port: u16) -> ToolkitSpec {
     let headers = BTreeMap::from([("X-Key".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
-    spec(ToolkitTransport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers })
+    build_spec(ToolkitTransport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers })
 }
 
-fn spec(transport: ToolkitTransport) -> ToolkitSpec {
+fn build_spec(transport: ToolkitTransport) -> ToolkitSpec {
     ToolkitSpec {
         transport,
         name: None,
@@ -153,19 +161,19 @@ fn spec(transport: ToolkitTransport) -> ToolkitSpec {
     }
 }
 
-pub fn arguments(value: Value) -> Map<String, Value> {
+pub fn make_arguments(value: Value) -> Map<String, Value> {
     let Value::Object(arguments) = value else { panic!("no object") };
     arguments
 }
 
 /// The text of a result.
-pub fn text(result: &CallResult) -> &str {
+pub fn read_result_text(result: &CallResult) -> &str {
     result.content[0]["text"].as_str().unwrap()
 }
 
 /// Returns whether a process runs.
 #[cfg(unix)]
-pub fn is_there(process: u32) -> bool {
+pub fn is_running(process: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     test_kill_process(Pid::from_raw(process.cast_signed()).unwrap()).is_ok()
 }

@@ -13,11 +13,11 @@ use tokio_tungstenite::{
 /// Long enough that only a hanging test meets it.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-pub struct Client {
+pub struct WebSocketClient {
     pub stream: WebSocketStream<TcpStream>,
 }
 
-impl Client {
+impl WebSocketClient {
     pub async fn open(to: SocketAddr) -> Self {
         Self::try_open(to).await.unwrap()
     }
@@ -31,20 +31,20 @@ impl Client {
     }
 
     pub async fn send(&mut self, value: &Value) {
-        self.say(Message::text(value.to_string())).await;
+        self.send_message(Message::text(value.to_string())).await;
     }
 
-    pub async fn say(&mut self, message: Message) {
+    pub async fn send_message(&mut self, message: Message) {
         self.stream.send(message).await.unwrap();
     }
 
     /// Sends bytes past the protocol.
-    pub async fn write(&mut self, bytes: &[u8]) {
+    pub async fn write_bytes(&mut self, bytes: &[u8]) {
         self.stream.get_mut().write_all(bytes).await.unwrap();
     }
 
     /// Waits for the next frame.
-    pub async fn frame(&mut self) -> String {
+    pub async fn read_frame(&mut self) -> String {
         loop {
             match timeout(TIMEOUT, self.stream.next()).await.unwrap() {
                 Some(Ok(Message::Text(text))) => return text.as_str().to_owned(),
@@ -55,15 +55,15 @@ impl Client {
     }
 
     /// Waits for the next frame, and reads it.
-    pub async fn read(&mut self) -> Value {
-        serde_json::from_str(&self.frame().await).unwrap()
+    pub async fn read_json(&mut self) -> Value {
+        serde_json::from_str(&self.read_frame().await).unwrap()
     }
 
     /// Returns the frames of a turn, to its end.
-    pub async fn turn(&mut self) -> Vec<String> {
+    pub async fn read_turn(&mut self) -> Vec<String> {
         let mut frames = Vec::new();
         loop {
-            let frame = self.frame().await;
+            let frame = self.read_frame().await;
             let is_end = [r#"{"type":"complete""#, r#"{"type":"error""#]
                 .iter()
                 .any(|start| frame.starts_with(start));
@@ -75,15 +75,15 @@ impl Client {
     }
 
     /// Sends a message and returns the code of the error that answers it.
-    pub async fn refused(&mut self, message: Message) -> String {
-        self.say(message).await;
-        let frame = self.read().await;
+    pub async fn send_and_read_error(&mut self, message: Message) -> String {
+        self.send_message(message).await;
+        let frame = self.read_json().await;
         assert_eq!(frame["type"], "error", "{frame}");
         frame["code"].as_str().unwrap().to_owned()
     }
 
     /// Waits until the server closes, with which code.
-    pub async fn closed(&mut self) -> Option<CloseCode> {
+    pub async fn wait_for_close(&mut self) -> Option<CloseCode> {
         loop {
             match timeout(TIMEOUT, self.stream.next()).await.unwrap() {
                 Some(Ok(Message::Close(frame))) => {

@@ -10,13 +10,13 @@ use tokio::{
 
 /// A whole reply.
 #[derive(Debug)]
-pub struct Reply {
+pub struct RawReply {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
 
-impl Reply {
+impl RawReply {
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header == name);
         found.map(|(_, value)| value.as_str())
@@ -43,50 +43,54 @@ impl Reply {
 }
 
 /// Sends `bytes` as they are and reads until the server closes.
-pub async fn send(to: SocketAddr, bytes: &[u8]) -> Reply {
+pub async fn send_bytes(to: SocketAddr, bytes: &[u8]) -> RawReply {
     let mut stream = TcpStream::connect(to).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     let mut all = Vec::new();
     stream.read_to_end(&mut all).await.unwrap();
-    parsed(&all)
+    parse_reply(&all)
 }
 
 /// Gets a path.
-pub async fn get(to: SocketAddr, path: &str) -> Reply {
-    request(to, "GET", path, &[], "").await
+pub async fn send_get(to: SocketAddr, path: &str) -> RawReply {
+    send_request(to, "GET", path, &[], "").await
 }
 
 /// Posts JSON.
-pub async fn post(to: SocketAddr, path: &str, body: &str) -> Reply {
-    request(to, "POST", path, &[("content-type", "application/json")], body).await
+pub async fn send_post(to: SocketAddr, path: &str, body: &str) -> RawReply {
+    send_request(to, "POST", path, &[("content-type", "application/json")], body).await
 }
 
 /// Posts a JSON-RPC message as MCP clients do.
-pub async fn rpc(to: SocketAddr, body: &str) -> Reply {
-    rpc_with(to, &[("accept", "application/json, text/event-stream")], body).await
+pub async fn send_rpc(to: SocketAddr, body: &str) -> RawReply {
+    send_rpc_with_headers(to, &[("accept", "application/json, text/event-stream")], body).await
 }
 
-pub async fn rpc_with(to: SocketAddr, headers: &[(&str, &str)], body: &str) -> Reply {
+pub async fn send_rpc_with_headers(
+    to: SocketAddr,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> RawReply {
     let mut all = vec![("content-type", "application/json")];
     all.extend(headers);
-    request(to, "POST", "/mcp", &all, body).await
+    send_request(to, "POST", "/mcp", &all, body).await
 }
 
 /// Sends a request that closes its connection.
-pub async fn request(
+pub async fn send_request(
     to: SocketAddr,
     method: &str,
     path: &str,
     headers: &[(&str, &str)],
     body: &str,
-) -> Reply {
-    let text = head(method, path, headers, body.len()) + body;
-    send(to, text.as_bytes()).await
+) -> RawReply {
+    let text = render_head(method, path, headers, body.len()) + body;
+    send_bytes(to, text.as_bytes()).await
 }
 
 /// Writes the head of a request with a body of `length` bytes. A `host` among the headers replaces
 /// the usual one.
-pub fn head(method: &str, path: &str, headers: &[(&str, &str)], length: usize) -> String {
+pub fn render_head(method: &str, path: &str, headers: &[(&str, &str)], length: usize) -> String {
     let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
     if !headers.iter().any(|(name, _)| *name == "host") {
         text.push_str("host: localhost\r\n");
@@ -97,7 +101,7 @@ pub fn head(method: &str, path: &str, headers: &[(&str, &str)], length: usize) -
     text + &format!("content-length: {length}\r\n\r\n")
 }
 
-pub fn parsed(bytes: &[u8]) -> Reply {
+pub fn parse_reply(bytes: &[u8]) -> RawReply {
     let text = String::from_utf8_lossy(bytes);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no reply: {text:?}"));
     let mut lines = head.lines();
@@ -107,11 +111,11 @@ pub fn parsed(bytes: &[u8]) -> Reply {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     let chunked = headers.iter().any(|(name, _)| name == "transfer-encoding");
-    let body = if chunked { unchunked(body) } else { body.to_owned() };
-    Reply { status, headers, body }
+    let body = if chunked { decode_chunks(body) } else { body.to_owned() };
+    RawReply { status, headers, body }
 }
 
-fn unchunked(mut rest: &str) -> String {
+fn decode_chunks(mut rest: &str) -> String {
     let mut body = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {
         let size = usize::from_str_radix(size, 16).unwrap();

@@ -6,7 +6,7 @@ use codeinfo_chunk::{Chunk, chunk_text};
 use codeinfo_lang::detect::detect_language;
 
 /// Returns the symbol and bases of each chunk of a file in which every definition is cut.
-fn bases(name: &str, text: &str) -> String {
+fn render_bases(name: &str, text: &str) -> String {
     let line = |chunk: Chunk<'_>| {
         let symbol = chunk.symbol.unwrap_or_default();
         format!("{symbol}: {}", chunk.bases.join(" "))
@@ -44,7 +44,7 @@ fn chunks_have_the_bases_of_the_enclosing_types() {
         ("a.cpp", "class A : public m::B<T>, virtual private C {\n  void f() {}\n};\n", "A: B C"),
         ("a.cpp", "class A :\n  B,\n  C\n{\n  void f() {}\n};\n", "A: B C"),
     ] {
-        let found = bases(file, text);
+        let found = render_bases(file, text);
         assert_eq!(found, wanted, "{text}");
     }
 }
@@ -59,7 +59,7 @@ fn bases_do_not_apply_after_a_type_or_in_nested_types() {
         method("c"),
         method("f")
     );
-    assert_eq!(bases("a.py", &text), "A.c: B; A.D.e: ; A.f: B; g: ; H: I");
+    assert_eq!(render_bases("a.py", &text), "A.c: B; A.D.e: ; A.f: B; g: ; H: I");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn bases_of_bases_in_the_file_are_included_even_in_a_cycle() {
     let class = |head: &str| format!("class {head}:\n    def f(self):\n{long}\n");
     let text = ["A(B, C)", "B(m.D)", "D(A, E)", "E(Outside)"].map(class).concat();
     assert_eq!(
-        bases("a.py", &text),
+        render_bases("a.py", &text),
         "A.f: B C D E Outside; B.f: D A E C Outside; D.f: A E B C Outside; E.f: Outside"
     );
 }
@@ -76,19 +76,19 @@ fn bases_of_bases_in_the_file_are_included_even_in_a_cycle() {
 #[test]
 fn a_chunk_of_several_types_has_all_bases_without_duplicates() {
     let text = "class A(B):\n    pass\n\nclass C(D, B):\n    pass\n";
-    assert_eq!(bases("a.py", text), "C: B D");
+    assert_eq!(render_bases("a.py", text), "C: B D");
 }
 
 #[test]
 fn bases_are_bounded_in_number_and_length() {
     let many: Vec<String> = (0..100).map(|at| format!("B{at}")).collect();
     let text = format!("class A({}):\n    pass\n", many.join(", "));
-    assert_eq!(bases("a.py", &text), format!("A: {}", many[..16].join(" ")));
+    assert_eq!(render_bases("a.py", &text), format!("A: {}", many[..16].join(" ")));
     let classes: Vec<String> = (0..30).map(|at| format!("class A{at}(B{at}): pass\n")).collect();
-    let first = bases("a.py", &classes.concat());
+    let first = render_bases("a.py", &classes.concat());
     assert_eq!(first.split(';').next().map(|chunk| chunk.matches('B').count()), Some(16));
     let text = format!("class A({}, B):\n    pass\n", "b".repeat(100));
-    assert_eq!(bases("a.py", &text), "A: B");
+    assert_eq!(render_bases("a.py", &text), "A: B");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn types_with_very_many_bases_take_linear_time() {
     let children = all(50_000, |at| format!("class C{at}(A): pass\n")).concat();
     for text in [chain, format!("class A({}): pass\n{children}", wide.join(", "))] {
         let start = Instant::now();
-        assert!(bases("a.py", &text).contains(" A14"));
+        assert!(render_bases("a.py", &text).contains(" A14"));
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     }
 }

@@ -10,7 +10,7 @@ const MERGED_BYTES: usize = 2000;
 
 /// Checks that every line that is not blank is in exactly one chunk, in order. A line too long for
 /// one chunk may be in several, one piece in each.
-pub(crate) fn check(name: &str, text: &str) {
+pub(crate) fn check_chunks(name: &str, text: &str) {
     let chunked = chunk_text(detect_language(name, text), text);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut covered: Vec<String> = vec![String::new(); lines.len()];

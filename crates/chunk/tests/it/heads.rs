@@ -9,7 +9,7 @@ use codeinfo_lang::{
 };
 
 /// Source patterns of definitions in a language, with `{n}` for a number. Lines are repeated.
-struct Style {
+struct DefinitionPatterns {
     file: &'static str,
     small: &'static str,
     head: &'static str,
@@ -20,13 +20,17 @@ struct Style {
     end: &'static str,
 }
 
-const fn style(file: &'static str, small: &'static str, large: [&'static str; 5]) -> Style {
+const fn make_style(
+    file: &'static str,
+    small: &'static str,
+    large: [&'static str; 5],
+) -> DefinitionPatterns {
     let [head, member, line, end_of_member, end] = large;
-    Style { file, small, head, member, line, end_of_member, end }
+    DefinitionPatterns { file, small, head, member, line, end_of_member, end }
 }
 
-const STYLES: &[Style] = &[
-    style(
+const STYLES: &[DefinitionPatterns] = &[
+    make_style(
         "a.py",
         "def small_{n}():\n    return {n}\n",
         [
@@ -37,17 +41,17 @@ const STYLES: &[Style] = &[
             "",
         ],
     ),
-    style(
+    make_style(
         "a.sh",
         "small_{n}() {\n  echo {n}\n}\n",
         ["Large_{n}() {\n", "  if true; then\n", "    echo some more {n}\n", "  fi\n", "}\n"],
     ),
-    style(
+    make_style(
         "a.c",
         "static int small_{n}(int a) {\n  return a + {n};\n}\n",
         ["int Large_{n}(int a) {\n", "  if (a) {\n", "    a += compute({n});\n", "  }\n", "}\n"],
     ),
-    style(
+    make_style(
         "a.cpp",
         "int small_{n}(int a) {\n  return a + {n};\n}\n",
         [
@@ -58,7 +62,7 @@ const STYLES: &[Style] = &[
             "};\n",
         ],
     ),
-    style(
+    make_style(
         "a.cs",
         "class small_{n} {\n  int a = {n};\n}\n",
         [
@@ -69,12 +73,12 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.go",
         "func small_{n}() int {\n\treturn {n}\n}\n",
         ["func Large_{n}() {\n", "\tif ok {\n", "\t\trun({n})\n", "\t}\n", "}\n"],
     ),
-    style(
+    make_style(
         "A.java",
         "class small_{n} {\n  int a = {n};\n}\n",
         [
@@ -85,7 +89,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.js",
         "function small_{n}() {\n  return {n};\n}\n",
         [
@@ -96,7 +100,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.ts",
         "function small_{n}(): number {\n  return {n};\n}\n",
         [
@@ -107,7 +111,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.tsx",
         "const small_{n} = () => {\n  return {n};\n};\n",
         [
@@ -118,7 +122,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.php",
         "function small_{n}() {\n  return {n};\n}\n",
         [
@@ -129,7 +133,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.rb",
         "def small_{n}\n  {n}\nend\n",
         [
@@ -140,7 +144,7 @@ const STYLES: &[Style] = &[
             "end\n",
         ],
     ),
-    style(
+    make_style(
         "a.rs",
         "fn small_{n}() -> u32 {\n    {n}\n}\n",
         [
@@ -151,7 +155,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.kt",
         "fun small_{n}(): Int {\n    return {n}\n}\n",
         [
@@ -162,7 +166,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.swift",
         "func small_{n}() -> Int {\n    return {n}\n}\n",
         [
@@ -173,7 +177,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.scala",
         "class small_{n} {\n  val a = {n}\n}\n",
         [
@@ -184,7 +188,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.dart",
         "int small_{n}() {\n  return {n};\n}\n",
         [
@@ -195,7 +199,7 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.ex",
         "defmodule Small_{n} do\n  def small_{n}, do: {n}\nend\n",
         [
@@ -206,12 +210,12 @@ const STYLES: &[Style] = &[
             "end\n",
         ],
     ),
-    style(
+    make_style(
         "a.lua",
         "local function small_{n}()\n  return {n}\nend\n",
         ["function Large_{n}(a)\n", "  if a then\n", "    run({n})\n", "  end\n", "end\n"],
     ),
-    style(
+    make_style(
         "a.zig",
         "fn small_{n}() u32 {\n    return {n};\n}\n",
         [
@@ -222,7 +226,7 @@ const STYLES: &[Style] = &[
             "};\n",
         ],
     ),
-    style(
+    make_style(
         "a.groovy",
         "class small_{n} {\n  int a = {n}\n}\n",
         [
@@ -233,17 +237,17 @@ const STYLES: &[Style] = &[
             "}\n",
         ],
     ),
-    style(
+    make_style(
         "a.pl",
         "sub small_{n} {\n  return {n};\n}\n",
         ["sub Large_{n} {\n", "  if ($a) {\n", "    run({n});\n", "  }\n", "}\n"],
     ),
-    style(
+    make_style(
         "a.jl",
         "function small_{n}()\n  return {n}\nend\n",
         ["function Large_{n}(a)\n", "  if a\n", "    run({n})\n", "  end\n", "end\n"],
     ),
-    style(
+    make_style(
         "a.proto",
         "message small_{n} {\n  int32 a = {n};\n}\n",
         [
@@ -257,8 +261,8 @@ const STYLES: &[Style] = &[
 ];
 
 /// Generates a file, and returns the first line of each definition with its name.
-fn generated(
-    style: &Style,
+fn generate_file(
+    style: &DefinitionPatterns,
     mut random: impl FnMut(usize) -> usize,
 ) -> (String, Vec<(u32, String)>) {
     let (mut text, mut starts) = (String::new(), Vec::new());
@@ -302,7 +306,7 @@ fn every_definition_starts_in_a_chunk_that_defines_it() {
     };
     for style in STYLES {
         for _ in 0..6 {
-            let (text, starts) = generated(style, &mut random);
+            let (text, starts) = generate_file(style, &mut random);
             let found = chunk_text(detect_language(style.file, &text), &text).chunks;
             for (line, name) in starts {
                 let chunk = found.iter().find(|chunk| line <= chunk.end_line).unwrap();
@@ -331,7 +335,7 @@ fn every_parsed_language_has_a_style() {
 }
 
 /// Renders the kind and definitions of each chunk, one line each.
-fn facts(name: &str, text: &str) -> String {
+fn render_facts(name: &str, text: &str) -> String {
     let fact = |chunk: Chunk<'_>| {
         let symbol = chunk.symbol.as_deref().unwrap_or("-");
         format!("{:?} {symbol}: {}", chunk.kind, chunk.defines.join(" "))
@@ -344,47 +348,47 @@ fn facts(name: &str, text: &str) -> String {
 #[test]
 fn a_chunk_of_several_small_definitions_lists_all() {
     let text = "LIMIT = 3\n\ndef a():\n    pass\n\nclass B:\n    def c(self):\n        def inner():\n            pass\n";
-    insta::assert_snapshot!(facts("a.py", text), @"Head B: LIMIT a B B.c");
+    insta::assert_snapshot!(render_facts("a.py", text), @"Head B: LIMIT a B B.c");
     let text = "struct A;\nimpl A {\n    fn new() -> A {\n        A\n    }\n}\nimpl Drop for A {\n    fn drop(&mut self) {}\n}\n";
-    insta::assert_snapshot!(facts("a.rs", text), @"Head A: A A::new A::drop");
+    insta::assert_snapshot!(render_facts("a.rs", text), @"Head A: A A::new A::drop");
 }
 
 #[test]
 fn declarations_and_additions_define_nothing() {
     let text = "struct a;\nextern int b;\nint c(struct a *d);\nstruct e {\n  int f;\n};\ntypedef struct g {\n  int h;\n} i;\n#define J 1\nint k = 2;\n";
-    insta::assert_snapshot!(facts("a.c", text), @"Head e: e i i::g J k");
-    insta::assert_snapshot!(facts("a.rs", "impl Drop for A {\n    fn drop(&mut self) {}\n}\n"), @"Glue A: A::drop");
-    insta::assert_snapshot!(facts("a.swift", "extension A {\n    func b() {\n        c()\n    }\n}\n"), @"Glue A: A.b");
+    insta::assert_snapshot!(render_facts("a.c", text), @"Head e: e i i::g J k");
+    insta::assert_snapshot!(render_facts("a.rs", "impl Drop for A {\n    fn drop(&mut self) {}\n}\n"), @"Glue A: A::drop");
+    insta::assert_snapshot!(render_facts("a.swift", "extension A {\n    func b() {\n        c()\n    }\n}\n"), @"Glue A: A.b");
     let text = "class Monad m => A m where\n  b :: m a\n\ninstance A IO where\n  b = pure 1\n";
-    insta::assert_snapshot!(facts("a.hs", text), @"Glue A m: A A m.b A IO.b");
+    insta::assert_snapshot!(render_facts("a.hs", text), @"Glue A m: A A m.b A IO.b");
 }
 
 #[test]
 fn unparsed_lines_are_read_by_their_words() {
     let text = "pin! {\n    #[derive(Debug)]\n    pub struct A<B> {\n        c: D,\n    }\n}\n";
-    insta::assert_snapshot!(facts("a.rs", text), @"Glue -: A");
+    insta::assert_snapshot!(render_facts("a.rs", text), @"Glue -: A");
 }
 
 #[test]
 fn macros_of_cpp_on_their_own_lines_hide_no_type() {
     let class = "template <typename T>\nclass A : B {\n  void c() {}\n};\n";
     let text = format!("NS_BEGIN\n{class}  NS_END\nclass D {{\n  Q_OBJECT\n  int e() {{}}\n}};\n");
-    insta::assert_snapshot!(facts("a.cpp", &text), @"Head A: A A::c D D::e");
+    insta::assert_snapshot!(render_facts("a.cpp", &text), @"Head A: A A::c D D::e");
     // In C, a word alone on a line may be the type of the function below.
-    insta::assert_snapshot!(facts("a.c", "MY_TYPE\nf(void) {\n}\n"), @"Head f: f");
+    insta::assert_snapshot!(render_facts("a.c", "MY_TYPE\nf(void) {\n}\n"), @"Head f: f");
 }
 
 #[test]
 fn syntax_unknown_to_the_c_grammar_hides_no_definition() {
     let split = "#ifdef A\nint b(int c) {\n#else\nint b(long c) {\n#endif\n  return 1;\n}\nint d(void) { return 2; }\n";
-    insta::assert_snapshot!(facts("a.c", split), @"Head b: b d");
+    insta::assert_snapshot!(render_facts("a.c", split), @"Head b: b d");
     let split = "class A\n{\n#if B\n    void C() {\n#else\n    void C(int d) {\n#endif\n    }\n    void E() { }\n}\n";
-    insta::assert_snapshot!(facts("a.cs", split), @"Head A: A A.C A.E");
+    insta::assert_snapshot!(render_facts("a.cs", split), @"Head A: A A.C A.E");
     let calls = "#define A(n) void n(void) {}\nA_B(c)\nA_B(d)\nint e(int f)\n{\n  return f;\n}\n";
-    insta::assert_snapshot!(facts("a.c", calls), @"Head e: A e");
+    insta::assert_snapshot!(render_facts("a.c", calls), @"Head e: A e");
     let class =
         "UCLASS()\nclass MY_API A : public B\n{\n\tGENERATED_BODY()\npublic:\n\tvoid c() {}\n};\n";
-    insta::assert_snapshot!(facts("a.h", class), @"Head A: A A::c");
+    insta::assert_snapshot!(render_facts("a.h", class), @"Head A: A A::c");
 }
 
 #[test]
@@ -485,7 +489,11 @@ fn marks_in_strings_and_line_comments_start_no_block_comment() {
         };
         let end = "/* a */ #= a =# (* a *) [[ a ]] #| a |# {- a -} */ ]] |# -} =# *)\n";
         let text = format!("{line}\n\n{definition}\n{end}");
-        assert!(facts(file, &text).contains(name), "{file}: {line}: {}", facts(file, &text));
+        assert!(
+            render_facts(file, &text).contains(name),
+            "{file}: {line}: {}",
+            render_facts(file, &text)
+        );
     }
 }
 
@@ -500,7 +508,7 @@ fn block_comments_after_strings_hide_their_lines() {
         ("a.nix", "a = 1; /* # b"),
     ] {
         let text = format!("{line}\nclass Hidden {{\n}}\n*/\nclass Shown {{\n}}\n");
-        let found = facts(file, &text);
+        let found = render_facts(file, &text);
         assert!(!found.contains("Hidden"), "{file}: {line}: {found}");
         assert!(found.contains("Shown"), "{file}: {line}: {found}");
     }
@@ -524,9 +532,9 @@ fn arrows_in_type_parameters_and_receivers_end_no_group() {
     ] {
         let text = format!("{line}\n    first()\n    second()\n}}\n");
         assert!(
-            facts(file, &text).ends_with(&format!(": {name}")),
+            render_facts(file, &text).ends_with(&format!(": {name}")),
             "{line}: {}",
-            facts(file, &text)
+            render_facts(file, &text)
         );
     }
 }

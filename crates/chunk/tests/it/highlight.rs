@@ -11,7 +11,7 @@ use codeinfo_lang::detect::detect_language;
 use insta::assert_snapshot;
 
 /// Renders each line with the letters of its marks below it.
-fn marked(path: &str, text: &str) -> String {
+fn render_marks(path: &str, text: &str) -> String {
     let lines = text.lines().count();
     let marks = highlight_lines(detect_language(path, text), text, 0..lines);
     assert_eq!(marks.len(), lines, "{path}");
@@ -40,7 +40,7 @@ impl Öl<'_> {
     }
 }
 ";
-    assert_snapshot!(marked("a.rs", rust), @r#"
+    assert_snapshot!(render_marks("a.rs", rust), @r#"
     /// Ä 𝄞 doc.
     ccccccccccccc
     #[derive(Debug)]
@@ -80,7 +80,7 @@ class Tree extends Node { grow() { return /x+/g.test(this.name); } }
     let c = "#include <a.h>\nstatic const int two(char *a) { return f(a, 2.0); /* b\nc */ }\n";
     let shell = "# why\nif test -f \"$HOME/${A}\"; then echo 'x' $(date +%s); fi\n";
     let all = [("a.py", python), ("a.js", script), ("a.go", go), ("a.c", c), ("a.sh", shell)];
-    let all = all.map(|(path, text)| marked(path, text)).concat();
+    let all = all.map(|(path, text)| render_marks(path, text)).concat();
     assert_snapshot!(all, @r#"
     @cached
     aaaaaaa
@@ -120,7 +120,7 @@ fn other_languages_are_highlighted_by_their_words() {
     let kotlin =
         "fun open(path: String) { // now\n  val url = \"https://x/\\\"y\" /* a\n b */ + 12.5 }\n";
     let yaml = "name: it's # why\nurl: http://a#b\nquote: 'one' \"two\n";
-    let all = [marked("a.kt", kotlin), marked("a.yaml", yaml)].concat();
+    let all = [render_marks("a.kt", kotlin), render_marks("a.yaml", yaml)].concat();
     assert_snapshot!(all, @r#"
     fun open(path: String) { // now
     kkk kkkk                 cccccc
@@ -136,7 +136,7 @@ fn other_languages_are_highlighted_by_their_words() {
            sssss
     "#);
     // Prose has no marks.
-    assert_eq!(marked("a.md", "# One \"two\" 3\n"), "# One \"two\" 3\n\n");
+    assert_eq!(render_marks("a.md", "# One \"two\" 3\n"), "# One \"two\" 3\n\n");
     assert_eq!(highlight_lines(None, "let x = 1;\n", 0..1), [[]]);
 }
 

@@ -2,11 +2,11 @@
 
 use insta::assert_snapshot;
 
-use crate::outline;
+use crate::render_fixture;
 
 #[test]
 fn bash_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.sh"), @"
+    assert_snapshot!(render_fixture("inventory.sh"), @"
     1-15 used
     17-36 put
     38-47 usage
@@ -15,7 +15,7 @@ fn bash_follows_its_definitions() {
 
 #[test]
 fn c_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.c"), @"
+    assert_snapshot!(render_fixture("inventory.c"), @"
     1-20 entry_t
     22-38 find
     40-47 used
@@ -26,7 +26,7 @@ fn c_follows_its_definitions() {
 
 #[test]
 fn cpp_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.cpp"), @"
+    assert_snapshot!(render_fixture("inventory.cpp"), @"
     1-14 inventory::Shortage
     16-33 inventory::Shelf
     35-49 inventory::Shelf::put
@@ -37,7 +37,7 @@ fn cpp_follows_its_definitions() {
 
 #[test]
 fn csharp_follows_its_definitions() {
-    assert_snapshot!(outline("Inventory.cs"), @"
+    assert_snapshot!(render_fixture("Inventory.cs"), @"
     1-15 Example.Inventory.ICounter
     17-31 Example.Inventory.Shelf
     33-47 Example.Inventory.Shelf.Put
@@ -47,7 +47,7 @@ fn csharp_follows_its_definitions() {
 
 #[test]
 fn go_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.go"), @"
+    assert_snapshot!(render_fixture("inventory.go"), @"
     1-23 Shelf
     25-33 New
     35-54 Shelf.Put
@@ -58,7 +58,7 @@ fn go_follows_its_definitions() {
 
 #[test]
 fn java_follows_its_definitions() {
-    assert_snapshot!(outline("Inventory.java"), @"
+    assert_snapshot!(render_fixture("Inventory.java"), @"
     1-22 Inventory
     24-40 Inventory.put
     42-58 Inventory.take
@@ -69,7 +69,7 @@ fn java_follows_its_definitions() {
 
 #[test]
 fn javascript_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.js"), @"
+    assert_snapshot!(render_fixture("inventory.js"), @"
     1-17 EMPTY
     19-29 put
     31-40 exports.take
@@ -79,7 +79,7 @@ fn javascript_follows_its_definitions() {
 
 #[test]
 fn markdown_follows_its_headings() {
-    assert_snapshot!(outline("inventory.md"), @"
+    assert_snapshot!(render_fixture("inventory.md"), @"
     1-20 Inventory > Install
     22-46 Inventory > Usage
     48-60 Inventory > Why is the capacity 500?
@@ -88,7 +88,7 @@ fn markdown_follows_its_headings() {
 
 #[test]
 fn php_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.php"), @"
+    assert_snapshot!(render_fixture("inventory.php"), @"
     1-19 Counter
     21-40 Shelf::__construct
     42-56 Shelf::put
@@ -99,7 +99,7 @@ fn php_follows_its_definitions() {
 
 #[test]
 fn python_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.py"), @"
+    assert_snapshot!(render_fixture("inventory.py"), @"
     1-11 Shortage
     14-27 Shelf
     29-52 Shelf.take
@@ -110,7 +110,7 @@ fn python_follows_its_definitions() {
 
 #[test]
 fn ruby_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.rb"), @"
+    assert_snapshot!(render_fixture("inventory.rb"), @"
     1-11 Inventory::Shortage
     13-33 Inventory::Shelf::load
     35-57 Inventory::Shelf::put
@@ -120,7 +120,7 @@ fn ruby_follows_its_definitions() {
 
 #[test]
 fn rust_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.rs"), @"
+    assert_snapshot!(render_fixture("inventory.rs"), @"
     1-24 Shelf
     26-46 Shelf::put
     48-68 Shelf::take
@@ -131,7 +131,7 @@ fn rust_follows_its_definitions() {
 
 #[test]
 fn tsx_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.tsx"), @"
+    assert_snapshot!(render_fixture("inventory.tsx"), @"
     1-7 Props
     9-26 ShelfView
     28-36 ShelfList
@@ -140,7 +140,7 @@ fn tsx_follows_its_definitions() {
 
 #[test]
 fn typescript_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.ts"), @"
+    assert_snapshot!(render_fixture("inventory.ts"), @"
     1-19 Counter
     21-33 Shelf
     35-49 Shelf.put
@@ -152,7 +152,7 @@ fn typescript_follows_its_definitions() {
 
 #[test]
 fn css_follows_its_rules() {
-    assert_snapshot!(outline("inventory.css"), @"
+    assert_snapshot!(render_fixture("inventory.css"), @"
     1-20 .shelf
     22-43 .button
     45-54 @media (max-width: 40em)
@@ -161,7 +161,7 @@ fn css_follows_its_rules() {
 
 #[test]
 fn dart_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.dart"), @"
+    assert_snapshot!(render_fixture("inventory.dart"), @"
     1-12 Shortage
     14-21 Shelf
     23-30 Shelf.Shelf.of
@@ -173,7 +173,7 @@ fn dart_follows_its_definitions() {
 
 #[test]
 fn dockerfiles_follow_their_stages() {
-    assert_snapshot!(outline("Dockerfile"), @"
+    assert_snapshot!(render_fixture("Dockerfile"), @"
     1-15 build
     16-28 debian:bookworm-slim
     ");
@@ -181,7 +181,7 @@ fn dockerfiles_follow_their_stages() {
 
 #[test]
 fn elixir_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.ex"), @"
+    assert_snapshot!(render_fixture("inventory.ex"), @"
     1-19 Example.Inventory.used
     21-38 Example.Inventory.put
     40-62 Example.Inventory.take
@@ -191,7 +191,7 @@ fn elixir_follows_its_definitions() {
 
 #[test]
 fn haskell_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.hs"), @"
+    assert_snapshot!(render_fixture("inventory.hs"), @"
     1-22 Shelf
     24-43 put
     45-56 take'
@@ -200,7 +200,7 @@ fn haskell_follows_its_definitions() {
 
 #[test]
 fn html_follows_its_headings_and_scripts() {
-    assert_snapshot!(outline("inventory.html"), @"
+    assert_snapshot!(render_fixture("inventory.html"), @"
     1-11 .shelf
     12-29 Inventory
     31-41 used
@@ -209,12 +209,12 @@ fn html_follows_its_headings_and_scripts() {
 
 #[test]
 fn json_follows_its_keys() {
-    assert_snapshot!(outline("inventory.json"), @"1-41");
+    assert_snapshot!(render_fixture("inventory.json"), @"1-41");
 }
 
 #[test]
 fn kotlin_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.kt"), @"
+    assert_snapshot!(render_fixture("inventory.kt"), @"
     1-9 Shortage
     11-19 Shelf
     21-36 Shelf.put
@@ -226,7 +226,7 @@ fn kotlin_follows_its_definitions() {
 
 #[test]
 fn lua_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.lua"), @"
+    assert_snapshot!(render_fixture("inventory.lua"), @"
     1-8
     10-14 M.new
     16-27 Shelf:used
@@ -237,7 +237,7 @@ fn lua_follows_its_definitions() {
 
 #[test]
 fn makefiles_follow_their_targets() {
-    assert_snapshot!(outline("Makefile"), @"
+    assert_snapshot!(render_fixture("Makefile"), @"
     1-18 build
     20-22 dist/shelf-$(VERSION).tar.gz
     24-25 clean
@@ -246,7 +246,7 @@ fn makefiles_follow_their_targets() {
 
 #[test]
 fn protobuf_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.proto"), @"
+    assert_snapshot!(render_fixture("inventory.proto"), @"
     1-22 Shelf
     24-32 Shelves
     ");
@@ -254,12 +254,12 @@ fn protobuf_follows_its_definitions() {
 
 #[test]
 fn restructuredtext_follows_its_headings() {
-    assert_snapshot!(outline("inventory.rst"), @"1-35 Inventory");
+    assert_snapshot!(render_fixture("inventory.rst"), @"1-35 Inventory");
 }
 
 #[test]
 fn scala_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.scala"), @"
+    assert_snapshot!(render_fixture("inventory.scala"), @"
     1-8 Shortage
     10-44 Shelf
     46-54 Shelf
@@ -268,7 +268,7 @@ fn scala_follows_its_definitions() {
 
 #[test]
 fn sql_follows_its_statements() {
-    assert_snapshot!(outline("inventory.sql"), @"
+    assert_snapshot!(render_fixture("inventory.sql"), @"
     1-23 rooms
     25-47 inventory.put
     ");
@@ -276,7 +276,7 @@ fn sql_follows_its_statements() {
 
 #[test]
 fn swift_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.swift"), @"
+    assert_snapshot!(render_fixture("inventory.swift"), @"
     1-9 InventoryError
     11-29 Shelf
     31-47 Shelf.put
@@ -287,7 +287,7 @@ fn swift_follows_its_definitions() {
 
 #[test]
 fn terraform_follows_its_blocks() {
-    assert_snapshot!(outline("inventory.tf"), @"
+    assert_snapshot!(render_fixture("inventory.tf"), @"
     1-13 terraform
     15-23 aws_ecs_service.shelf
     25-27 address
@@ -296,7 +296,7 @@ fn terraform_follows_its_blocks() {
 
 #[test]
 fn toml_follows_its_tables() {
-    assert_snapshot!(outline("inventory.toml"), @"
+    assert_snapshot!(render_fixture("inventory.toml"), @"
     1-21 dependencies
     23-25 profile.release
     27-36 bin
@@ -306,7 +306,7 @@ fn toml_follows_its_tables() {
 
 #[test]
 fn vue_follows_its_script() {
-    assert_snapshot!(outline("Inventory.vue"), @"
+    assert_snapshot!(render_fixture("Inventory.vue"), @"
     1-17 put
     19-29
     31-39 .shelf h2
@@ -315,7 +315,7 @@ fn vue_follows_its_script() {
 
 #[test]
 fn yaml_follows_its_keys() {
-    assert_snapshot!(outline("inventory.yaml"), @"
+    assert_snapshot!(render_fixture("inventory.yaml"), @"
     1-9 on
     11-49 jobs
     ");
@@ -323,7 +323,7 @@ fn yaml_follows_its_keys() {
 
 #[test]
 fn zig_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.zig"), @"
+    assert_snapshot!(render_fixture("inventory.zig"), @"
     1-48 Shelf
     50-54 a full shelf takes nothing
     ");
@@ -331,7 +331,7 @@ fn zig_follows_its_definitions() {
 
 #[test]
 fn r_follows_its_functions() {
-    assert_snapshot!(outline("inventory.r"), @"
+    assert_snapshot!(render_fixture("inventory.r"), @"
     1-19 new_shelf
     21-34 put
     36-42 print.shelf
@@ -341,7 +341,7 @@ fn r_follows_its_functions() {
 
 #[test]
 fn erlang_follows_its_functions() {
-    assert_snapshot!(outline("inventory.erl"), @"
+    assert_snapshot!(render_fixture("inventory.erl"), @"
     1-18 new
     20-42 put
     44-47 describe
@@ -350,7 +350,7 @@ fn erlang_follows_its_functions() {
 
 #[test]
 fn clojure_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.clj"), @"
+    assert_snapshot!(render_fixture("inventory.clj"), @"
     1-18 Shelf
     20-41 put
     43-57 describe
@@ -359,12 +359,12 @@ fn clojure_follows_its_definitions() {
 
 #[test]
 fn xml_keeps_small_files_whole() {
-    assert_snapshot!(outline("inventory.xml"), @"1-54");
+    assert_snapshot!(render_fixture("inventory.xml"), @"1-54");
 }
 
 #[test]
 fn scss_follows_its_rules() {
-    assert_snapshot!(outline("inventory.scss"), @"
+    assert_snapshot!(render_fixture("inventory.scss"), @"
     1-17 @function width($count)
     19-37 .shelf
     39-57 .count
@@ -374,7 +374,7 @@ fn scss_follows_its_rules() {
 
 #[test]
 fn svelte_follows_its_script() {
-    assert_snapshot!(outline("Inventory.svelte"), @"
+    assert_snapshot!(render_fixture("Inventory.svelte"), @"
     1-22 put
     24-30 take
     32-43

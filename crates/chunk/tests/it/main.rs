@@ -18,7 +18,7 @@ use codeinfo_chunk::{Chunk, chunk_text};
 use codeinfo_lang::detect::detect_language;
 use insta::assert_snapshot;
 
-use crate::cut::check;
+use crate::cut::check_chunks;
 
 #[test]
 fn long_functions_are_cut_at_statements_and_keep_their_name() {
@@ -28,7 +28,7 @@ fn long_functions_are_cut_at_statements_and_keep_their_name() {
     };
     let body = format!("{}\n    if done {{\n{}    }}\n", statements(0), statements(50));
     let text = format!("/// Does a lot.\nfn long() {{\n{body}}}\n\nfn short() {{}}\n");
-    assert_snapshot!(render("long.rs", &text), @"
+    assert_snapshot!(render_chunks("long.rs", &text), @"
     1-52 long
     54-106 long
     108-108 short
@@ -38,13 +38,13 @@ fn long_functions_are_cut_at_statements_and_keep_their_name() {
 #[test]
 fn runs_of_short_definitions_and_clauses_of_one_function_are_joined() {
     let types = "struct a;\nstruct b;\ntypedef struct c c_t;\n\nstruct d;\n\nint f(void) {\n    return 1;\n}\n";
-    assert_snapshot!(render("types.h", types), @"1-9 f");
+    assert_snapshot!(render_chunks("types.h", types), @"1-9 f");
     let clauses = "defmodule A do\n  def b(0), do: 1\n\n  def b(1) do\n    2\n  end\nend\n";
     let many = "    # and more, so that the module is opened\n".repeat(40);
     let text = format!(
         "{clauses}\ndefmodule C do\n  def d(0), do: 1\n\n  def d(1) do\n    2\n  end\n\n{many}end\n"
     );
-    assert_snapshot!(render("a.ex", &text), @"
+    assert_snapshot!(render_chunks("a.ex", &text), @"
     1-7 A
     9-10 C.d
     12-56 C.d
@@ -96,7 +96,7 @@ fn statements_of_a_routine_are_part_of_it() {
     let routine = "CREATE FUNCTION used()\nBEGIN\n  UPDATE a SET b = 1;\n  IF c THEN\n    SELECT 1;\n  END IF;\nEND;\n";
     let table = "CREATE TABLE shelves (\n  id INT,\n  room TEXT\n);\n";
     let text = [routine, table].map(|one| format!("{one}{}", "-- More.\n".repeat(30))).concat();
-    assert_snapshot!(render("a.sql", &text), @"
+    assert_snapshot!(render_chunks("a.sql", &text), @"
     1-7 used
     8-41 shelves
     42-71
@@ -110,7 +110,7 @@ fn comments_lead_to_definitions_in_languages_without_a_layout_of_their_own() {
         let why = format!("{mark} Says why.\n").repeat(8);
         let one = |name: &str| format!("{why}function {name} is\n{lines}end;\n\n");
         let text = [one("first"), one("second")].concat();
-        assert_eq!(render(name, &text), "1-40 first\n42-81 second", "{name}");
+        assert_eq!(render_chunks(name, &text), "1-40 first\n42-81 second", "{name}");
     }
 }
 
@@ -149,7 +149,7 @@ fn hostile_layouts_take_linear_time() {
 #[test]
 fn long_comments_belong_to_the_following_definition() {
     let text = format!("{}fn described() {{}}\n", "/// A line of documentation.\n".repeat(100));
-    assert_snapshot!(render("described.rs", &text), @"
+    assert_snapshot!(render_chunks("described.rs", &text), @"
     1-60 described
     61-101 described
     ");
@@ -157,26 +157,26 @@ fn long_comments_belong_to_the_following_definition() {
 
 #[test]
 fn nothing_is_lost_and_nothing_overlaps() {
-    for (name, text) in fixtures() {
-        check(&name, &text);
-        check(&name, &text.replace('\n', "\r\n"));
-        check(&name, &text.repeat(8));
+    for (name, text) in read_fixtures() {
+        check_chunks(&name, &text);
+        check_chunks(&name, &text.replace('\n', "\r\n"));
+        check_chunks(&name, &text.repeat(8));
     }
 }
 
 #[test]
 fn damaged_files_are_cut_too() {
-    for (name, text) in fixtures() {
+    for (name, text) in read_fixtures() {
         for part in 1..10 {
             let at = text.floor_char_boundary(text.len() * part / 10);
             let (before, after) = text.split_at(at);
-            check(&name, before);
-            check(&name, after);
-            check(&name, &format!("{after}{before}"));
+            check_chunks(&name, before);
+            check_chunks(&name, after);
+            check_chunks(&name, &format!("{after}{before}"));
         }
-        check(&name, &text.replace(['}', ')'], ""));
-        check(&name, &text.replace('\n', " "));
-        check(&name, &text.chars().rev().collect::<String>());
+        check_chunks(&name, &text.replace(['}', ')'], ""));
+        check_chunks(&name, &text.replace('\n', " "));
+        check_chunks(&name, &text.chars().rev().collect::<String>());
     }
 }
 
@@ -198,9 +198,9 @@ fn odd_texts_are_cut_in_every_language() {
         "\u{1f980}\u{0}\u{200b}\n".repeat(500),
         "12345, ".repeat(3_000),
     ];
-    for (name, _) in fixtures() {
+    for (name, _) in read_fixtures() {
         for text in &odd {
-            check(&name, text);
+            check_chunks(&name, text);
         }
     }
 }
@@ -218,18 +218,18 @@ fn noise_is_cut_in_every_language() {
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         pieces[usize::try_from(state >> 33).unwrap() % pieces.len()]
     };
-    for (name, _) in fixtures() {
+    for (name, _) in read_fixtures() {
         for _ in 0..4 {
-            check(&name, &(0..2000).map(|_| next()).collect::<String>());
+            check_chunks(&name, &(0..2000).map(|_| next()).collect::<String>());
         }
     }
 }
 
-fn outline(fixture: &str) -> String {
-    render(fixture, &fs::read_to_string(folder().join(fixture)).unwrap())
+fn render_fixture(fixture: &str) -> String {
+    render_chunks(fixture, &fs::read_to_string(fixture_folder().join(fixture)).unwrap())
 }
 
-fn render(name: &str, text: &str) -> String {
+fn render_chunks(name: &str, text: &str) -> String {
     let line = |chunk: Chunk<'_>| {
         let symbol = chunk.symbol.unwrap_or_default();
         format!("{}-{} {symbol}", chunk.start_line, chunk.end_line).trim_end().to_owned()
@@ -239,8 +239,8 @@ fn render(name: &str, text: &str) -> String {
     lines.join("\n")
 }
 
-fn fixtures() -> Vec<(String, String)> {
-    let mut fixtures: Vec<(String, String)> = fs::read_dir(folder())
+fn read_fixtures() -> Vec<(String, String)> {
+    let mut fixtures: Vec<(String, String)> = fs::read_dir(fixture_folder())
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
@@ -253,6 +253,6 @@ fn fixtures() -> Vec<(String, String)> {
     fixtures
 }
 
-fn folder() -> PathBuf {
+fn fixture_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }

@@ -4,7 +4,7 @@ use codeinfo_chunk::{SyntaxContext, classify_words, classify_words_quickly, list
 use codeinfo_lang::detect::detect_language;
 
 /// Classifies each `it` in a text: `d`efinition, `c`ode or `a`side.
-fn read(path: &str, text: &str) -> String {
+fn mark_words(path: &str, text: &str) -> String {
     let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
     render_contexts(classify_words(detect_language(path, text), text, &words))
 }
@@ -50,7 +50,7 @@ fn words_are_classified_by_the_syntax_tree() {
         ("a.sh", "# it\nit() {\n  it 'it' \"$it\"\n}\n", "adcac"),
         ("A.cs", "class it { void it() { it(\"it\"); } }\n", "ddca"),
     ] {
-        assert_eq!(read(path, text), wanted, "{path}: {text}");
+        assert_eq!(mark_words(path, text), wanted, "{path}: {text}");
     }
 }
 
@@ -62,7 +62,7 @@ fn words_are_classified_by_marks_and_layout_without_a_tree() {
         ("a.yaml", "# it\nit: 'it'\n", "acc"),
         ("a.unknown", "it // it\nit's it's\n", "cacc"),
     ] {
-        assert_eq!(read(path, text), wanted, "{path}: {text}");
+        assert_eq!(mark_words(path, text), wanted, "{path}: {text}");
     }
     let text = "fn it() { \"it\" } // it\n/* it\n".to_owned() + &"/* it ".repeat(20_000);
     let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();

@@ -11,7 +11,7 @@ use codeinfo_citations::{
     CheckedCitation, CitationChecker, CitationState, LookupScope, describe_faults,
 };
 use codeinfo_core::{LineRange, PathMap};
-use codeinfo_test_support::ingest::{Bench, Repo};
+use codeinfo_test_support::ingest::{TestIndex, TestRepository};
 
 /// Right answers. `<<PATH NAME>>` stands for the first and last line of a definition, `<<PATH NAME first>>`
 /// and `<<PATH NAME last>>` for one of them.
@@ -99,7 +99,7 @@ const ANSWERS: [&str; 36] = [
 ];
 
 /// Returns the source of the product that the answers call `path`.
-fn source(path: &str) -> std::path::PathBuf {
+fn source_path(path: &str) -> std::path::PathBuf {
     let path = match path {
         "src/beneath.rs" => "crates/worktree/src/beneath.rs".to_owned(),
         "src/cite.rs" => "crates/citations/src/lib.rs".to_owned(),
@@ -109,8 +109,8 @@ fn source(path: &str) -> std::path::PathBuf {
 }
 
 /// Returns the first and last line of a definition.
-fn lines_of(path: &str, name: &str) -> (usize, usize) {
-    let text = fs::read_to_string(source(path)).unwrap();
+fn find_definition_lines(path: &str, name: &str) -> (usize, usize) {
+    let text = fs::read_to_string(source_path(path)).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let heads = ["fn", "struct", "enum", "trait", "const"].map(|head| format!("{head} {name}"));
     let is_head = |line: &&str| {
@@ -127,13 +127,13 @@ fn lines_of(path: &str, name: &str) -> (usize, usize) {
     (first + 1, first + length + 1)
 }
 
-fn filled(answer: &str) -> String {
+fn fill_placeholders(answer: &str) -> String {
     let mut text = String::new();
     let mut rest = answer;
     while let Some((before, after)) = rest.split_once("<<") {
         let (place, after) = after.split_once(">>").unwrap();
         let words: Vec<&str> = place.split_whitespace().collect();
-        let (first, last) = lines_of(words[0], words[1]);
+        let (first, last) = find_definition_lines(words[0], words[1]);
         text.push_str(before);
         match words.get(2) {
             Some(&"first") => text.push_str(&first.to_string()),
@@ -145,13 +145,13 @@ fn filled(answer: &str) -> String {
     text + rest
 }
 
-async fn product() -> (Bench, Repo) {
-    let bench = Bench::new().await;
-    let repo = bench.repo("product", &[]);
+async fn index_product() -> (TestIndex, TestRepository) {
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository("product", &[]);
     for path in ["src/cite.rs", "src/beneath.rs"] {
-        repo.write(path, &fs::read_to_string(source(path)).unwrap());
+        repo.write(path, &fs::read_to_string(source_path(path)).unwrap());
     }
-    for entry in fs::read_dir(source("src/cite")).unwrap().flatten() {
+    for entry in fs::read_dir(source_path("src/cite")).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if entry.path().is_dir() {
             continue;
@@ -164,11 +164,11 @@ async fn product() -> (Bench, Repo) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn right_answers_have_no_fault_however_they_are_written() {
-    let (bench, _repo) = product().await;
+    let (bench, _repo) = index_product().await;
     let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
     let mut wrong = Vec::new();
     for answer in ANSWERS {
-        let text = filled(answer);
+        let text = fill_placeholders(answer);
         let report = checker.check_text(&text, &LookupScope::default()).await.unwrap();
         assert!(!report.citations.is_empty(), "{text}");
         let faults = describe_faults(&text, &report);
@@ -185,9 +185,9 @@ async fn right_answers_have_no_fault_however_they_are_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_answer_is_checked_at_once() {
-    let (bench, _repo) = product().await;
+    let (bench, _repo) = index_product().await;
     let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
-    let text = filled(&ANSWERS[..24].join("\n\n"));
+    let text = fill_placeholders(&ANSWERS[..24].join("\n\n"));
     let begun = Instant::now();
     let report = checker.check_text(&text, &LookupScope::default()).await.unwrap();
     // No time is asserted.
@@ -199,7 +199,7 @@ async fn a_long_answer_is_checked_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_place_among_right_ones_is_found() {
-    let (bench, _repo) = product().await;
+    let (bench, _repo) = index_product().await;
     let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
     let verdict = "src/cite/judge.rs:<<src/cite/judge.rs judge_lines>>";
     for (wrong, name) in [
@@ -243,7 +243,7 @@ async fn a_wrong_place_among_right_ones_is_found() {
             "judge_lines",
         ),
     ] {
-        let text = filled(&wrong);
+        let text = fill_placeholders(&wrong);
         let report = checker.check_text(&text, &LookupScope::default()).await.unwrap();
         let planted = |one: &&CheckedCitation| one.lines == [LineRange { first: 1, last: 3 }];
         let planted = report.citations.iter().find(planted).unwrap();

@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use codeinfo_citations::{CitationChecker, CitationState, LookupScope};
 use codeinfo_core::PathMap;
-use codeinfo_test_support::ingest::Bench;
+use codeinfo_test_support::ingest::TestIndex;
 
 const COUNT: usize = 50;
 /// Lines of each function of [`module`], with the blank one after it.
 const FUNCTION_LINES: usize = 47;
 
 /// Returns a module of functions that declare a limit in their second line and use it in none of the last forty.
-fn module() -> String {
+fn write_module() -> String {
     let mut text = String::new();
     for number in 0..COUNT {
         writeln!(text, "fn step_{number}(input: u32) -> u32 {{").unwrap();
@@ -25,12 +25,12 @@ fn module() -> String {
 }
 
 /// Checks sentences one by one. Returns the state of the citation of each, with the sentence.
-async fn states(
+async fn check_sentences(
     files: &[(&str, &str)],
     sentences: impl Iterator<Item = String>,
 ) -> Vec<(CitationState, String)> {
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", files);
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository("demo", files);
     bench.ingest(&repo).await;
     let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
     let mut states = Vec::new();
@@ -49,8 +49,8 @@ fn assert_all_are(state: CitationState, states: &[(CitationState, String)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_in_the_definition_around_the_lines_accuses_nobody() {
-    let module = module();
+async fn a_citation_may_name_the_definition_around_its_lines() {
+    let module = write_module();
     let files = [("src/steps.rs", &*module)];
     let lines = |number: usize| {
         let first = number * FUNCTION_LINES + 30;
@@ -58,31 +58,31 @@ async fn a_name_in_the_definition_around_the_lines_accuses_nobody() {
     };
     let own = (0..COUNT)
         .map(|number| format!("`limit_of_{number}` bounds it (src/steps.rs:{}).", lines(number)));
-    assert_all_are(CitationState::Unconfirmed, &states(&files, own).await);
+    assert_all_are(CitationState::Unconfirmed, &check_sentences(&files, own).await);
     // In another definition the same lines are wrong.
     let others = (0..COUNT).map(|number| {
         let other = (number + 1) % COUNT;
         format!("`limit_of_{number}` bounds it (src/steps.rs:{}).", lines(other))
     });
-    assert_all_are(CitationState::Wrong, &states(&files, others).await);
+    assert_all_are(CitationState::Wrong, &check_sentences(&files, others).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_range_that_begins_in_the_file_ends_with_it() {
     let text: String =
-        module().lines().take(156).fold(String::new(), |text, line| text + line + "\n");
+        write_module().lines().take(156).fold(String::new(), |text, line| text + line + "\n");
     let files = [("src/steps.rs", &*text)];
     let behind = (0..COUNT).map(|more| format!("See src/steps.rs:{}-{}.", 156 - more, 157 + more));
-    for (state, sentence) in states(&files, behind).await {
+    for (state, sentence) in check_sentences(&files, behind).await {
         assert_ne!(state, CitationState::Wrong, "{sentence}");
     }
     let outside = (0..COUNT).map(|more| format!("See src/steps.rs:{}-{}.", 157 + more, 190 + more));
-    assert_all_are(CitationState::Wrong, &states(&files, outside).await);
+    assert_all_are(CitationState::Wrong, &check_sentences(&files, outside).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_of_files_and_parts_of_the_path_accuse_nobody() {
-    let module = module();
+async fn a_citation_may_name_files_and_parts_of_its_path() {
+    let module = write_module();
     let files = [("crates/door_keeper/src/net/steps.rs", &*module)];
     let names =
         ["door_keeper", "active.json", "settings.yaml", "net", "steps", "net::steps", "src/net"];
@@ -94,7 +94,7 @@ async fn names_of_files_and_parts_of_the_path_accuse_nobody() {
             first + 9
         )
     });
-    for (state, sentence) in states(&files, sentences).await {
+    for (state, sentence) in check_sentences(&files, sentences).await {
         assert_ne!(state, CitationState::Wrong, "{sentence}");
     }
 }
@@ -205,7 +205,7 @@ const RULES: [(&str, &str, &str); 25] = [
 ];
 
 /// Returns a file that states a rule in a line, and has the name that applies it in the last one.
-fn ruled_file(rule: &str, name: &str, line: usize, comment: &str) -> String {
+fn write_ruled_file(rule: &str, name: &str, line: usize, comment: &str) -> String {
     let mut text = String::new();
     for at in 1..=240 {
         if at == line {
@@ -226,7 +226,7 @@ async fn lines_that_state_a_rule_whose_name_is_elsewhere_are_not_accused() {
             .iter()
             .enumerate()
             .map(|(at, (rule, name, _))| {
-                (format!("src/rule_{at}.rs"), ruled_file(rule, name, line, comment))
+                (format!("src/rule_{at}.rs"), write_ruled_file(rule, name, line, comment))
             })
             .collect();
         let files: Vec<(&str, &str)> =
@@ -237,7 +237,7 @@ async fn lines_that_state_a_rule_whose_name_is_elsewhere_are_not_accused() {
             let lines = [format!("{line}"), format!("{first}-{}", line + 2)];
             lines.map(|lines| format!("{said} (src/rule_{at}.rs:{lines})."))
         });
-        let states = states(&files, sentences).await;
+        let states = check_sentences(&files, sentences).await;
         assert_eq!(states.len(), COUNT);
         for (state, sentence) in states {
             assert_ne!(state, CitationState::Wrong, "{sentence}");
@@ -246,7 +246,7 @@ async fn lines_that_state_a_rule_whose_name_is_elsewhere_are_not_accused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_of_crates_and_modules_that_are_also_methods_accuse_nobody() {
+async fn a_citation_may_name_crates_and_modules_that_are_also_methods() {
     let mut text = String::new();
     for at in 0..COUNT {
         writeln!(text, "pub fn step_{at}(input: u32) -> u32 {{\n    input + {at}\n}}\n").unwrap();
@@ -266,14 +266,14 @@ async fn names_of_crates_and_modules_that_are_also_methods_accuse_nobody() {
         let (first, name) = (at * 4 + 1, ["insert", "insert::step", "crates/insert"][at % 3]);
         format!("`{name}` adds {at} here (crates/insert/src/lib.rs:{first}-{}).", first + 2)
     });
-    for (state, sentence) in states(&files, sentences).await {
+    for (state, sentence) in check_sentences(&files, sentences).await {
         assert_ne!(state, CitationState::Wrong, "{sentence}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_within_ten_lines_extends_the_range() {
-    let module = module();
+    let module = write_module();
     let files = [("src/steps.rs", &*module)];
     // `limit_of_N` is declared in the second line of its function: cited are lines up to ten before or behind.
     let sentences = (0..COUNT).map(|at| {
@@ -286,7 +286,7 @@ async fn a_name_within_ten_lines_extends_the_range() {
         let last = if at % 2 == 0 { first + 3 } else { declared - 1 };
         format!("`limit_of_{at}` is returned at the end (src/steps.rs:{}-{last}).", first.min(last))
     });
-    for (state, sentence) in states(&files, sentences).await {
+    for (state, sentence) in check_sentences(&files, sentences).await {
         assert_ne!(state, CitationState::Wrong, "{sentence}");
     }
 }
@@ -313,7 +313,7 @@ async fn what_is_computed_or_returned_in_the_lines_may_be_declared_far_away() {
         let line = place(&format!("totalOf{at} = input * {at} + count"));
         format!("`totalOf{at}` is computed from the input (steps.go:{line}-{}).", line + 1)
     });
-    for (state, sentence) in states(&files, computed).await {
+    for (state, sentence) in check_sentences(&files, computed).await {
         assert_eq!(state, CitationState::Confirmed, "{sentence}");
     }
     // The lines before the one that returns it.
@@ -325,7 +325,7 @@ async fn what_is_computed_or_returned_in_the_lines_may_be_declared_far_away() {
             line - 2
         )
     });
-    for (state, sentence) in states(&files, returned).await {
+    for (state, sentence) in check_sentences(&files, returned).await {
         assert_ne!(state, CitationState::Wrong, "{sentence}");
     }
 }
@@ -341,8 +341,8 @@ async fn advice_names_the_nearest_occurrence() {
         write!(text, "func use{at}() {{\n\tcall(totalOf{at})\n}}\n\n").unwrap();
     }
     let lines: Vec<&str> = text.lines().collect();
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[("steps.go", &text)]);
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository("demo", &[("steps.go", &text)]);
     bench.ingest(&repo).await;
     let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
     for at in 0..COUNT {

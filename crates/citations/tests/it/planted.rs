@@ -13,14 +13,14 @@ use codeinfo_citations::{
 };
 use codeinfo_core::PathMap;
 use codeinfo_test_support::{
-    ingest::{Bench, Repo},
-    sources::copy,
+    ingest::{TestIndex, TestRepository},
+    sources::copy_folder,
 };
 use excused::{EXCUSED_KINDS, ExcusedCase};
 
 /// A function of a source file, by its first and last line.
 #[derive(Debug, Clone)]
-struct Function {
+struct SourceFunction {
     path: String,
     name: String,
     first: u32,
@@ -28,11 +28,11 @@ struct Function {
 }
 
 /// An indexed copy of this product's own sources, some files of which changed afterwards.
-struct Library {
-    bench: Bench,
-    repo: Repo,
+struct ChangedSources {
+    bench: TestIndex,
+    repo: TestRepository,
     /// As they were indexed.
-    functions: Vec<Function>,
+    functions: Vec<SourceFunction>,
     lines: BTreeMap<String, u32>,
     /// Files of several functions that change.
     odd: Vec<String>,
@@ -45,24 +45,24 @@ const CHANGED: usize = 2;
 const SHIFTED: usize = 3;
 const GROWN: usize = 4;
 
-impl Library {
+impl ChangedSources {
     async fn new() -> Self {
-        let bench = Bench::new().await;
-        let repo = bench.repo("product", &[(".env", "TOKEN=a\nKEY=b\n")]);
+        let bench = TestIndex::new().await;
+        let repo = bench.create_repository("product", &[(".env", "TOKEN=a\nKEY=b\n")]);
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for part in
             ["src", "crates/lang", "crates/chunk/src", "crates/search/src", "crates/store/src"]
         {
-            copy(&root.join(part), &repo.at(part));
+            copy_folder(&root.join(part), &repo.join(part));
         }
         let manifest = "crates/chunk/Cargo.toml";
-        fs::copy(root.join(manifest), repo.at(manifest)).unwrap();
+        fs::copy(root.join(manifest), repo.join(manifest)).unwrap();
         bench.ingest(&repo).await;
         let (mut functions, mut lines) = (Vec::new(), BTreeMap::new());
-        for path in bench.files().await {
-            let text = fs::read_to_string(repo.at(&path)).unwrap();
+        for path in bench.list_indexed_files().await {
+            let text = fs::read_to_string(repo.join(&path)).unwrap();
             lines.insert(path.clone(), u32::try_from(text.lines().count()).unwrap());
-            functions.extend(functions_of(&path, &text));
+            functions.extend(list_functions(&path, &text));
         }
         let several =
             |path: &&String| functions.iter().filter(|one| one.path == **path).count() > 2;
@@ -72,10 +72,10 @@ impl Library {
     }
 
     /// Changes files after they were indexed.
-    fn change(&self) {
-        let at = |odd: usize| self.repo.at(&self.odd[odd]);
-        fs::rename(at(RENAMED), self.repo.at("src/renamed_since.rs")).unwrap();
-        let outside = self.repo.at("../linked.rs");
+    fn change_files(&self) {
+        let at = |odd: usize| self.repo.join(&self.odd[odd]);
+        fs::rename(at(RENAMED), self.repo.join("src/renamed_since.rs")).unwrap();
+        let outside = self.repo.join("../linked.rs");
         fs::rename(at(LINKED), &outside).unwrap();
         std::os::unix::fs::symlink(&outside, at(LINKED)).unwrap();
         let edit = |odd, edit: &dyn Fn(&str) -> String| {
@@ -87,18 +87,18 @@ impl Library {
         edit(GROWN, &|text| text.to_owned() + "\nfn grown() {}\n");
     }
 
-    async fn check(&self, text: &str) -> CitationReport {
+    async fn check_text(&self, text: &str) -> CitationReport {
         let checker = CitationChecker::new(self.bench.store.clone(), PathMap::default());
         checker.check_text(text, &LookupScope::default()).await.unwrap()
     }
 
     /// Functions of `path` whose names stand in no other function there.
-    fn functions_in(&self, path: &str) -> Vec<&Function> {
+    fn list_unique_functions(&self, path: &str) -> Vec<&SourceFunction> {
         self.functions.iter().filter(|one| one.path == path).collect()
     }
 
     /// Functions to cite rightly.
-    fn sound(&self) -> Vec<&Function> {
+    fn list_unchanged_functions(&self) -> Vec<&SourceFunction> {
         let odd = &self.odd[..GROWN];
         self.functions.iter().filter(|one| !odd.contains(&one.path)).collect()
     }
@@ -106,9 +106,9 @@ impl Library {
 
 /// Returns the functions at the top of a file that have three lines or more and a name of two words, which
 /// no other such function has.
-fn functions_of(path: &str, text: &str) -> Vec<Function> {
+fn list_functions(path: &str, text: &str) -> Vec<SourceFunction> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut found: Vec<(Function, String)> = Vec::new();
+    let mut found: Vec<(SourceFunction, String)> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let Some(head) = line.split_once("fn ").filter(|(before, _)| {
             ["", "pub ", "pub(super) ", "pub(crate) ", "async ", "pub async "].contains(before)
@@ -122,7 +122,7 @@ fn functions_of(path: &str, text: &str) -> Vec<Function> {
             let number = |at: usize| u32::try_from(at + 1).unwrap();
             let (first, last) = (number(at), number(at + length));
             let body = lines[at..=at + length].join("\n");
-            found.push((Function { path: path.to_owned(), name, first, last }, body));
+            found.push((SourceFunction { path: path.to_owned(), name, first, last }, body));
         }
     }
     let words = |text: &str| -> BTreeSet<String> {
@@ -135,7 +135,7 @@ fn functions_of(path: &str, text: &str) -> Vec<Function> {
 }
 
 /// Cites a function in one of the ways in which models do.
-fn sentence(way: usize, root: &Path, name: &str, path: &str, lines: (u32, u32)) -> String {
+fn cite_function(way: usize, root: &Path, name: &str, path: &str, lines: (u32, u32)) -> String {
     let (first, last) = lines;
     let absolute = root.join(path).display().to_string();
     match way % 11 {
@@ -166,14 +166,14 @@ const NOISE: [&str; 6] = [
 ];
 
 /// A fault in words, and whether a verdict is that.
-type Planted = (String, fn(&CheckedCitation, &Function) -> bool);
+type PlantedFault = (String, fn(&CheckedCitation, &SourceFunction) -> bool);
 
 const KINDS: usize = 20;
 
 const ANSWERS: usize = 320;
 
 /// Whether the lines were not taken for those that the sentence means, and no other name was accused.
-fn is_doubted(one: &CheckedCitation, function: &Function) -> bool {
+fn is_doubted(one: &CheckedCitation, function: &SourceFunction) -> bool {
     match (one.state, &one.fault) {
         (CitationState::Unconfirmed, fault) => fault.is_none(),
         // It names the nearest occurrence, which may be a call.
@@ -185,14 +185,18 @@ fn is_doubted(one: &CheckedCitation, function: &Function) -> bool {
 }
 
 /// A function to plant a fault about.
-struct Case<'a> {
-    library: &'a Library,
+struct FaultCase<'a> {
+    library: &'a ChangedSources,
     turn: usize,
-    own: Function,
+    own: SourceFunction,
 }
 
 /// Plants a fault of a kind.
-fn planted(library: &Library, kind: usize, turn: usize) -> (Planted, Function) {
+fn plant_fault(
+    library: &ChangedSources,
+    kind: usize,
+    turn: usize,
+) -> (PlantedFault, SourceFunction) {
     let odd = match kind {
         0 => Some(RENAMED),
         1 => Some(CHANGED),
@@ -200,33 +204,36 @@ fn planted(library: &Library, kind: usize, turn: usize) -> (Planted, Function) {
         3 => Some(SHIFTED),
         _ => None,
     };
-    let from = odd.map_or_else(|| library.sound(), |odd| library.functions_in(&library.odd[odd]));
-    let case = Case { library, turn, own: pick(&from, turn) };
+    let from = odd.map_or_else(
+        || library.list_unchanged_functions(),
+        |odd| library.list_unique_functions(&library.odd[odd]),
+    );
+    let case = FaultCase { library, turn, own: pick_function(&from, turn) };
     let fault = match kind {
-        0..4 => Some(case.of_file(kind)),
-        4..9 => case.of_lines(kind),
-        9..16 => Some(case.of_path(kind)),
-        _ => case.of_place(kind),
+        0..4 => Some(case.plant_in_file(kind)),
+        4..9 => case.plant_in_lines(kind),
+        9..16 => Some(case.plant_in_path(kind)),
+        _ => case.plant_in_place(kind),
     };
     match fault {
         Some(fault) => (fault, case.own),
-        None => planted(library, kind, turn + 1),
+        None => plant_fault(library, kind, turn + 1),
     }
 }
 
-fn pick(from: &[&Function], turn: usize) -> Function {
+fn pick_function(from: &[&SourceFunction], turn: usize) -> SourceFunction {
     from[turn * 7 % from.len()].clone()
 }
 
-impl Case<'_> {
-    fn say(&self, name: &str, path: &str, lines: (u32, u32)) -> String {
-        sentence(self.turn, &self.library.repo.0, name, path, lines)
+impl FaultCase<'_> {
+    fn cite_with(&self, name: &str, path: &str, lines: (u32, u32)) -> String {
+        cite_function(self.turn, &self.library.repo.0, name, path, lines)
     }
 
     /// The file is another than it was.
-    fn of_file(&self, kind: usize) -> Planted {
-        let Function { path, name, first, last } = &self.own;
-        let fault = self.say(name, path, (*first, *last));
+    fn plant_in_file(&self, kind: usize) -> PlantedFault {
+        let SourceFunction { path, name, first, last } = &self.own;
+        let fault = self.cite_with(name, path, (*first, *last));
         match kind {
             1 => (fault, |one, _| one.state == CitationState::Unconfirmed),
             3 => (fault, |one, own| {
@@ -239,28 +246,28 @@ impl Case<'_> {
     }
 
     /// The lines are wrong, or what is said of them.
-    fn of_lines(&self, kind: usize) -> Option<Planted> {
-        let Function { path, name, first, last } = &self.own;
+    fn plant_in_lines(&self, kind: usize) -> Option<PlantedFault> {
+        let SourceFunction { path, name, first, last } = &self.own;
         let count = self.library.lines[path];
         let lines = match kind {
             4 => (count + 5, count + 9),
             5 => {
-                let mut others = self.library.functions_in(path);
+                let mut others = self.library.list_unique_functions(path);
                 others.retain(|one| one.name != *name);
-                let other = (!others.is_empty()).then(|| pick(&others, self.turn))?;
+                let other = (!others.is_empty()).then(|| pick_function(&others, self.turn))?;
                 (other.first, other.last)
             }
             6 => (*last, *first),
             7 => (*first, count + 40),
             _ => {
-                let fault = self.say("frobnicate_twice", path, (*first, *last));
+                let fault = self.cite_with("frobnicate_twice", path, (*first, *last));
                 return Some((fault, |one, _| match one.fault {
                     Some(CitationFault::Absent { .. }) => one.state == CitationState::Wrong,
                     _ => one.state == CitationState::Unconfirmed,
                 }));
             }
         };
-        let fault = self.say(name, path, lines);
+        let fault = self.cite_with(name, path, lines);
         Some(match kind {
             4 => (fault, |one, _| {
                 one.state == CitationState::Wrong
@@ -274,8 +281,8 @@ impl Case<'_> {
     }
 
     /// The sentence is right, and the lines are others of the same file.
-    fn of_place(&self, kind: usize) -> Option<Planted> {
-        let Function { path, name, first, last } = &self.own;
+    fn plant_in_place(&self, kind: usize) -> Option<PlantedFault> {
+        let SourceFunction { path, name, first, last } = &self.own;
         let count = self.library.lines[path];
         let place = match kind {
             16 => (first + 40, last + 40),
@@ -287,34 +294,39 @@ impl Case<'_> {
             19 if count > 2 * (last - first) + 40 => (1, count),
             _ => return None,
         };
-        let planted =
-            || (self.say(name, path, place), is_doubted as fn(&CheckedCitation, &Function) -> bool);
+        let planted = || {
+            (
+                self.cite_with(name, path, place),
+                is_doubted as fn(&CheckedCitation, &SourceFunction) -> bool,
+            )
+        };
         (place.1 <= count).then(planted)
     }
 
     /// The path is wrong.
-    fn of_path(&self, kind: usize) -> Planted {
-        let Function { path, name, first, last } = &self.own;
+    fn plant_in_path(&self, kind: usize) -> PlantedFault {
+        let SourceFunction { path, name, first, last } = &self.own;
         let base = path.rsplit('/').next().unwrap();
         let lines = (*first, *last);
-        let is_unknown = |one: &CheckedCitation, _: &Function| {
+        let is_unknown = |one: &CheckedCitation, _: &SourceFunction| {
             matches!(one.fault, Some(CitationFault::NotFound { .. })) && one.hash.is_none()
         };
         let is_outside =
-            |one: &CheckedCitation, _: &Function| one.fault == Some(CitationFault::Outside);
+            |one: &CheckedCitation, _: &SourceFunction| one.fault == Some(CitationFault::Outside);
         match kind {
             9 => {
-                let text = |one: &Function| fs::read_to_string(self.library.repo.at(&one.path));
-                let mut lacking = self.library.sound();
+                let text =
+                    |one: &SourceFunction| fs::read_to_string(self.library.repo.join(&one.path));
+                let mut lacking = self.library.list_unchanged_functions();
                 lacking.retain(|one| !text(one).unwrap().contains(name));
-                let other = pick(&lacking, self.turn);
-                let fault = self.say(name, &other.path, (other.first, other.last));
+                let other = pick_function(&lacking, self.turn);
+                let fault = self.cite_with(name, &other.path, (other.first, other.last));
                 (fault, |one, _| match one.fault {
                     Some(CitationFault::Absent { .. }) => one.state == CitationState::Wrong,
                     _ => one.state == CitationState::Unconfirmed,
                 })
             }
-            10 => (self.say(name, &format!("src/nowhere/{base}"), lines), |one, own| {
+            10 => (self.cite_with(name, &format!("src/nowhere/{base}"), lines), |one, own| {
                 matches!(&one.fault, Some(CitationFault::NotFound { similar }) if
                     similar.len() == 3 || similar.contains(&own.path))
             }),
@@ -331,7 +343,7 @@ impl Case<'_> {
             12 => (format!("`{name}` is in /etc/{base}:{first}-{last}."), is_outside),
             13 => (format!("`{name}` is there (../../{path}:{first}-{last})."), is_outside),
             14 => ("The `TOKEN_OF` is in `.env.local:1-2`.".to_owned(), is_unknown),
-            _ => (self.say(name, &path.replace(".rs", "_old.rs"), lines), is_unknown),
+            _ => (self.cite_with(name, &path.replace(".rs", "_old.rs"), lines), is_unknown),
         }
     }
 }
@@ -344,16 +356,16 @@ struct PlantedAnswer {
 }
 
 impl PlantedAnswer {
-    fn new(library: &Library, turn: usize, fault: String) -> Self {
-        let sound = library.sound();
+    fn new(library: &ChangedSources, turn: usize, fault: String) -> Self {
+        let sound = library.list_unchanged_functions();
         let mut lines: Vec<String> = Vec::new();
         for at in 0..4 {
             let one = sound[(turn * 31 + at * 17) % sound.len()];
             let cited = (one.first, one.last);
-            lines.push(sentence(turn + at, &library.repo.0, &one.name, &one.path, cited));
+            lines.push(cite_function(turn + at, &library.repo.0, &one.name, &one.path, cited));
             lines.push(NOISE[(turn + at) % NOISE.len()].to_owned());
         }
-        let excused = ExcusedCase::sentence(library, turn % EXCUSED_KINDS, turn);
+        let excused = ExcusedCase::write_sentence(library, turn % EXCUSED_KINDS, turn);
         lines.insert(turn % 7, fault.clone());
         lines.insert(turn % 5, excused.clone());
         Self { text: lines.join("\n\n"), fault, excused }
@@ -367,17 +379,17 @@ impl PlantedAnswer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_planted_fault_is_found_and_nothing_right_is_called_wrong() {
-    let library = Library::new().await;
-    let sound = library.sound().len();
+async fn every_planted_fault_is_found_and_no_right_citation_is_called_wrong() {
+    let library = ChangedSources::new().await;
+    let sound = library.list_unchanged_functions().len();
     assert!(sound > 100, "{sound}");
-    library.change();
+    library.change_files();
     let mut wrong = Vec::new();
     let (mut found, mut right, mut missed, mut excused) = (0, 0, 0, 0);
     for turn in 0..ANSWERS {
-        let ((fault, is), own) = planted(&library, turn % KINDS, turn);
+        let ((fault, is), own) = plant_fault(&library, turn % KINDS, turn);
         let answer = PlantedAnswer::new(&library, turn, fault);
-        let report = library.check(&answer.text).await;
+        let report = library.check_text(&answer.text).await;
         assert_eq!(report.unchecked, 0);
         if report.citations.len() != 6 {
             wrong.push(format!("{} citations in\n{}", report.citations.len(), answer.text));

@@ -6,11 +6,11 @@ use codeinfo_citations::{
     CitationChecker, CitationFault, CitationReport, CitationState, LookupScope, describe_faults,
 };
 use codeinfo_core::{LineRange, PathMap, RootFilter};
-use codeinfo_test_support::ingest::{Bench, Repo};
+use codeinfo_test_support::ingest::{TestIndex, TestRepository};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-fn checker(bench: &Bench, paths: PathMap) -> CitationChecker {
+fn build_checker(bench: &TestIndex, paths: PathMap) -> CitationChecker {
     CitationChecker::new(bench.store.clone(), paths)
 }
 
@@ -44,22 +44,24 @@ impl Door {
 }
 ";
 
-async fn door() -> (Bench, Repo) {
-    let bench = Bench::new().await;
-    let repo = bench
-        .repo("door", &[("src/door.rs", SERVER), ("src/a/mod.rs", "a\n"), ("src/b/mod.rs", "b\n")]);
+async fn index_door() -> (TestIndex, TestRepository) {
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository(
+        "door",
+        &[("src/door.rs", SERVER), ("src/a/mod.rs", "a\n"), ("src/b/mod.rs", "b\n")],
+    );
     bench.ingest(&repo).await;
     (bench, repo)
 }
 
-async fn messages(bench: &Bench, text: &str) -> Vec<String> {
-    let checker = checker(bench, PathMap::default());
+async fn list_messages(bench: &TestIndex, text: &str) -> Vec<String> {
+    let checker = build_checker(bench, PathMap::default());
     describe_faults(text, &checker.check_text(text, &LookupScope::default()).await.unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fault_is_said_in_a_line_that_a_model_can_follow() {
-    let (bench, _repo) = door().await;
+async fn a_fault_is_reported_in_a_line_that_a_model_can_follow() {
+    let (bench, _repo) = index_door().await;
     let text = "\
 `close_door` locks (`src/door.rs:4-8`). `Door::knock_twice` adds one (door.rs:1-2).
 
@@ -67,7 +69,7 @@ Only `Door` has it (src/door.rs:90-95), and `bang_door` has not (src/door.rs:4-9
 
 `open_door` fails without a key (src/door.rs:9-4), also in `mod.rs:1`, `src/dor.rs:3`, \
 `lib/door.rs:3` and /etc/door.rs:3.";
-    assert_snapshot!(messages(&bench, text).await.join("\n"), @r"
+    assert_snapshot!(list_messages(&bench, text).await.join("\n"), @r"
     `door.rs:1-2`: `Door::knock_twice` is at 21-26
     `src/door.rs:90-95`: the file has 27 lines, counted from 1
     `src/door.rs:4-9`: `bang_door` does not occur in this file
@@ -79,8 +81,8 @@ Only `Door` has it (src/door.rs:90-95), and `bang_door` has not (src/door.rs:4-9
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_right_in_its_way_has_no_fault() {
-    let (bench, _repo) = door().await;
+async fn right_citations_of_unusual_forms_have_no_fault() {
+    let (bench, _repo) = index_door().await;
     for text in [
         // Within a definition, whose name stands above.
         "`knock_twice` adds one (src/door.rs:22-24).",
@@ -97,14 +99,14 @@ async fn what_is_right_in_its_way_has_no_fault() {
         "`door/src/door.rs` has it, also in ~/door/src/door.rs:4.",
         "The folder `src/a/` and the file `assets/new.toml` are others.",
     ] {
-        assert_eq!(messages(&bench, text).await, Vec::<String>::new(), "{text}");
+        assert_eq!(list_messages(&bench, text).await, Vec::<String>::new(), "{text}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checked_citation_is_a_promise() {
-    let (bench, repo) = door().await;
-    let checker = checker(&bench, PathMap::new(repo.0.clone(), "/me/door".into()));
+    let (bench, repo) = index_door().await;
+    let checker = build_checker(&bench, PathMap::new(repo.0.clone(), "/me/door".into()));
     let text = "`close_door` locks (`/me/door/src/door.rs:4-8`), as `open_door` does not \
         ([it](src/door.rs#L4-L9)); `gone_door` is in src/gone.rs:3.";
     let report = checker.check_text(text, &LookupScope::default()).await.unwrap();
@@ -158,10 +160,10 @@ async fn a_checked_citation_is_a_promise() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_repository_that_was_asked_about_counts() {
-    let (bench, repo) = door().await;
-    let other = bench.repo("other", &[("src/door.rs", "fn open_door() {}\n")]);
+    let (bench, repo) = index_door().await;
+    let other = bench.create_repository("other", &[("src/door.rs", "fn open_door() {}\n")]);
     bench.ingest(&other).await;
-    let checker = checker(&bench, PathMap::default());
+    let checker = build_checker(&bench, PathMap::default());
     let text = "`open_door` (src/door.rs:1-1)";
     let both = checker.check_text(text, &LookupScope::default()).await.unwrap();
     assert!(matches!(both.citations[0].fault, Some(CitationFault::Ambiguous { count: 2, .. })));
@@ -179,22 +181,22 @@ async fn only_the_repository_that_was_asked_about_counts() {
         assert_eq!(one.citations[0].state, state, "{}", repo.0.display());
     }
     // An absolute path says which; the others of the answer follow it.
-    let text = format!("{}:1 and src/door.rs:1", other.at("src/door.rs").display());
+    let text = format!("{}:1 and src/door.rs:1", other.join("src/door.rs").display());
     let known = checker.check_text(&text, &LookupScope::default()).await.unwrap();
     let repos: Vec<_> = known.citations.iter().map(|one| one.repo.as_deref()).collect();
     assert_eq!(repos, [Some("other"), Some("other")]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_means_first_what_was_shown_and_then_where_the_client_stands() {
-    let bench = Bench::new().await;
+async fn a_path_refers_first_to_shown_files_and_then_to_the_clients_tree() {
+    let bench = TestIndex::new().await;
     let text = |name: &str| format!("fn {name}() {{}}\n");
     let files = |name: &str| [("src/lib.rs", text(name)), ("src/net/lib.rs", text(name))];
     let (mut repos, names) = (Vec::new(), ["here", "there"]);
     for name in names {
         let files = files(name);
         let files: Vec<(&str, &str)> = files.iter().map(|(at, text)| (*at, &**text)).collect();
-        repos.push(bench.repo(name, &files));
+        repos.push(bench.create_repository(name, &files));
     }
     let [here, there] = &repos[..] else { panic!() };
     here.write("lib.rs", "fn here() {}\n");
@@ -203,9 +205,10 @@ async fn a_path_means_first_what_was_shown_and_then_where_the_client_stands() {
     }
     let roots = bench.store.roots().await.unwrap();
     let of = |path: &Path| roots.iter().find(|root| root.path == path).unwrap().id;
-    let checker = checker(&bench, PathMap::default());
-    let meant = async |within, shown: &[(&Repo, &str)], text: &str| {
-        let shown = shown.iter().map(|(repo, path)| repo.at(path).display().to_string()).collect();
+    let checker = build_checker(&bench, PathMap::default());
+    let meant = async |within, shown: &[(&TestRepository, &str)], text: &str| {
+        let shown =
+            shown.iter().map(|(repo, path)| repo.join(path).display().to_string()).collect();
         let report =
             checker.check_text(text, &LookupScope { within, read_paths: shown }).await.unwrap();
         let meant = report.citations.iter().map(|one| {
@@ -237,7 +240,7 @@ async fn a_path_means_first_what_was_shown_and_then_where_the_client_stands() {
     assert_eq!(meant(anywhere, &both, "src/lib.rs:1").await, "- ");
     assert_eq!(meant(tree, &both, "src/lib.rs:1").await, "there src/lib.rs");
     // Names of trees and absolute paths say which, whatever was shown.
-    let absolute = format!("{}:1", there.at("src/lib.rs").display());
+    let absolute = format!("{}:1", there.join("src/lib.rs").display());
     assert_eq!(meant(anywhere, &shown, &absolute).await, "there src/lib.rs");
     assert_eq!(meant(anywhere, &shown, "there/src/lib.rs:1").await, "there src/lib.rs");
     // What is in none of them is looked for everywhere; what is outside is never taken.
@@ -256,28 +259,29 @@ async fn a_path_means_first_what_was_shown_and_then_where_the_client_stands() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_to_be_read_is_not_read() {
+async fn files_that_must_not_be_read_are_not_read() {
     let settings = "database:\n  password: hunter2-and-more\n  host: db.example.com\n";
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[("settings.yaml", settings), ("key.yaml", "a: 1\n")]);
+    let bench = TestIndex::new().await;
+    let repo =
+        bench.create_repository("demo", &[("settings.yaml", settings), ("key.yaml", "a: 1\n")]);
     bench.ingest(&repo).await;
     let text = "The `password` is there (settings.yaml:1-3), not in key.yaml:1.";
-    let checker = checker(&bench, PathMap::default());
+    let checker = build_checker(&bench, PathMap::default());
     let states = async || -> Vec<CitationState> {
         let report = checker.check_text(text, &LookupScope::default()).await.unwrap();
         report.citations.iter().map(|one| one.state).collect()
     };
     // Another time alone is no change of a file.
-    let touched = fs::File::options().write(true).open(repo.at("settings.yaml")).unwrap();
+    let touched = fs::File::options().write(true).open(repo.join("settings.yaml")).unwrap();
     touched.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     assert_eq!(states().await, [CitationState::Confirmed, CitationState::Confirmed]);
     // It has a record, but is known to be secret now.
-    let mut root = bench.root().await;
+    let mut root = bench.load_root().await;
     root.private_files = Some(vec!["key.yaml".to_owned()]);
     bench.store.put_root(root).await.unwrap();
     assert_eq!(states().await, [CitationState::Confirmed]);
     // What grew too large is not read to its end, and not called gone.
-    let large = fs::File::options().write(true).open(repo.at("settings.yaml")).unwrap();
+    let large = fs::File::options().write(true).open(repo.join("settings.yaml")).unwrap();
     large.set_len(1 << 40).unwrap();
     assert_eq!(states().await, []);
     // Nor is what cannot be read, since the folder of all is away.
@@ -289,7 +293,7 @@ async fn what_is_not_to_be_read_is_not_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_the_index_leaves_out_is_neither_read_nor_a_fault() {
-    let (bench, repo) = door().await;
+    let (bench, repo) = index_door().await;
     for (path, text) in [
         (".env", "TOKEN=a\n"),
         (".github/ci.yml", "on: push\n"),
@@ -300,23 +304,23 @@ async fn a_file_that_the_index_leaves_out_is_neither_read_nor_a_fault() {
     ] {
         repo.write(path, text);
     }
-    std::os::unix::fs::symlink("src", repo.at("now")).unwrap();
+    std::os::unix::fs::symlink("src", repo.join("now")).unwrap();
     bench.ingest(&repo).await;
-    let absolute = repo.at("made/door.rs").display().to_string();
+    let absolute = repo.join("made/door.rs").display().to_string();
     // Whatever is said of them, and wherever their lines are.
     let text = format!(
         "`gone_token` is in .env:1-900, the job in `.github/ci.yml:3`, `made_up` in {absolute}:77, \
          `x_y` in [a file](./node_modules/lib/a.js#L1-L2), `door/node_modules/lib/a.js:3` and now/door.rs:4; \
          also `made/door.rs`."
     );
-    let report = checker(&bench, PathMap::default())
+    let report = build_checker(&bench, PathMap::default())
         .check_text(&text, &LookupScope::default())
         .await
         .unwrap();
     assert_eq!(report, CitationReport { citations: Vec::new(), unchecked: 7 });
     for gone in [".env.local:1", ".github/cd.yml:3", "made/gone.rs:4", "gone/door.rs:4"] {
         let text = format!("It is in {gone}.");
-        let report = checker(&bench, PathMap::default())
+        let report = build_checker(&bench, PathMap::default())
             .check_text(&text, &LookupScope::default())
             .await
             .unwrap();

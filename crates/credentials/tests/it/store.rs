@@ -19,41 +19,41 @@ use serde_json::{Value, json};
 
 const KEPT: usize = 20;
 
-async fn open(folder: &Path) -> Result<CredentialStore, CredentialError> {
+async fn open_store(folder: &Path) -> Result<CredentialStore, CredentialError> {
     CredentialStore::open(folder, None, Tasks::default()).await
 }
 
-fn name(name: &str) -> Principal {
+fn make_principal(name: &str) -> Principal {
     name.parse().unwrap()
 }
 
-fn slot(principal: &str) -> ConfigSlot {
-    ConfigSlot::for_toolkits(name(principal))
+fn make_slot(principal: &str) -> ConfigSlot {
+    ConfigSlot::for_toolkits(make_principal(principal))
 }
 
-async fn read(
+async fn read_config(
     vault: &CredentialStore,
     principal: &str,
 ) -> Result<Option<(u64, Value)>, CredentialError> {
-    let stored = vault.configs.read_current::<Value>(slot(principal)).await?;
+    let stored = vault.configs.read_current::<Value>(make_slot(principal)).await?;
     Ok(stored.map(|stored| (stored.version.version, stored.value)))
 }
 
-fn principal(vault: &CredentialStore, bearer: &str) -> Option<Principal> {
+fn find_principal(vault: &CredentialStore, bearer: &str) -> Option<Principal> {
     vault.tokens.find_bearer(bearer).map(|known| known.principal)
 }
 
-fn owner(folder: &Path) -> Secret {
+fn read_owner_key(folder: &Path) -> Secret {
     owner_key(folder).unwrap().unwrap()
 }
 
 /// Every file below a folder, with what is in it.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+fn read_files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            files.append(&mut self::files(&path));
+            files.append(&mut read_files(&path));
         } else {
             files.insert(path.clone(), fs::read(&path).unwrap());
         }
@@ -62,7 +62,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// The folder of the one configuration.
-fn shelf(folder: &Path) -> PathBuf {
+fn find_config_folder(folder: &Path) -> PathBuf {
     let mut folders = fs::read_dir(folder.join("vault/configs")).unwrap();
     let only = folders.next().unwrap().unwrap().path();
     assert!(folders.next().is_none());
@@ -72,17 +72,17 @@ fn shelf(folder: &Path) -> PathBuf {
 #[tokio::test]
 async fn no_secret_is_on_disk_in_the_clear_and_files_are_for_their_user_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
+    let vault = open_store(folder.path()).await.unwrap();
     let made = vault.tokens.create_token(
-        owner(folder.path()),
-        name("ann"),
+        read_owner_key(folder.path()),
+        make_principal("ann"),
         TokenKind::Plain,
         OnExistingToken::Refuse,
     );
     let token = made.await.unwrap().token;
     let value = json!({ "mcpServers": { "git": { "env": { "PAT": "hunter2-hunter2" } } } });
-    vault.configs.write_version(slot("ann"), value).await.unwrap();
-    let found = files(folder.path());
+    vault.configs.write_version(make_slot("ann"), value).await.unwrap();
+    let found = read_files(folder.path());
     assert_eq!(found.len(), 7, "{:?}", found.keys());
     for (path, bytes) in found {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -104,39 +104,44 @@ async fn tokens_outlive_the_process_with_the_time_of_their_last_use() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = Tasks::default();
     let vault = CredentialStore::open(folder.path(), None, tasks.clone()).await.unwrap();
-    let owner = owner(folder.path());
+    let owner = read_owner_key(folder.path());
     let made = vault
         .tokens
-        .create_token(owner.clone(), name("ann"), TokenKind::Plain, OnExistingToken::Refuse)
+        .create_token(
+            owner.clone(),
+            make_principal("ann"),
+            TokenKind::Plain,
+            OnExistingToken::Refuse,
+        )
         .await
         .unwrap();
-    let before = files(folder.path());
+    let before = read_files(folder.path());
     for _ in 0..100 {
-        assert_eq!(principal(&vault, made.token.expose()), Some(name("ann")));
+        assert_eq!(find_principal(&vault, made.token.expose()), Some(make_principal("ann")));
     }
-    assert_eq!(files(folder.path()), before, "a use is no write");
+    assert_eq!(read_files(folder.path()), before, "a use is no write");
     let listed = vault.tokens.list_tokens(&owner).unwrap();
     assert!(tasks.stop(Duration::from_secs(20)).await);
 
-    let vault = open(folder.path()).await.unwrap();
+    let vault = open_store(folder.path()).await.unwrap();
     assert_eq!(vault.tokens.list_tokens(&owner).unwrap(), listed);
     assert!(listed[0].last_used_at.is_some());
-    assert_eq!(principal(&vault, made.token.expose()), Some(name("ann")));
-    assert_eq!(principal(&vault, owner.expose()), Some(Principal::owner()));
+    assert_eq!(find_principal(&vault, made.token.expose()), Some(make_principal("ann")));
+    assert_eq!(find_principal(&vault, owner.expose()), Some(Principal::owner()));
     vault.tokens.revoke_all(owner).await.unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    assert_eq!(principal(&vault, made.token.expose()), None);
+    let vault = open_store(folder.path()).await.unwrap();
+    assert_eq!(find_principal(&vault, made.token.expose()), None);
 }
 
 #[tokio::test]
 async fn a_token_that_was_replaced_cannot_replace_its_successor() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    let owner = owner(folder.path());
+    let vault = open_store(folder.path()).await.unwrap();
+    let owner = read_owner_key(folder.path());
     let create = |by: &Secret| {
         vault.tokens.create_token(
             by.clone(),
-            name("ann"),
+            make_principal("ann"),
             TokenKind::Plain,
             OnExistingToken::Overwrite,
         )
@@ -145,17 +150,17 @@ async fn a_token_that_was_replaced_cannot_replace_its_successor() {
     let second = create(&first).await.unwrap().token;
     assert!(matches!(create(&first).await, Err(CredentialError::Unauthorized)));
     assert!(matches!(vault.tokens.list_tokens(&first), Err(CredentialError::Unauthorized)));
-    vault.tokens.revoke_token(owner, name("ann")).await.unwrap();
+    vault.tokens.revoke_token(owner, make_principal("ann")).await.unwrap();
     assert!(matches!(create(&second).await, Err(CredentialError::Unauthorized)));
 }
 
 #[tokio::test]
 async fn tokens_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    let owner = owner(folder.path());
+    let vault = open_store(folder.path()).await.unwrap();
+    let owner = read_owner_key(folder.path());
     for number in 0..256 {
-        let made = name(&format!("t{number}"));
+        let made = make_principal(&format!("t{number}"));
         vault
             .tokens
             .create_token(owner.clone(), made, TokenKind::Plain, OnExistingToken::Refuse)
@@ -165,7 +170,7 @@ async fn tokens_are_bounded() {
     let create = |made: &str| {
         vault.tokens.create_token(
             owner.clone(),
-            name(made),
+            make_principal(made),
             TokenKind::Plain,
             OnExistingToken::Overwrite,
         )
@@ -177,12 +182,12 @@ async fn tokens_are_bounded() {
 #[tokio::test]
 async fn a_change_that_cannot_be_written_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    let owner = owner(folder.path());
+    let vault = open_store(folder.path()).await.unwrap();
+    let owner = read_owner_key(folder.path());
     let create = || {
         vault.tokens.create_token(
             owner.clone(),
-            name("ann"),
+            make_principal("ann"),
             TokenKind::Plain,
             OnExistingToken::Overwrite,
         )
@@ -194,13 +199,13 @@ async fn a_change_that_cannot_be_written_changes_nothing() {
     fs::remove_file(&file).unwrap();
     fs::create_dir_all(file.join("in/the/way")).unwrap();
     assert!(matches!(create().await, Err(CredentialError::File { .. })));
-    assert!(vault.tokens.revoke_token(owner.clone(), name("ann")).await.is_err());
-    assert_eq!(principal(&vault, first.expose()), Some(name("ann")));
+    assert!(vault.tokens.revoke_token(owner.clone(), make_principal("ann")).await.is_err());
+    assert_eq!(find_principal(&vault, first.expose()), Some(make_principal("ann")));
     fs::remove_dir_all(&file).unwrap();
     fs::write(&file, bytes).unwrap();
     let second = create().await.unwrap().token;
-    assert_eq!(principal(&vault, first.expose()), None);
-    assert_eq!(principal(&vault, second.expose()), Some(name("ann")));
+    assert_eq!(find_principal(&vault, first.expose()), None);
+    assert_eq!(find_principal(&vault, second.expose()), Some(make_principal("ann")));
 }
 
 #[tokio::test]
@@ -208,42 +213,47 @@ async fn files_that_others_may_read_links_and_nonsense_are_refused_by_name() {
     for file in ["owner.key", "vault/tokens.json"] {
         for fault in ["rights", "link", "nonsense"] {
             let folder = tempfile::tempdir().unwrap();
-            let vault = open(folder.path()).await.unwrap();
-            let by = owner(folder.path());
+            let vault = open_store(folder.path()).await.unwrap();
+            let by = read_owner_key(folder.path());
             vault
                 .tokens
-                .create_token(by, name("ann"), TokenKind::Plain, OnExistingToken::Refuse)
+                .create_token(by, make_principal("ann"), TokenKind::Plain, OnExistingToken::Refuse)
                 .await
                 .unwrap();
             let path = folder.path().join(file);
             break_file(&path, fault);
-            let said = open(folder.path()).await.unwrap_err().to_string();
+            let said = open_store(folder.path()).await.unwrap_err().to_string();
             assert!(said.contains(&path.display().to_string()), "{file}, {fault}: {said}");
         }
     }
     for fault in ["rights", "link", "nonsense"] {
         let folder = tempfile::tempdir().unwrap();
-        let vault = open(folder.path()).await.unwrap();
-        vault.configs.write_version(slot("ann"), json!(1)).await.unwrap();
+        let vault = open_store(folder.path()).await.unwrap();
+        vault.configs.write_version(make_slot("ann"), json!(1)).await.unwrap();
         let path = folder.path().join("secret.key");
         break_file(&path, fault);
-        let failure = read(&vault, "ann").await.unwrap_err();
+        let failure = read_config(&vault, "ann").await.unwrap_err();
         assert!(failure.to_string().contains(&path.display().to_string()), "{fault}: {failure}");
-        assert!(vault.configs.write_version(slot("bob"), json!(1)).await.is_err(), "{fault}");
+        assert!(vault.configs.write_version(make_slot("bob"), json!(1)).await.is_err(), "{fault}");
         // The rest goes on.
-        assert!(open(folder.path()).await.is_ok());
+        assert!(open_store(folder.path()).await.is_ok());
     }
     // A link instead of a folder leads out of the data folder.
     let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let vault = open(folder.path()).await.unwrap();
+    let vault = open_store(folder.path()).await.unwrap();
     symlink(elsewhere.path(), folder.path().join("vault")).unwrap();
-    assert!(vault.configs.write_version(slot("ann"), json!(1)).await.is_err());
+    assert!(vault.configs.write_version(make_slot("ann"), json!(1)).await.is_err());
     let made = vault
         .tokens
-        .create_token(owner(folder.path()), name("ann"), TokenKind::Plain, OnExistingToken::Refuse)
+        .create_token(
+            read_owner_key(folder.path()),
+            make_principal("ann"),
+            TokenKind::Plain,
+            OnExistingToken::Refuse,
+        )
         .await;
     assert!(matches!(made, Err(CredentialError::File { .. })), "{made:?}");
-    assert!(files(elsewhere.path()).is_empty());
+    assert!(read_files(elsewhere.path()).is_empty());
 }
 
 fn break_file(path: &Path, fault: &str) {
@@ -261,24 +271,24 @@ fn break_file(path: &Path, fault: &str) {
 #[tokio::test]
 async fn a_wrong_key_names_the_file_and_a_lost_one_is_not_made_again() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    vault.configs.write_version(slot("ann"), json!(1)).await.unwrap();
+    let vault = open_store(folder.path()).await.unwrap();
+    vault.configs.write_version(make_slot("ann"), json!(1)).await.unwrap();
     let key = fs::read_to_string(folder.path().join("secret.key")).unwrap();
     let with = async |key: &str| {
         let key: SecretKey = key.parse().unwrap();
         CredentialStore::open(folder.path(), Some(key), Tasks::default()).await.unwrap()
     };
-    assert_eq!(read(&with(&key).await, "ann").await.unwrap(), Some((1, json!(1))));
+    assert_eq!(read_config(&with(&key).await, "ann").await.unwrap(), Some((1, json!(1))));
     let wrong = with(&"A".repeat(43)).await;
-    let failure = read(&wrong, "ann").await.unwrap_err();
+    let failure = read_config(&wrong, "ann").await.unwrap_err();
     assert!(matches!(failure, CredentialError::OtherKey { .. }), "{failure}");
     let said = failure.to_string();
     assert!(said.contains("1.sealed") && said.contains("`SECRET_KEY`"), "{said}");
 
     fs::remove_file(folder.path().join("secret.key")).unwrap();
     for failure in [
-        read(&vault, "ann").await.unwrap_err(),
-        vault.configs.write_version(slot("bob"), json!(1)).await.unwrap_err(),
+        read_config(&vault, "ann").await.unwrap_err(),
+        vault.configs.write_version(make_slot("bob"), json!(1)).await.unwrap_err(),
     ] {
         assert!(matches!(failure, CredentialError::NoKey { .. }), "{failure}");
         assert!(failure.to_string().contains("secret.key"), "{failure}");
@@ -289,49 +299,49 @@ async fn a_wrong_key_names_the_file_and_a_lost_one_is_not_made_again() {
 #[tokio::test]
 async fn every_flipped_byte_of_a_version_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    vault.configs.write_version(slot("ann"), json!({ "a": "b" })).await.unwrap();
-    let path = shelf(folder.path()).join("1.sealed");
+    let vault = open_store(folder.path()).await.unwrap();
+    vault.configs.write_version(make_slot("ann"), json!({ "a": "b" })).await.unwrap();
+    let path = find_config_folder(folder.path()).join("1.sealed");
     let good = fs::read(&path).unwrap();
     for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 0x10;
         fs::write(&path, bad).unwrap();
-        let failure = read(&vault, "ann").await.unwrap_err();
+        let failure = read_config(&vault, "ann").await.unwrap_err();
         assert!(failure.to_string().contains("1.sealed"), "byte {at}: {failure}");
     }
     fs::write(&path, &good[..good.len() - 1]).unwrap();
-    assert!(read(&vault, "ann").await.is_err());
+    assert!(read_config(&vault, "ann").await.is_err());
     fs::write(&path, good).unwrap();
-    assert_eq!(read(&vault, "ann").await.unwrap(), Some((1, json!({ "a": "b" }))));
+    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((1, json!({ "a": "b" }))));
 }
 
 #[tokio::test]
 async fn a_step_that_fails_leaves_the_former_version_current() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    vault.configs.write_version(slot("ann"), json!("first")).await.unwrap();
-    let shelf = shelf(folder.path());
+    let vault = open_store(folder.path()).await.unwrap();
+    vault.configs.write_version(make_slot("ann"), json!("first")).await.unwrap();
+    let shelf = find_config_folder(folder.path());
     // A folder stands where the version is to be put, and then where the pointer is.
     fs::create_dir_all(shelf.join("2.sealed/in/the/way")).unwrap();
     // The name counts as taken, so the version after it is written.
-    let taken = vault.configs.write_version(slot("ann"), json!("third")).await.unwrap();
+    let taken = vault.configs.write_version(make_slot("ann"), json!("third")).await.unwrap();
     assert_eq!(taken.version, 3);
     let pointer = fs::read(shelf.join("current")).unwrap();
     fs::remove_file(shelf.join("current")).unwrap();
     fs::create_dir_all(shelf.join("current/in/the/way")).unwrap();
-    assert!(vault.configs.write_version(slot("ann"), json!("fourth")).await.is_err());
+    assert!(vault.configs.write_version(make_slot("ann"), json!("fourth")).await.is_err());
     fs::remove_dir_all(shelf.join("current")).unwrap();
-    put_back(&[(shelf.join("current"), pointer)].into());
-    assert_eq!(read(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
+    restore_files(&[(shelf.join("current"), pointer)].into());
+    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
 }
 
 #[tokio::test]
 async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let (vault, owner) = (open(folder.path()).await.unwrap(), owner(folder.path()));
+    let (vault, owner) = (open_store(folder.path()).await.unwrap(), read_owner_key(folder.path()));
     let create = async |vault: &CredentialStore, who: &str| {
-        let (by, who) = (owner.clone(), name(who));
+        let (by, who) = (owner.clone(), make_principal(who));
         vault
             .tokens
             .create_token(by, who, TokenKind::Plain, OnExistingToken::Overwrite)
@@ -342,12 +352,12 @@ async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
     let [file, memory] =
         ["vault/tokens.json", "vault/generations/tokens"].map(|path| folder.path().join(path));
     let backup = [(file.clone(), fs::read(&file).unwrap())].into();
-    vault.tokens.revoke_token(owner.clone(), name("ann")).await.unwrap();
+    vault.tokens.revoke_token(owner.clone(), make_principal("ann")).await.unwrap();
     let newest = fs::read(&file).unwrap();
     let highest = fs::read(&memory).unwrap();
 
-    put_back(&backup);
-    let failure = open(folder.path()).await.unwrap_err();
+    restore_files(&backup);
+    let failure = open_store(folder.path()).await.unwrap_err();
     assert!(matches!(failure, CredentialError::PutBack { number: 2, highest: 3, .. }), "{failure}");
     let message = failure.to_string();
     assert!(message.starts_with(&format!("`{}` is older", file.display())), "{message}");
@@ -359,81 +369,81 @@ async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
             Some(number) => fs::write(&memory, number).unwrap(),
             None => fs::remove_file(&memory).unwrap(),
         }
-        let vault = open(folder.path()).await.unwrap();
-        assert_eq!(principal(&vault, bob.token.expose()), Some(name("bob")));
-        assert_eq!(principal(&vault, ann.token.expose()), None);
+        let vault = open_store(folder.path()).await.unwrap();
+        assert_eq!(find_principal(&vault, bob.token.expose()), Some(make_principal("bob")));
+        assert_eq!(find_principal(&vault, ann.token.expose()), None);
         assert_eq!(fs::read(&memory).unwrap(), highest);
     }
     // One that was removed holds nothing, and the one that follows it counts on.
     fs::remove_file(&file).unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    assert_eq!(principal(&vault, bob.token.expose()), None);
+    let vault = open_store(folder.path()).await.unwrap();
+    assert_eq!(find_principal(&vault, bob.token.expose()), None);
     let cat = create(&vault, "cat").await;
-    let vault = open(folder.path()).await.unwrap();
-    assert_eq!(principal(&vault, cat.token.expose()), Some(name("cat")));
-    put_back(&[(file, newest)].into());
-    assert!(open(folder.path()).await.is_err());
+    let vault = open_store(folder.path()).await.unwrap();
+    assert_eq!(find_principal(&vault, cat.token.expose()), Some(make_principal("cat")));
+    restore_files(&[(file, newest)].into());
+    assert!(open_store(folder.path()).await.is_err());
 }
 
 #[tokio::test]
 async fn a_configuration_that_was_put_back_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    vault.configs.write_version(slot("ann"), json!("first")).await.unwrap();
-    let backup = files(&shelf(folder.path()));
-    vault.configs.write_version(slot("ann"), json!("second")).await.unwrap();
+    let vault = open_store(folder.path()).await.unwrap();
+    vault.configs.write_version(make_slot("ann"), json!("first")).await.unwrap();
+    let backup = read_files(&find_config_folder(folder.path()));
+    vault.configs.write_version(make_slot("ann"), json!("second")).await.unwrap();
     // Alone, and with the whole folder of configurations.
     for whole in [false, true] {
         if whole {
-            fs::remove_file(shelf(folder.path()).join("2.sealed")).unwrap();
+            fs::remove_file(find_config_folder(folder.path()).join("2.sealed")).unwrap();
         }
-        put_back(&backup);
-        let failure = read(&vault, "ann").await.unwrap_err();
+        restore_files(&backup);
+        let failure = read_config(&vault, "ann").await.unwrap_err();
         assert!(
             matches!(failure, CredentialError::PutBack { number: 1, highest: 2, .. }),
             "{failure}"
         );
         assert!(failure.to_string().contains("/current` is older"), "{failure}");
     }
-    let kept = vault.configs.write_version(slot("ann"), json!("third")).await.unwrap();
+    let kept = vault.configs.write_version(make_slot("ann"), json!("third")).await.unwrap();
     assert_eq!(kept.version, 3, "numbers are not given twice");
-    assert_eq!(read(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
+    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
     fs::remove_dir_all(folder.path().join("vault/generations")).unwrap();
-    assert_eq!(read(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
+    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
     assert!(folder.path().join("vault/generations").is_dir(), "it is taken up");
 }
 
 #[tokio::test]
 async fn a_version_of_another_principal_or_number_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
-    vault.configs.write_version(slot("ann"), json!("of ann")).await.unwrap();
-    vault.configs.write_version(slot("ann"), json!("later")).await.unwrap();
-    let ann = shelf(folder.path());
-    vault.configs.write_version(slot("bob"), json!("of bob")).await.unwrap();
+    let vault = open_store(folder.path()).await.unwrap();
+    vault.configs.write_version(make_slot("ann"), json!("of ann")).await.unwrap();
+    vault.configs.write_version(make_slot("ann"), json!("later")).await.unwrap();
+    let ann = find_config_folder(folder.path());
+    vault.configs.write_version(make_slot("bob"), json!("of bob")).await.unwrap();
     let folders = fs::read_dir(folder.path().join("vault/configs")).unwrap();
     let bob = folders.map(|entry| entry.unwrap().path()).find(|path| *path != ann).unwrap();
     fs::copy(ann.join("1.sealed"), bob.join("1.sealed")).unwrap();
-    let failure = read(&vault, "bob").await.unwrap_err();
+    let failure = read_config(&vault, "bob").await.unwrap_err();
     assert!(matches!(failure, CredentialError::Damaged { .. }), "{failure}");
     fs::copy(ann.join("1.sealed"), ann.join("2.sealed")).unwrap();
-    let failure = read(&vault, "ann").await.unwrap_err();
+    let failure = read_config(&vault, "ann").await.unwrap_err();
     assert!(matches!(failure, CredentialError::Damaged { .. }), "{failure}");
 }
 
 #[tokio::test]
 async fn configurations_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open(folder.path()).await.unwrap();
+    let vault = open_store(folder.path()).await.unwrap();
     let large = json!("x".repeat(64 * 1024));
-    let failure = vault.configs.write_version(slot("ann"), large).await.unwrap_err();
+    let failure = vault.configs.write_version(make_slot("ann"), large).await.unwrap_err();
     assert!(matches!(failure, CredentialError::TooLarge { .. }), "{failure}");
     for number in 0..256 {
-        vault.configs.write_version(slot(&format!("p{number}")), json!(1)).await.unwrap();
+        vault.configs.write_version(make_slot(&format!("p{number}")), json!(1)).await.unwrap();
     }
-    let failure = vault.configs.write_version(slot("more"), json!(1)).await.unwrap_err();
+    let failure = vault.configs.write_version(make_slot("more"), json!(1)).await.unwrap_err();
     assert!(matches!(failure, CredentialError::TooManyConfigs { most: 256 }), "{failure}");
-    assert!(vault.configs.write_version(slot("p7"), json!(2)).await.is_ok());
+    assert!(vault.configs.write_version(make_slot("p7"), json!(2)).await.is_ok());
 }
 
 #[test]
@@ -445,7 +455,7 @@ fn the_key_of_a_process_is_known_to_it_alone() {
 
 /// What happens to a configuration, crashes included.
 #[derive(Debug, Clone)]
-enum Step {
+enum CredentialStep {
     Write(u8),
     /// The process dies after a version is on disk, before it is the current one.
     DiesBeforeSwitch(u8),
@@ -458,80 +468,87 @@ enum Step {
     Restart,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = CredentialStep> {
     prop_oneof![
-        6 => any::<u8>().prop_map(Step::Write),
-        2 => any::<u8>().prop_map(Step::DiesBeforeSwitch),
-        1 => Just(Step::DiesInVersion),
-        1 => Just(Step::DiesInSwitch),
-        1 => any::<u8>().prop_map(Step::DiesBeforePruning),
-        1 => Just(Step::Restart),
+        6 => any::<u8>().prop_map(CredentialStep::Write),
+        2 => any::<u8>().prop_map(CredentialStep::DiesBeforeSwitch),
+        1 => Just(CredentialStep::DiesInVersion),
+        1 => Just(CredentialStep::DiesInSwitch),
+        1 => any::<u8>().prop_map(CredentialStep::DiesBeforePruning),
+        1 => Just(CredentialStep::Restart),
     ]
 }
 
 /// Puts back what was in a folder, and removes nothing that came.
-fn put_back(files: &BTreeMap<PathBuf, Vec<u8>>) {
+fn restore_files(files: &BTreeMap<PathBuf, Vec<u8>>) {
     for (path, bytes) in files {
         fs::write(path, bytes).unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
     }
 }
 
-async fn in_any_order(steps: &[Step]) {
+async fn run_steps(steps: &[CredentialStep]) {
     let folder = tempfile::tempdir().unwrap();
-    let mut vault = open(folder.path()).await.unwrap();
+    let mut vault = open_store(folder.path()).await.unwrap();
     let mut current: Option<(u64, Value)> = None;
     let mut highest = 0;
     for step in steps {
         match step {
-            Step::Write(value) => {
-                let kept = vault.configs.write_version(slot("ann"), json!(value)).await.unwrap();
+            CredentialStep::Write(value) => {
+                let kept =
+                    vault.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
                 assert!(kept.version > highest, "{} after {highest}", kept.version);
                 highest = kept.version;
                 current = Some((kept.version, json!(value)));
-                assert!(versions(folder.path()) <= KEPT);
+                assert!(count_versions(folder.path()) <= KEPT);
             }
-            Step::DiesBeforeSwitch(value) => {
+            CredentialStep::DiesBeforeSwitch(value) => {
                 if current.is_none() {
                     continue;
                 }
-                let pointer = shelf(folder.path()).join("current");
-                let id = shelf(folder.path()).file_name().unwrap().to_owned();
+                let pointer = find_config_folder(folder.path()).join("current");
+                let id = find_config_folder(folder.path()).file_name().unwrap().to_owned();
                 // It is remembered after the switch.
                 let memory = folder.path().join("vault/generations").join(id);
                 let before = [pointer, memory].map(|path| (path.clone(), fs::read(path).unwrap()));
-                let kept = vault.configs.write_version(slot("ann"), json!(value)).await.unwrap();
+                let kept =
+                    vault.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
                 highest = kept.version;
-                put_back(&before.into());
-                vault = open(folder.path()).await.unwrap();
+                restore_files(&before.into());
+                vault = open_store(folder.path()).await.unwrap();
             }
-            Step::DiesInVersion | Step::DiesInSwitch if current.is_some() => {
+            CredentialStep::DiesInVersion | CredentialStep::DiesInSwitch if current.is_some() => {
                 let next = format!("{}.tmp", highest + 1);
-                let name = if matches!(step, Step::DiesInVersion) { &next } else { "current.tmp" };
-                fs::write(shelf(folder.path()).join(name), "half").unwrap();
-                vault = open(folder.path()).await.unwrap();
+                let name = if matches!(step, CredentialStep::DiesInVersion) {
+                    &next
+                } else {
+                    "current.tmp"
+                };
+                fs::write(find_config_folder(folder.path()).join(name), "half").unwrap();
+                vault = open_store(folder.path()).await.unwrap();
             }
-            Step::DiesBeforePruning(value) if current.is_some() => {
-                let mut before = files(&shelf(folder.path()));
+            CredentialStep::DiesBeforePruning(value) if current.is_some() => {
+                let mut before = read_files(&find_config_folder(folder.path()));
                 before.retain(|path, _| path.extension().is_some());
-                let kept = vault.configs.write_version(slot("ann"), json!(value)).await.unwrap();
+                let kept =
+                    vault.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
                 highest = kept.version;
                 current = Some((kept.version, json!(value)));
-                put_back(&before);
-                vault = open(folder.path()).await.unwrap();
+                restore_files(&before);
+                vault = open_store(folder.path()).await.unwrap();
             }
-            _ => vault = open(folder.path()).await.unwrap(),
+            _ => vault = open_store(folder.path()).await.unwrap(),
         }
-        assert_eq!(read(&vault, "ann").await.unwrap(), current, "after {step:?}");
+        assert_eq!(read_config(&vault, "ann").await.unwrap(), current, "after {step:?}");
     }
-    let kept = vault.configs.write_version(slot("ann"), json!("last")).await.unwrap();
-    assert_eq!(read(&vault, "ann").await.unwrap(), Some((kept.version, json!("last"))));
+    let kept = vault.configs.write_version(make_slot("ann"), json!("last")).await.unwrap();
+    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((kept.version, json!("last"))));
     let written = usize::try_from(highest).unwrap() + 1;
-    assert_eq!(versions(folder.path()), written.min(KEPT));
+    assert_eq!(count_versions(folder.path()), written.min(KEPT));
 }
 
-fn versions(folder: &Path) -> usize {
-    let found = files(&shelf(folder));
+fn count_versions(folder: &Path) -> usize {
+    let found = read_files(&find_config_folder(folder));
     found.keys().filter(|path| path.extension().is_some_and(|kind| kind == "sealed")).count()
 }
 
@@ -540,10 +557,10 @@ proptest! {
 
     #[test]
     fn the_current_version_is_always_one_that_was_written_whole(
-        steps in proptest::collection::vec(step(), 1..60),
+        steps in proptest::collection::vec(any_step(), 1..60),
     ) {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        runtime.block_on(in_any_order(&steps));
+        runtime.block_on(run_steps(&steps));
     }
 }
 
@@ -552,17 +569,17 @@ proptest! {
 
     /// Of each name exactly the token that was made last is good, and after a restart as well.
     #[test]
-    fn of_each_name_only_the_last_token_is_good(
+    fn only_the_last_token_of_a_name_is_valid(
         steps in proptest::collection::vec((0..3_u8, 0..3_u8), 1..24),
     ) {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let folder = tempfile::tempdir().unwrap();
-            let mut vault = open(folder.path()).await.unwrap();
-            let by = owner(folder.path());
+            let mut vault = open_store(folder.path()).await.unwrap();
+            let by = read_owner_key(folder.path());
             let (mut made, mut good) = (Vec::new(), BTreeMap::new());
             for (who, what) in steps {
-                let who = name(&format!("p{who}"));
+                let who = make_principal(&format!("p{who}"));
                 match what {
                     0 => {
                         let ended = vault.tokens.revoke_token(by.clone(), who.clone()).await;
@@ -585,11 +602,11 @@ proptest! {
                         good.insert(who, one.token);
                     }
                 }
-                vault = open(folder.path()).await.unwrap();
+                vault = open_store(folder.path()).await.unwrap();
                 for token in &made {
                     let wanted = good.iter().find(|(_, good)| *good == token);
                     let wanted = wanted.map(|(who, _)| who.clone());
-                    prop_assert_eq!(principal(&vault, token.expose()), wanted);
+                    prop_assert_eq!(find_principal(&vault, token.expose()), wanted);
                 }
             }
             Ok(())

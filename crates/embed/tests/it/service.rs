@@ -11,75 +11,78 @@ use codeinfo_embed::{
 };
 use codeinfo_ingest::RunState;
 use codeinfo_test_support::{
-    embeddings::{DIMENSIONS, Embeddings, Reply, default_settings, inputs, vector},
-    ingest::{Bench, Repo, request},
+    embeddings::{
+        DIMENSIONS, EmbeddingAnswer, FakeEmbeddingServer, default_settings, embed_words,
+        read_inputs,
+    },
+    ingest::{TestIndex, TestRepository, build_request},
 };
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use crate::suite::{documents, suite};
+use crate::suite::{check_contract, unnamed_documents};
 
 /// What llama.cpp's server says of a text that its physical batch does not hold.
 const TOO_LARGE: &str = "input (900 tokens) is too large to process. increase the physical batch size \
     (current batch size: 512)";
 
 /// Changes that one test makes to the settings.
-type Changes<'a> = &'a dyn Fn(&mut EmbeddingSettings);
+type SettingsChange<'a> = &'a dyn Fn(&mut EmbeddingSettings);
 
 /// Leaves the settings as they are.
-const UNCHANGED: Changes = &|_| ();
+const UNCHANGED: SettingsChange = &|_| ();
 
-fn settings(url: &str, change: Changes) -> EmbeddingSettings {
+fn build_settings(url: &str, change: SettingsChange) -> EmbeddingSettings {
     let mut settings = default_settings(url);
     change(&mut settings);
     settings
 }
 
-fn service(url: &str, change: Changes) -> EmbeddingService {
-    EmbeddingService::new(settings(url, change), Tasks::default()).unwrap()
+fn build_service(url: &str, change: SettingsChange) -> EmbeddingService {
+    EmbeddingService::new(build_settings(url, change), Tasks::default()).unwrap()
 }
 
-fn texts(count: usize) -> Vec<String> {
+fn make_texts(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("fn number_{number}() {{}}")).collect()
 }
 
 /// The vector that the stand-in gives a text, at unit length.
-fn unit(text: &str) -> Vec<f32> {
-    let vector = vector(text, DIMENSIONS);
+fn embed_unit_vector(text: &str) -> Vec<f32> {
+    let vector = embed_words(text, DIMENSIONS);
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     vector.iter().map(|value| value / length).collect()
 }
 
 #[track_caller]
-fn assert_right(texts: &[String], vectors: &[Vec<f32>]) {
+fn assert_vectors(texts: &[String], vectors: &[Vec<f32>]) {
     assert_eq!(texts.len(), vectors.len());
     for (text, vector) in texts.iter().zip(vectors) {
-        let product: f32 = unit(text).iter().zip(vector).map(|(a, b)| a * b).sum();
+        let product: f32 = embed_unit_vector(text).iter().zip(vector).map(|(a, b)| a * b).sum();
         assert!((product - 1.0).abs() < 1e-4, "`{text}` has another's vector");
     }
 }
 
 #[tokio::test]
 async fn a_service_keeps_the_contract_of_embedders() {
-    let there = Embeddings::well().await;
-    suite(&service(&there.url, UNCHANGED)).await;
+    let there = FakeEmbeddingServer::start().await;
+    check_contract(&build_service(&there.url, UNCHANGED)).await;
     let prefixed = |settings: &mut EmbeddingSettings| {
         settings.query_prefix = "Instruct: find\nQuery: ".to_owned();
     };
-    suite(&service(&there.url, &prefixed)).await;
+    check_contract(&build_service(&there.url, &prefixed)).await;
 }
 
 #[tokio::test]
 async fn a_request_says_what_is_set_and_nothing_else() {
-    let there = Embeddings::well().await;
-    let plain = service(&there.url, UNCHANGED);
+    let there = FakeEmbeddingServer::start().await;
+    let plain = build_service(&there.url, UNCHANGED);
     assert_eq!((plain.model().id(), plain.dimensions()), ("stand-in@service".to_owned(), None));
     let named = EmbeddingDocument { path: "a.rs".into(), symbol: "b".into(), text: "c".into() };
     let untitled = EmbeddingDocument { symbol: String::new(), ..named.clone() };
     let blank = EmbeddingDocument::from(" \n".to_owned());
     drop(plain.embed_documents(vec![named, blank, untitled]).await.unwrap());
     assert_eq!(plain.dimensions(), Some(DIMENSIONS));
-    let full = service(&there.url, &|settings| {
+    let full = build_service(&there.url, &|settings| {
         settings.key = Some(Secret::new("sk-test".to_owned()));
         settings.dimensions = Some(16);
         settings.document_prefix = "search_document: ".to_owned();
@@ -88,7 +91,7 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     });
     assert_eq!(full.dimensions(), Some(16));
     let long = "one line\nanother line that is too long".to_owned();
-    drop(full.embed_documents(documents(&[long])).await.unwrap());
+    drop(full.embed_documents(unnamed_documents(&[long])).await.unwrap());
     assert_eq!(full.embed_query("where is it".to_owned()).await.unwrap().len(), 16);
     let requests: Vec<String> = there.requests().iter().map(Value::to_string).collect();
     insta::assert_snapshot!(requests.join("\n"), @r#"
@@ -96,12 +99,15 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     {"model":"stand-in","input":["search_document: one line\nanother line t"],"encoding_format":"float","dimensions":16}
     {"model":"stand-in","input":["search_query: where is it"],"encoding_format":"float","dimensions":16}
     "#);
-    assert_eq!(there.keys(), [None, Some("Bearer sk-test".into()), Some("Bearer sk-test".into())]);
+    assert_eq!(
+        there.authorization_headers(),
+        [None, Some("Bearer sk-test".into()), Some("Bearer sk-test".into())]
+    );
 }
 
 #[test]
 fn a_model_that_makes_other_vectors_of_the_same_text_has_another_id() {
-    let id = |change: Changes| service("http://127.0.0.1:9", change).model().id();
+    let id = |change: SettingsChange| build_service("http://127.0.0.1:9", change).model().id();
     let ids = [
         id(UNCHANGED),
         id(&|settings| settings.dimensions = Some(512)),
@@ -125,46 +131,53 @@ fn a_model_that_makes_other_vectors_of_the_same_text_has_another_id() {
 #[tokio::test]
 async fn texts_go_in_batches_several_at_a_time_and_come_back_in_order() {
     let wait = Duration::from_millis(20);
-    let there = Embeddings::answer(move |_| Reply::Late(wait)).await;
+    let there = FakeEmbeddingServer::start_with_script(move |_| EmbeddingAnswer::Late(wait)).await;
     let bounds = |settings: &mut EmbeddingSettings| {
         settings.batch = 8;
         settings.concurrency = 3;
     };
-    let embedder = Arc::new(service(&there.url, &bounds));
-    let texts = texts(100);
+    let embedder = Arc::new(build_service(&there.url, &bounds));
+    let texts = make_texts(100);
     // Two calls share the bound.
     let (first, second) = tokio::join!(
-        embedder.embed_documents(documents(&texts)),
-        embedder.embed_documents(documents(&texts))
+        embedder.embed_documents(unnamed_documents(&texts)),
+        embedder.embed_documents(unnamed_documents(&texts))
     );
-    assert_right(&texts, &first.unwrap());
-    assert_right(&texts, &second.unwrap());
-    assert_eq!((there.sizes().iter().sum::<usize>(), there.sizes().iter().max()), (200, Some(&8)));
-    assert_eq!(there.most_under_way(), 3);
+    assert_vectors(&texts, &first.unwrap());
+    assert_vectors(&texts, &second.unwrap());
+    assert_eq!(
+        (there.batch_sizes().iter().sum::<usize>(), there.batch_sizes().iter().max()),
+        (200, Some(&8))
+    );
+    assert_eq!(there.max_concurrent_requests(), 3);
 
     // By tokens: each text counts for eight or nine.
-    let there = Embeddings::well().await;
-    let embedder = service(&there.url, &|settings| settings.batch_tokens = 30);
-    assert_right(&texts, &embedder.embed_documents(documents(&texts)).await.unwrap());
-    assert_eq!(there.sizes().iter().max(), Some(&3));
+    let there = FakeEmbeddingServer::start().await;
+    let embedder = build_service(&there.url, &|settings| settings.batch_tokens = 30);
+    assert_vectors(&texts, &embedder.embed_documents(unnamed_documents(&texts)).await.unwrap());
+    assert_eq!(there.batch_sizes().iter().max(), Some(&3));
 }
 
 #[tokio::test]
 async fn every_form_of_a_right_reply_is_understood() {
-    for reply in [Reply::Vectors, Reply::Shuffled, Reply::Base64] {
-        let there = Embeddings::answer(move |_| reply.clone()).await;
-        let texts = texts(5);
-        let vectors =
-            service(&there.url, UNCHANGED).embed_documents(documents(&texts)).await.unwrap();
-        assert_right(&texts, &vectors);
+    for reply in [EmbeddingAnswer::Vectors, EmbeddingAnswer::Shuffled, EmbeddingAnswer::Base64] {
+        let there = FakeEmbeddingServer::start_with_script(move |_| reply.clone()).await;
+        let texts = make_texts(5);
+        let vectors = build_service(&there.url, UNCHANGED)
+            .embed_documents(unnamed_documents(&texts))
+            .await
+            .unwrap();
+        assert_vectors(&texts, &vectors);
     }
 }
 
 /// Fails at a batch of documents, and says how and after how many requests.
-async fn failing(change: Changes<'_>, reply: Reply) -> String {
-    let there = Embeddings::answer(move |_| reply.clone()).await;
-    let failure =
-        service(&there.url, change).embed_documents(documents(&texts(2))).await.unwrap_err();
+async fn describe_failure(change: SettingsChange<'_>, reply: EmbeddingAnswer) -> String {
+    let there = FakeEmbeddingServer::start_with_script(move |_| reply.clone()).await;
+    let failure = build_service(&there.url, change)
+        .embed_documents(unnamed_documents(&make_texts(2)))
+        .await
+        .unwrap_err();
     assert_eq!(failure.code(), ErrorCode::EmbedModelMissing);
     let said = failure.to_string().replace(&there.address.to_string(), "HOST");
     format!("{} requests: {said}", there.requests().len())
@@ -175,44 +188,53 @@ async fn a_failure_says_what_to_set() {
     let key =
         |settings: &mut EmbeddingSettings| settings.key = Some(Secret::new("sk-secret".to_owned()));
     let said = |status, message: &str| {
-        Reply::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
+        EmbeddingAnswer::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
     };
     let quota = r#"{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}"#;
     let mut faults = vec![
-        failing(UNCHANGED, said(401, "no key")).await,
-        failing(&key, said(401, "wrong key: sk-secret")).await,
-        failing(&key, said(403, "not yours")).await,
-        failing(UNCHANGED, said(404, "model 'stand-in' not found, try pulling it first")).await,
-        failing(UNCHANGED, said(413, "Payload too large")).await,
-        failing(UNCHANGED, said(400, "the input length exceeds the context length")).await,
-        failing(UNCHANGED, said(422, "dimensions are not supported")).await,
-        failing(UNCHANGED, said(429, "slow down")).await,
-        failing(UNCHANGED, Reply::Text(429, quota.to_owned())).await,
-        failing(UNCHANGED, said(500, "out of memory")).await,
-        failing(UNCHANGED, said(500, "context deadline exceeded")).await,
-        failing(UNCHANGED, said(500, TOO_LARGE)).await,
-        failing(UNCHANGED, Reply::Header(307, "location", "https://elsewhere.example/v1".into()))
+        describe_failure(UNCHANGED, said(401, "no key")).await,
+        describe_failure(&key, said(401, "wrong key: sk-secret")).await,
+        describe_failure(&key, said(403, "not yours")).await,
+        describe_failure(UNCHANGED, said(404, "model 'stand-in' not found, try pulling it first"))
             .await,
-        failing(UNCHANGED, Reply::Text(200, "<html>welcome</html>".to_owned())).await,
-        failing(UNCHANGED, Reply::Text(200, r#"{"error":"Unexpected endpoint"}"#.to_owned())).await,
-        failing(UNCHANGED, Reply::Text(200, "x".repeat(600_000))).await,
-        failing(UNCHANGED, Reply::OneLess).await,
-        failing(UNCHANGED, Reply::Zeros).await,
-        failing(UNCHANGED, Reply::Cut).await,
+        describe_failure(UNCHANGED, said(413, "Payload too large")).await,
+        describe_failure(UNCHANGED, said(400, "the input length exceeds the context length")).await,
+        describe_failure(UNCHANGED, said(422, "dimensions are not supported")).await,
+        describe_failure(UNCHANGED, said(429, "slow down")).await,
+        describe_failure(UNCHANGED, EmbeddingAnswer::Text(429, quota.to_owned())).await,
+        describe_failure(UNCHANGED, said(500, "out of memory")).await,
+        describe_failure(UNCHANGED, said(500, "context deadline exceeded")).await,
+        describe_failure(UNCHANGED, said(500, TOO_LARGE)).await,
+        describe_failure(
+            UNCHANGED,
+            EmbeddingAnswer::Header(307, "location", "https://elsewhere.example/v1".into()),
+        )
+        .await,
+        describe_failure(UNCHANGED, EmbeddingAnswer::Text(200, "<html>welcome</html>".to_owned()))
+            .await,
+        describe_failure(
+            UNCHANGED,
+            EmbeddingAnswer::Text(200, r#"{"error":"Unexpected endpoint"}"#.to_owned()),
+        )
+        .await,
+        describe_failure(UNCHANGED, EmbeddingAnswer::Text(200, "x".repeat(600_000))).await,
+        describe_failure(UNCHANGED, EmbeddingAnswer::OneLess).await,
+        describe_failure(UNCHANGED, EmbeddingAnswer::Zeros).await,
+        describe_failure(UNCHANGED, EmbeddingAnswer::Cut).await,
     ];
     // Nobody listens; and nobody speaks TLS.
-    let there = Embeddings::well().await;
+    let there = FakeEmbeddingServer::start().await;
     let secure = there.url.replace("http://", "https://");
-    let failure = service(&secure, UNCHANGED)
-        .embed_documents(documents(&texts(1)))
+    let failure = build_service(&secure, UNCHANGED)
+        .embed_documents(unnamed_documents(&make_texts(1)))
         .await
         .unwrap_err()
         .to_string();
     faults.push(failure.replace(&there.address.to_string(), "HOST"));
     let url = there.url.clone();
-    let address = there.leave().await;
-    let failure = service(&url, UNCHANGED)
-        .embed_documents(documents(&texts(1)))
+    let address = there.stop().await;
+    let failure = build_service(&url, UNCHANGED)
+        .embed_documents(unnamed_documents(&make_texts(1)))
         .await
         .unwrap_err()
         .to_string();
@@ -243,12 +265,13 @@ async fn a_failure_says_what_to_set() {
 }
 
 #[tokio::test]
-async fn a_service_that_does_not_answer_is_given_up() {
-    let there = Embeddings::answer(|_| Reply::Silent).await;
-    let mut settings = settings(&there.url, UNCHANGED);
+async fn requests_to_a_silent_service_time_out() {
+    let there = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
+    let mut settings = build_settings(&there.url, UNCHANGED);
     settings.timeout = Duration::from_millis(50);
     let embedder = EmbeddingService::new(settings, Tasks::default()).unwrap();
-    let failure = embedder.embed_documents(documents(&texts(1))).await.unwrap_err().to_string();
+    let failure =
+        embedder.embed_documents(unnamed_documents(&make_texts(1))).await.unwrap_err().to_string();
     assert!(failure.contains("EMBEDDING_TIMEOUT_SECS"), "{failure}");
     assert_eq!(there.requests().len(), 3, "each costs the whole time");
     let started = Instant::now();
@@ -258,58 +281,70 @@ async fn a_service_that_does_not_answer_is_given_up() {
 
 #[tokio::test]
 async fn vectors_of_another_length_are_refused() {
-    let there = Embeddings::well().await;
-    let embedder = service(&there.url, UNCHANGED);
-    drop(embedder.embed_documents(documents(&texts(1))).await.unwrap());
-    there.now(|_| Reply::Dimensions(32));
-    let failure = embedder.embed_documents(documents(&texts(1))).await.unwrap_err();
+    let there = FakeEmbeddingServer::start().await;
+    let embedder = build_service(&there.url, UNCHANGED);
+    drop(embedder.embed_documents(unnamed_documents(&make_texts(1))).await.unwrap());
+    there.replace_script(|_| EmbeddingAnswer::Dimensions(32));
+    let failure = embedder.embed_documents(unnamed_documents(&make_texts(1))).await.unwrap_err();
     assert_eq!(failure.code(), ErrorCode::EmbedModelMismatch);
     let said = failure.to_string();
     assert!(said.contains("32 numbers where 64 are expected"), "{said}");
     // What the store knows from before counts as much as a first reply.
-    let embedder = service(&there.url, UNCHANGED);
+    let embedder = build_service(&there.url, UNCHANGED);
     embedder.expect_dimensions(48);
     assert_eq!(embedder.dimensions(), Some(48));
     assert!(embedder.embed_query("q".to_owned()).await.is_err());
 }
 
 /// Answers the first requests by `replies`, and then well.
-async fn after(replies: Vec<Reply>) -> Embeddings {
+async fn start_with_replies(replies: Vec<EmbeddingAnswer>) -> FakeEmbeddingServer {
     let mut replies = replies.into_iter();
-    Embeddings::answer(move |_| replies.next().unwrap_or(Reply::Vectors)).await
+    FakeEmbeddingServer::start_with_script(move |_| {
+        replies.next().unwrap_or(EmbeddingAnswer::Vectors)
+    })
+    .await
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again() {
-    let failed = || Reply::Text(500, "starting".to_owned());
-    let there = after(vec![failed(), Reply::Cut, Reply::Text(503, String::new())]).await;
-    let embedder = service(&there.url, UNCHANGED);
-    assert_right(&texts(3), &embedder.embed_documents(documents(&texts(3))).await.unwrap());
+async fn temporary_failures_are_retried() {
+    let failed = || EmbeddingAnswer::Text(500, "starting".to_owned());
+    let there = start_with_replies(vec![
+        failed(),
+        EmbeddingAnswer::Cut,
+        EmbeddingAnswer::Text(503, String::new()),
+    ])
+    .await;
+    let embedder = build_service(&there.url, UNCHANGED);
+    assert_vectors(
+        &make_texts(3),
+        &embedder.embed_documents(unnamed_documents(&make_texts(3))).await.unwrap(),
+    );
     assert_eq!(there.requests().len(), 4);
 
     // Somebody waits for a query, so that less is tried.
-    let there = after(vec![failed(), failed()]).await;
-    assert!(service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.is_ok());
-    let there = after(vec![failed(), failed(), failed()]).await;
-    assert!(service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.is_err());
+    let there = start_with_replies(vec![failed(), failed()]).await;
+    assert!(build_service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.is_ok());
+    let there = start_with_replies(vec![failed(), failed(), failed()]).await;
+    assert!(build_service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.is_err());
 }
 
 #[tokio::test]
-async fn the_time_that_a_service_asks_for_is_waited_by_all() {
+async fn all_requests_wait_as_long_as_the_service_asks() {
     let times = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&times);
-    let there = Embeddings::answer(move |_| {
+    let there = FakeEmbeddingServer::start_with_script(move |_| {
         let mut seen = seen.lock().unwrap();
         seen.push(Instant::now());
         match seen.len() {
-            1 => Reply::Header(429, "retry-after", "0.3".to_owned()),
-            _ => Reply::Vectors,
+            1 => EmbeddingAnswer::Header(429, "retry-after", "0.3".to_owned()),
+            _ => EmbeddingAnswer::Vectors,
         }
     })
     .await;
-    let embedder = service(&there.url, &|settings| settings.concurrency = 1);
+    let embedder = build_service(&there.url, &|settings| settings.concurrency = 1);
     // All but one wait for their turn when the service says so.
-    let answers = join_all((0..3).map(|_| embedder.embed_documents(documents(&texts(1))))).await;
+    let answers =
+        join_all((0..3).map(|_| embedder.embed_documents(unnamed_documents(&make_texts(1))))).await;
     assert!(answers.iter().all(Result::is_ok));
     let times = times.lock().unwrap().clone();
     assert_eq!(times.len(), 4);
@@ -320,27 +355,35 @@ async fn the_time_that_a_service_asks_for_is_waited_by_all() {
 
     let soon = SystemTime::now() + Duration::from_secs(2);
     let date = httpdate::fmt_http_date(soon);
-    let there = after(vec![Reply::Header(503, "retry-after", date)]).await;
+    let there = start_with_replies(vec![EmbeddingAnswer::Header(503, "retry-after", date)]).await;
     let started = Instant::now();
-    assert!(service(&there.url, UNCHANGED).embed_documents(documents(&texts(1))).await.is_ok());
+    assert!(
+        build_service(&there.url, UNCHANGED)
+            .embed_documents(unnamed_documents(&make_texts(1)))
+            .await
+            .is_ok()
+    );
     // Dates have whole seconds.
     assert!(Duration::from_millis(500) <= started.elapsed());
 
     // A search does not wait long.
-    let there = after(vec![Reply::Header(429, "retry-after", "50".to_owned())]).await;
-    let failure = service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.unwrap_err();
+    let there =
+        start_with_replies(vec![EmbeddingAnswer::Header(429, "retry-after", "50".to_owned())])
+            .await;
+    let failure =
+        build_service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.unwrap_err();
     assert!(failure.to_string().contains("EMBEDDING_CONCURRENCY"), "{failure}");
 }
 
 #[tokio::test]
 async fn a_batch_that_is_too_large_is_halved_and_the_size_remembered() {
     let too_many = |status: u16, message: &'static str| {
-        move |request: &Value| match inputs(request).len() {
-            9.. => Reply::Text(status, format!(r#"{{"error":"{message}"}}"#)),
-            _ => Reply::Vectors,
+        move |request: &Value| match read_inputs(request).len() {
+            9.. => EmbeddingAnswer::Text(status, format!(r#"{{"error":"{message}"}}"#)),
+            _ => EmbeddingAnswer::Vectors,
         }
     };
-    let texts = texts(32);
+    let texts = make_texts(32);
     let sizes = [
         (413, ""),
         (422, "batch size 32 > maximum allowed batch size 8"),
@@ -348,45 +391,46 @@ async fn a_batch_that_is_too_large_is_halved_and_the_size_remembered() {
         (500, TOO_LARGE),
     ];
     for (status, message) in sizes {
-        let there = Embeddings::answer(too_many(status, message)).await;
-        let embedder = service(&there.url, UNCHANGED);
-        assert_right(&texts, &embedder.embed_documents(documents(&texts)).await.unwrap());
-        assert_eq!(there.sizes(), [32, 16, 8, 8, 8, 8]);
-        assert_right(&texts, &embedder.embed_documents(documents(&texts)).await.unwrap());
-        assert_eq!(there.sizes()[6..], [8, 8, 8, 8]);
+        let there = FakeEmbeddingServer::start_with_script(too_many(status, message)).await;
+        let embedder = build_service(&there.url, UNCHANGED);
+        assert_vectors(&texts, &embedder.embed_documents(unnamed_documents(&texts)).await.unwrap());
+        assert_eq!(there.batch_sizes(), [32, 16, 8, 8, 8, 8]);
+        assert_vectors(&texts, &embedder.embed_documents(unnamed_documents(&texts)).await.unwrap());
+        assert_eq!(there.batch_sizes()[6..], [8, 8, 8, 8]);
     }
 }
 
 #[tokio::test]
 async fn one_text_that_is_too_long_is_cut_and_takes_no_other_with_it() {
     for (status, message) in [(413, "must have less than 100 tokens"), (500, TOO_LARGE)] {
-        let there = Embeddings::answer(move |request| {
-            if inputs(request).iter().any(|input| 300 < input.len()) {
-                Reply::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
+        let there = FakeEmbeddingServer::start_with_script(move |request| {
+            if read_inputs(request).iter().any(|input| 300 < input.len()) {
+                EmbeddingAnswer::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
             } else {
-                Reply::Vectors
+                EmbeddingAnswer::Vectors
             }
         })
         .await;
-        let embedder = service(&there.url, UNCHANGED);
-        let mut mixed = texts(16);
+        let embedder = build_service(&there.url, UNCHANGED);
+        let mut mixed = make_texts(16);
         mixed[5] = "long line\n".repeat(100);
-        let vectors = embedder.embed_documents(documents(&mixed)).await.unwrap();
+        let vectors = embedder.embed_documents(unnamed_documents(&mixed)).await.unwrap();
         // A quarter of it is short enough.
         mixed[5] = "long line\n".repeat(24);
-        assert_right(&mixed, &vectors);
+        assert_vectors(&mixed, &vectors);
         let before = there.requests().len();
-        drop(embedder.embed_documents(documents(&texts(16))).await.unwrap());
-        assert_eq!(there.sizes()[before..], [16], "batches stay as large as they were");
+        drop(embedder.embed_documents(unnamed_documents(&make_texts(16))).await.unwrap());
+        assert_eq!(there.batch_sizes()[before..], [16], "batches stay as large as they were");
     }
 }
 
 #[tokio::test]
 async fn stopping_and_dropping_end_requests_at_once() {
-    let there = Embeddings::answer(|_| Reply::Silent).await;
+    let there = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
     let tasks = Tasks::default();
-    let embedder = EmbeddingService::new(settings(&there.url, UNCHANGED), tasks.clone()).unwrap();
-    let embedding = embedder.embed_documents(documents(&texts(1)));
+    let embedder =
+        EmbeddingService::new(build_settings(&there.url, UNCHANGED), tasks.clone()).unwrap();
+    let embedding = embedder.embed_documents(unnamed_documents(&make_texts(1)));
     let stopping = async {
         there.wait_for_requests(1).await;
         tasks.stop_token().cancel();
@@ -401,30 +445,36 @@ async fn stopping_and_dropping_end_requests_at_once() {
 }
 
 #[tokio::test]
-async fn looking_whether_it_works_costs_few_requests() {
-    let there = Embeddings::answer(|_| Reply::Late(Duration::from_millis(50))).await;
-    let embedder = service(&there.url, UNCHANGED);
+async fn health_checks_cost_few_requests() {
+    let there = FakeEmbeddingServer::start_with_script(|_| {
+        EmbeddingAnswer::Late(Duration::from_millis(50))
+    })
+    .await;
+    let embedder = build_service(&there.url, UNCHANGED);
     let checks = (0..8).map(|_| embedder.check_health());
     assert!(join_all(checks).await.iter().all(Result::is_ok));
     assert_eq!(there.requests().len(), 1, "all wait for the same one");
     // What requests say of it counts as well.
-    there.now(|_| Reply::Text(401, String::new()));
-    assert!(embedder.embed_documents(documents(&texts(1))).await.is_err());
+    there.replace_script(|_| EmbeddingAnswer::Text(401, String::new()));
+    assert!(embedder.embed_documents(unnamed_documents(&make_texts(1))).await.is_err());
     assert!(embedder.check_health().await.is_err());
     assert_eq!(there.requests().len(), 2);
-    there.now(|_| Reply::Vectors);
+    there.replace_script(|_| EmbeddingAnswer::Vectors);
     assert!(embedder.embed_query("q".to_owned()).await.is_ok());
     assert!(embedder.check_health().await.is_ok());
     // A caller that goes away does not end the check; the next one gets its result.
-    let there = Embeddings::answer(|_| Reply::Late(Duration::from_millis(50))).await;
-    let embedder = service(&there.url, UNCHANGED);
+    let there = FakeEmbeddingServer::start_with_script(|_| {
+        EmbeddingAnswer::Late(Duration::from_millis(50))
+    })
+    .await;
+    let embedder = build_service(&there.url, UNCHANGED);
     assert!(tokio::time::timeout(Duration::from_millis(1), embedder.check_health()).await.is_err());
     assert!(embedder.check_health().await.is_ok());
     assert_eq!(there.requests().len(), 1);
 }
 
 /// A repository of forty files, each of some chunks.
-fn files() -> Vec<(String, String)> {
+fn make_files() -> Vec<(String, String)> {
     let body = "    let total = first + second;\n".repeat(30);
     let text = |file| {
         let functions = (0..20).map(|number| {
@@ -436,19 +486,20 @@ fn files() -> Vec<(String, String)> {
 }
 
 /// An ingest whose vectors a service makes.
-async fn bench(there: &Embeddings, change: Changes<'_>) -> Bench {
+async fn index_by_service(there: &FakeEmbeddingServer, change: SettingsChange<'_>) -> TestIndex {
     let tasks = Tasks::default();
-    let embedder = EmbeddingService::new(settings(&there.url, change), tasks.clone()).unwrap();
+    let embedder =
+        EmbeddingService::new(build_settings(&there.url, change), tasks.clone()).unwrap();
     embedder.expect_dimensions(DIMENSIONS);
-    Bench::with(Arc::new(embedder), tasks).await
+    TestIndex::with_embedder(Arc::new(embedder), tasks).await
 }
 
 /// A repository of forty files, several batches.
-fn shop(bench: &Bench) -> Repo {
-    let files = files();
+fn create_shop(bench: &TestIndex) -> TestRepository {
+    let files = make_files();
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    bench.repo("shop", &files)
+    bench.create_repository("shop", &files)
 }
 
 #[tokio::test]
@@ -456,13 +507,13 @@ async fn a_run_that_loses_the_service_says_so_and_the_next_one_completes_it() {
     // Two batches of the run are embedded at a time, each with nine requests at most: when the third is
     // under way, the first is on its way to the store.
     let mut left = 20;
-    let there = Embeddings::answer(move |_| {
+    let there = FakeEmbeddingServer::start_with_script(move |_| {
         left -= 1;
-        if left < 0 { Reply::Cut } else { Reply::Vectors }
+        if left < 0 { EmbeddingAnswer::Cut } else { EmbeddingAnswer::Vectors }
     })
     .await;
-    let bench = bench(&there, UNCHANGED).await;
-    let repo = shop(&bench);
+    let bench = index_by_service(&there, UNCHANGED).await;
+    let repo = create_shop(&bench);
 
     let broken = bench.ingest(&repo).await;
     assert_eq!(broken.state, RunState::Error);
@@ -470,49 +521,49 @@ async fn a_run_that_loses_the_service_says_so_and_the_next_one_completes_it() {
     assert!(said.starts_with("the embedding service at `http://127.0.0.1:"), "{said}");
     assert!(broken.counts.embedded > 0, "what was embedded before is kept");
 
-    let address = there.leave().await;
+    let address = there.stop().await;
     let away = bench.ingest(&repo).await;
     assert_eq!(away.state, RunState::Error);
     assert!(away.last_error.unwrap().contains("EMBEDDING_URL"));
 
-    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let whole = bench.ingest(&repo).await;
     assert_eq!(whole.state, RunState::Completed);
     assert_eq!(whole.counts.files, 40);
-    assert_eq!(whole.counts.chunks, bench.points().await.len() as u64);
+    assert_eq!(whole.counts.chunks, bench.list_chunk_ids().await.len() as u64);
     let again = whole.counts.chunks - broken.counts.embedded;
     assert_eq!(whole.counts.embedded, again, "only what was missing is sent");
-    assert_eq!(there.inputs().len() as u64, again);
+    assert_eq!(there.received_inputs().len() as u64, again);
     assert_eq!(bench.ingest(&repo).await.state, RunState::Skipped);
 }
 
 #[tokio::test]
 async fn a_run_that_is_cancelled_does_not_wait_for_the_service() {
-    let there = Embeddings::answer(|_| Reply::Silent).await;
-    let bench = bench(&there, UNCHANGED).await;
-    let repo = bench.repo("shop", &[("src/main.rs", "fn main() {}\n")]);
-    let run = bench.ingest.start_run(request(&repo.0)).await.unwrap();
+    let there = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
+    let bench = index_by_service(&there, UNCHANGED).await;
+    let repo = bench.create_repository("shop", &[("src/main.rs", "fn main() {}\n")]);
+    let run = bench.ingest.start_run(build_request(&repo.0)).await.unwrap();
     there.wait_for_requests(1).await;
     let started = Instant::now();
     bench.ingest.cancel_run(run).unwrap();
-    assert_eq!(bench.ended(run).await.state, RunState::Cancelled);
+    assert_eq!(bench.wait_for_run(run).await.state, RunState::Cancelled);
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
 async fn batches_of_a_run_are_embedded_side_by_side_and_written_in_order() {
     let wait = Duration::from_millis(100);
-    let there = Embeddings::answer(move |_| Reply::Late(wait)).await;
+    let there = FakeEmbeddingServer::start_with_script(move |_| EmbeddingAnswer::Late(wait)).await;
     let more = |settings: &mut EmbeddingSettings| {
         settings.concurrency = 16;
         settings.batch = 32;
     };
-    let bench = bench(&there, &more).await;
-    let repo = shop(&bench);
+    let bench = index_by_service(&there, &more).await;
+    let repo = create_shop(&bench);
     let status = bench.ingest(&repo).await;
     assert_eq!((status.state, status.percent), (RunState::Completed, 100));
-    assert_eq!(status.counts.chunks, bench.points().await.len() as u64);
+    assert_eq!(status.counts.chunks, bench.list_chunk_ids().await.len() as u64);
     // One batch of 256 chunks is eight requests.
-    assert!(there.most_under_way() > 8, "{}", there.most_under_way());
-    assert!(there.most_under_way() <= 16);
+    assert!(there.max_concurrent_requests() > 8, "{}", there.max_concurrent_requests());
+    assert!(there.max_concurrent_requests() <= 16);
 }

@@ -6,21 +6,21 @@ use codeinfo_core::{error::ErrorCode, task::Tasks};
 use codeinfo_embed::{BuiltinEmbedder, EmbedError, Embedder, EmbeddingDocument};
 use serde::Deserialize;
 
-fn builtin() -> BuiltinEmbedder {
+fn builtin_embedder() -> BuiltinEmbedder {
     BuiltinEmbedder::load(Tasks::default()).unwrap()
 }
 
 /// Returns documents without names.
-pub(crate) fn documents<T: ToString>(texts: &[T]) -> Vec<EmbeddingDocument> {
+pub(crate) fn unnamed_documents<T: ToString>(texts: &[T]) -> Vec<EmbeddingDocument> {
     texts.iter().map(|text| EmbeddingDocument::from(text.to_string())).collect()
 }
 
 /// The contract of [`Embedder`]; call it with each embedder.
-pub(crate) async fn suite(embedder: &dyn Embedder) {
+pub(crate) async fn check_contract(embedder: &dyn Embedder) {
     let texts =
         ["fn read_config(path: &Path)", "", "open the socket", "fn read_config(path: &Path)"];
     let texts: Vec<String> = texts.map(str::to_owned).to_vec();
-    let vectors = embedder.embed_documents(documents(&texts)).await.unwrap();
+    let vectors = embedder.embed_documents(unnamed_documents(&texts)).await.unwrap();
     assert_eq!(vectors.len(), texts.len(), "one vector each");
     for (text, vector) in texts.iter().zip(&vectors) {
         assert_eq!(Some(vector.len()), embedder.dimensions());
@@ -31,7 +31,10 @@ pub(crate) async fn suite(embedder: &dyn Embedder) {
     assert_eq!(vectors[0], vectors[3], "the same text has the same vector");
 
     let query = embedder.embed_query("read the config".to_owned()).await.unwrap();
-    assert!(cosine(&query, &vectors[2]) < cosine(&query, &vectors[0]), "in order, by meaning");
+    assert!(
+        cosine_similarity(&query, &vectors[2]) < cosine_similarity(&query, &vectors[0]),
+        "in order, by meaning"
+    );
     assert_eq!(embedder.embed_documents(Vec::new()).await.unwrap(), Vec::<Vec<f32>>::new());
     let blank = embedder.embed_query(" \n".to_owned()).await.unwrap();
     assert_eq!(blank, vec![0.0; embedder.dimensions().unwrap()], "it points nowhere");
@@ -39,17 +42,17 @@ pub(crate) async fn suite(embedder: &dyn Embedder) {
     assert!(embedder.concurrency() > 0);
 }
 
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
+fn cosine_similarity(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[tokio::test]
 async fn the_built_in_model_keeps_the_contract() {
-    suite(&builtin()).await;
+    check_contract(&builtin_embedder()).await;
 }
 
 #[derive(Deserialize)]
-struct Reference {
+struct ReferenceVector {
     text: String,
     document: Vec<f32>,
     query: Vec<f32>,
@@ -58,14 +61,14 @@ struct Reference {
 #[tokio::test]
 async fn the_built_in_model_agrees_with_the_reference() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/reference_vectors.jsonl");
-    let references: Vec<Reference> = fs::read_to_string(file)
+    let references: Vec<ReferenceVector> = fs::read_to_string(file)
         .unwrap()
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let model = builtin();
+    let model = builtin_embedder();
     let texts: Vec<String> = references.iter().map(|reference| reference.text.clone()).collect();
-    let documents = model.embed_documents(documents(&texts)).await.unwrap();
+    let documents = model.embed_documents(unnamed_documents(&texts)).await.unwrap();
     assert!(references.len() > 5);
     for (reference, document) in references.iter().zip(&documents) {
         let query = model.embed_query(reference.text.clone()).await.unwrap();
@@ -82,8 +85,8 @@ async fn the_built_in_model_agrees_with_the_reference() {
 }
 
 #[tokio::test]
-async fn what_a_document_is_named_counts_however_long_it_is() {
-    let model = builtin();
+async fn the_name_of_a_document_counts_at_any_length() {
+    let model = builtin_embedder();
     let of = |path: &str, symbol: &str, text: &str| EmbeddingDocument {
         path: path.to_owned(),
         symbol: symbol.to_owned(),
@@ -95,18 +98,19 @@ async fn what_a_document_is_named_counts_however_long_it_is() {
     let both = of("src/cookie.rs", "expire", &text);
     let query = model.embed_query("expiry of a cookie".to_owned()).await.unwrap();
     let vectors = model.embed_documents(vec![plain, named, both]).await.unwrap();
-    let [plain, named, both] = [0, 1, 2].map(|place: usize| cosine(&query, &vectors[place]));
+    let [plain, named, both] =
+        [0, 1, 2].map(|place: usize| cosine_similarity(&query, &vectors[place]));
     assert!(plain < named && named < both, "{plain} {named} {both}");
 }
 
 #[tokio::test]
 async fn many_texts_come_back_in_order() {
-    let model = builtin();
+    let model = builtin_embedder();
     // More than one slice of work.
     let texts: Vec<String> = (0..300).map(|n| format!("{n} {}", "window ".repeat(200))).collect();
-    let vectors = model.embed_documents(documents(&texts)).await.unwrap();
+    let vectors = model.embed_documents(unnamed_documents(&texts)).await.unwrap();
     for place in [0, 150, 299] {
-        let alone = model.embed_documents(documents(&texts[place..=place])).await.unwrap();
+        let alone = model.embed_documents(unnamed_documents(&texts[place..=place])).await.unwrap();
         assert_eq!(vectors[place], alone[0]);
     }
 }
@@ -116,7 +120,7 @@ async fn a_stopping_process_embeds_no_more() {
     let tasks = Tasks::default();
     let model = BuiltinEmbedder::load(tasks.clone()).unwrap();
     tasks.stop_token().cancel();
-    let failure = model.embed_documents(documents(&["text"])).await.unwrap_err();
+    let failure = model.embed_documents(unnamed_documents(&["text"])).await.unwrap_err();
     assert!(matches!(failure, EmbedError::Stopped));
     assert_eq!(failure.code(), ErrorCode::Cancelled);
 }

@@ -6,9 +6,9 @@ use codeinfo_core::{PathMap, Root, RootFilter};
 use codeinfo_evidence::{Evidence, RelationKind, TraceDirection, TraceRequest};
 use codeinfo_store::Store;
 use codeinfo_test_support::{
-    git::{commit_all, worktree},
-    ingest::{Bench, Repo},
-    random::next,
+    git::{add_worktree, commit_all},
+    ingest::{TestIndex, TestRepository},
+    random::next_random,
 };
 
 const FILES: [&str; 4] = ["a.py", "b.py", "sub/c.py", "d.ts"];
@@ -59,7 +59,7 @@ async fn describe_tree(evidence: &Evidence, root: &Root) -> Vec<String> {
     described
 }
 
-async fn find_root(store: &Store, tree: &Repo) -> Root {
+async fn find_root(store: &Store, tree: &TestRepository) -> Root {
     let roots = store.roots().await.unwrap();
     roots.into_iter().find(|root| root.path == tree.0).unwrap()
 }
@@ -67,14 +67,14 @@ async fn find_root(store: &Store, tree: &Repo) -> Root {
 #[tokio::test]
 async fn relations_after_edits_are_those_of_a_fresh_index() {
     let mut seed = 4;
-    let bench = Bench::new().await;
-    let main = bench.repo("main", &[]);
+    let bench = TestIndex::new().await;
+    let main = bench.create_repository("main", &[]);
     for (form, file) in FILES.into_iter().enumerate() {
         main.write(file, &write_source(file, form));
     }
     commit_all(&main.0, "Begin");
     let (one, two) =
-        (worktree(&main, "one", &["-b", "one"]), worktree(&main, "two", &["-b", "two"]));
+        (add_worktree(&main, "one", &["-b", "one"]), add_worktree(&main, "two", &["-b", "two"]));
     let trees = [main, one, two];
     for tree in &trees {
         bench.ingest(tree).await;
@@ -82,17 +82,17 @@ async fn relations_after_edits_are_those_of_a_fresh_index() {
     let evidence = Evidence::new(bench.store.clone(), PathMap::default());
     let mut related = 0;
     for round in 0..ROUNDS {
-        let mut any = |of: usize| usize::try_from(next(&mut seed)).unwrap_or_default() % of;
+        let mut any = |of: usize| usize::try_from(next_random(&mut seed)).unwrap_or_default() % of;
         let (tree, file, form, action) = (&trees[any(3)], FILES[any(4)], any(6), any(8));
         if action == 0 {
-            fs::remove_file(tree.at(file)).ok();
+            fs::remove_file(tree.join(file)).ok();
         } else {
             tree.write(file, &write_source(file, form));
         }
         bench.ingest(tree).await;
         for tree in &trees {
             let kept = describe_tree(&evidence, &find_root(&bench.store, tree).await).await;
-            let fresh = Bench::new().await;
+            let fresh = TestIndex::new().await;
             fresh.ingest(tree).await;
             let alone = Evidence::new(fresh.store.clone(), PathMap::default());
             let expected = describe_tree(&alone, &find_root(&fresh.store, tree).await).await;

@@ -5,8 +5,8 @@ use std::{fs, os::unix::fs::symlink};
 use codeinfo_core::{IndexedCommit, MAX_TOOL_TEXT_BYTES, PathMap, Root, RootFilter};
 use codeinfo_evidence::{Evidence, ImpactRequest, render};
 use codeinfo_test_support::{
-    git::{commit_all, git},
-    ingest::{Bench, Repo},
+    git::{commit_all, run_git},
+    ingest::{TestIndex, TestRepository},
 };
 use insta::assert_snapshot;
 
@@ -52,9 +52,9 @@ def test_unused():
     assert unused(1)
 ";
 
-fn commit_shop(bench: &Bench) -> (Repo, Evidence) {
+fn commit_shop(bench: &TestIndex) -> (TestRepository, Evidence) {
     let files = [("store.py", STORE), ("app.py", APP), ("tests/test_app.py", TEST)];
-    let repo = bench.repo("shop", &files);
+    let repo = bench.create_repository("shop", &files);
     commit_all(&repo.0, "First");
     (repo, Evidence::new(bench.store.clone(), PathMap::default()))
 }
@@ -74,7 +74,7 @@ async fn find_impact(evidence: &Evidence, since: &str) -> String {
 
 #[tokio::test]
 async fn callers_and_tests_of_changed_definitions_are_found() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (repo, evidence) = commit_shop(&bench);
     bench.ingest(&repo).await;
     assert_snapshot!("nothing", find_impact(&evidence, "HEAD").await);
@@ -86,7 +86,7 @@ async fn callers_and_tests_of_changed_definitions_are_found() {
     repo.write("store.py", &changed.replace("LIMIT = 3", "LIMIT = 4"));
     bench.ingest(&repo).await;
     assert_snapshot!("changed", find_impact(&evidence, "HEAD").await);
-    git(&repo.0, &["checkout", "--quiet", "--detach"]);
+    run_git(&repo.0, &["checkout", "--quiet", "--detach"]);
     let since_branch = find_impact(&evidence, "main").await;
     assert_snapshot!("changed", since_branch.replace("since main", "since HEAD"));
     commit_all(&repo.0, "Second");
@@ -101,7 +101,7 @@ async fn callers_and_tests_of_changed_definitions_are_found() {
         let failure = find_impact(&evidence, since).await;
         assert!(failure.contains("is no branch, tag or commit of it"), "{since}: {failure}");
     }
-    git(&repo.0, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    run_git(&repo.0, &["reset", "--quiet", "--hard", "HEAD~1"]);
     // A method that replaces another one, and the top level.
     repo.write("store.py", &STORE.replace("return 1", "return 2"));
     repo.write("app.py", &APP.replace("\nrun()\n", "\nprint(run())\n"));
@@ -112,7 +112,7 @@ async fn callers_and_tests_of_changed_definitions_are_found() {
 
 #[tokio::test]
 async fn added_and_deleted_definitions_and_files_are_found() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (repo, evidence) = commit_shop(&bench);
     let unused = STORE.split_once("def unused").unwrap().0;
     repo.write("store.py", unused);
@@ -120,9 +120,9 @@ async fn added_and_deleted_definitions_and_files_are_found() {
     bench.ingest(&repo).await;
     assert_snapshot!("added_and_deleted", find_impact(&evidence, "HEAD").await);
     repo.write("store.py", STORE);
-    fs::remove_file(repo.at("fresh.py")).unwrap();
+    fs::remove_file(repo.join("fresh.py")).unwrap();
     // Still indexed, then no more.
-    fs::remove_file(repo.at("store.py")).unwrap();
+    fs::remove_file(repo.join("store.py")).unwrap();
     let stale = find_impact(&evidence, "HEAD").await;
     assert!(stale.contains("callers may be missing: fresh.py, store.py"), "{stale}");
     assert!(stale.contains("deleted store.py:14-15 read"), "{stale}");
@@ -136,10 +136,10 @@ async fn added_and_deleted_definitions_and_files_are_found() {
 
 #[tokio::test]
 async fn variables_of_callbacks_count_as_the_code_around_them() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let pump = "export const LIMIT = 1\nexport function pump() {\n  const limit = LIMIT\n  return limit\n}\n";
     let test = "import { pump } from './pump'\n\ndescribe('pump', () => {\n  const expected = 1\n  it('works', () => {\n    expect(pump()).toBe(expected)\n  })\n})\n";
-    let repo = bench.repo("plant", &[("pump.ts", pump), ("pump.test.ts", test)]);
+    let repo = bench.create_repository("plant", &[("pump.ts", pump), ("pump.test.ts", test)]);
     commit_all(&repo.0, "First");
     let evidence = Evidence::new(bench.store.clone(), PathMap::default());
     repo.write("pump.ts", &pump.replace("limit = LIMIT", "limit = LIMIT + 1"));
@@ -152,7 +152,7 @@ async fn variables_of_callbacks_count_as_the_code_around_them() {
 
 #[tokio::test]
 async fn files_that_changed_since_they_were_indexed_are_read_and_named() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (repo, evidence) = commit_shop(&bench);
     bench.ingest(&repo).await;
     let longer = STORE.replace(
@@ -168,8 +168,8 @@ async fn files_that_changed_since_they_were_indexed_are_read_and_named() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_compared_is_said() {
-    let bench = Bench::new().await;
+async fn what_cannot_be_compared_is_reported() {
+    let bench = TestIndex::new().await;
     let (repo, evidence) = commit_shop(&bench);
     bench.ingest(&repo).await;
     for unknown in ["nowhere", "main~1", "../main", "", "-x", "0123456"] {
@@ -177,8 +177,9 @@ async fn what_cannot_be_compared_is_said() {
         assert!(failure.contains("is no branch, tag or commit of it"), "{unknown}: {failure}");
     }
     // A clone may lack the contents of files.
-    let id = git(&repo.0, &["rev-parse", "HEAD:store.py"]);
-    let object = repo.at(&format!(".git/objects/{}/{}", id.split_at(2).0, id.trim().split_at(2).1));
+    let id = run_git(&repo.0, &["rev-parse", "HEAD:store.py"]);
+    let object =
+        repo.join(&format!(".git/objects/{}/{}", id.split_at(2).0, id.trim().split_at(2).1));
     let kept = fs::read(&object).unwrap();
     fs::remove_file(&object).unwrap();
     repo.write("store.py", &STORE.replace("LIMIT = 3", "LIMIT = 5"));
@@ -186,15 +187,16 @@ async fn what_cannot_be_compared_is_said() {
     assert!(failure.contains("it is a shallow or partial clone"), "{failure}");
     fs::write(&object, kept).unwrap();
     // A link and what is no text replace files; documents have no symbol graph.
-    let outside = bench.repo("outside", &[("secret.py", "def outside_secret():\n    pass\n")]);
-    fs::remove_file(repo.at("app.py")).unwrap();
-    symlink(outside.at("secret.py"), repo.at("app.py")).unwrap();
-    fs::write(repo.at("store.py"), [0, 159, 146, 150]).unwrap();
+    let outside =
+        bench.create_repository("outside", &[("secret.py", "def outside_secret():\n    pass\n")]);
+    fs::remove_file(repo.join("app.py")).unwrap();
+    symlink(outside.join("secret.py"), repo.join("app.py")).unwrap();
+    fs::write(repo.join("store.py"), [0, 159, 146, 150]).unwrap();
     assert_snapshot!("hostile", find_impact(&evidence, "HEAD").await);
-    fs::rename(repo.at(".git"), repo.0.with_file_name("elsewhere")).unwrap();
+    fs::rename(repo.join(".git"), repo.0.with_file_name("elsewhere")).unwrap();
     let failure = find_impact(&evidence, "HEAD").await;
     assert!(failure.contains("it is no Git work tree; index the folder"), "{failure}");
-    let others = bench.repo("others", &[("a.py", "def a():\n    pass\n")]);
+    let others = bench.create_repository("others", &[("a.py", "def a():\n    pass\n")]);
     bench.ingest(&others).await;
     let failure = find_impact(&evidence, "HEAD").await;
     assert_eq!(failure, "error: several repositories are indexed; name one with `repository`");
@@ -202,7 +204,7 @@ async fn what_cannot_be_compared_is_said() {
 
 #[tokio::test]
 async fn large_changes_are_bounded_and_what_is_not_indexed_left_out() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (repo, evidence) = commit_shop(&bench);
     let many = |body: &str| -> String {
         (0..3_000).fold(String::new(), |text, number| {
@@ -216,8 +218,8 @@ async fn large_changes_are_bounded_and_what_is_not_indexed_left_out() {
     repo.write(".hidden/a.py", "def hidden_file():\n    pass\n");
     commit_all(&repo.0, "Second");
     repo.write("many.py", &many("2"));
-    fs::remove_file(repo.at("left/a.py")).unwrap();
-    fs::remove_file(repo.at(".hidden/a.py")).unwrap();
+    fs::remove_file(repo.join("left/a.py")).unwrap();
+    fs::remove_file(repo.join(".hidden/a.py")).unwrap();
     bench.ingest(&repo).await;
     let text = find_impact(&evidence, "HEAD").await;
     let request = ImpactRequest { since: "HEAD".to_owned(), depth: 1 };
@@ -230,19 +232,19 @@ async fn large_changes_are_bounded_and_what_is_not_indexed_left_out() {
 
 #[tokio::test]
 async fn an_indexed_commit_is_compared_as_it_was() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (repo, evidence) = commit_shop(&bench);
     repo.write("README.md", "# Shop\n");
     commit_all(&repo.0, "Document");
-    git(&repo.0, &["tag", "v1"]);
+    run_git(&repo.0, &["tag", "v1"]);
     repo.write("store.py", &STORE.replace("return path\n\n", "return str(path)\n\n"));
     commit_all(&repo.0, "Second");
-    git(&repo.0, &["tag", "v2"]);
+    run_git(&repo.0, &["tag", "v2"]);
     repo.write("store.py", "def other():\n    pass\n");
-    let mut request = codeinfo_test_support::ingest::request(&repo.0);
+    let mut request = codeinfo_test_support::ingest::build_request(&repo.0);
     request.path = repo.0.with_file_name("shop@v2");
-    bench.run(request).await;
-    let root: Root = bench.root().await;
+    bench.run_ingest(request).await;
+    let root: Root = bench.load_root().await;
     let revision: IndexedCommit = root.revision.expect("a commit");
     assert_eq!(revision.name, "v2");
     assert_snapshot!("indexed_commit", find_impact(&evidence, "v1").await);

@@ -2,7 +2,7 @@
 
 use codeinfo_core::{LineRange, PathMap, RootFilter};
 use codeinfo_evidence::{Evidence, FoundPiece, RelationKind, TraceDirection, TraceRequest, render};
-use codeinfo_test_support::ingest::{Bench, Repo};
+use codeinfo_test_support::ingest::{TestIndex, TestRepository};
 
 const STORE: &str = "\
 class Base:
@@ -62,7 +62,7 @@ def test_open():
     assert Store('c').open()
 ";
 
-async fn index_shop(bench: &Bench) -> (Repo, Evidence) {
+async fn index_shop(bench: &TestIndex) -> (TestRepository, Evidence) {
     let files = [
         ("store.py", STORE),
         ("app.py", APP),
@@ -70,7 +70,7 @@ async fn index_shop(bench: &Bench) -> (Repo, Evidence) {
         ("shut.py", SHUT),
         ("tests/test_store.py", TEST),
     ];
-    let repo = bench.repo("shop", &files);
+    let repo = bench.create_repository("shop", &files);
     bench.ingest(&repo).await;
     (repo, Evidence::new(bench.store.clone(), PathMap::default()))
 }
@@ -96,7 +96,7 @@ async fn relate(evidence: &Evidence, name: &str, kind: RelationKind) -> Vec<Stri
 
 #[tokio::test]
 async fn relations_are_those_of_one_definition() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (repo, evidence) = index_shop(&bench).await;
     let cases: &[(&str, RelationKind, &[&str])] = &[
         (
@@ -160,7 +160,7 @@ async fn relations_are_those_of_one_definition() {
 
 #[tokio::test]
 async fn relations_are_rendered_with_their_places() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (_repo, evidence) = index_shop(&bench).await;
     let within = RootFilter::Everything;
     let render = async |name: &str, kind| {
@@ -179,8 +179,8 @@ async fn relations_are_rendered_with_their_places() {
 }
 
 #[tokio::test]
-async fn uses_of_one_definition_are_told_from_others_and_sum_to_all() {
-    let bench = Bench::new().await;
+async fn uses_of_one_definition_are_separated_and_add_up_to_all() {
+    let bench = TestIndex::new().await;
     let (_repo, evidence) = index_shop(&bench).await;
     for name in ["open", "Store.open", "Door.open", "read", "store.py:read", "door.py:2", "close"] {
         let uses = evidence.find_uses(name, RootFilter::Everything).await.unwrap();
@@ -197,7 +197,7 @@ async fn uses_of_one_definition_are_told_from_others_and_sum_to_all() {
 
 #[tokio::test]
 async fn calls_are_followed_as_a_tree_or_to_an_end() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (_repo, evidence) = index_shop(&bench).await;
     let trace = async |from: &str, to: Option<&str>, direction, depth| {
         let (from, to) = (from.to_owned(), to.map(str::to_owned));
@@ -225,7 +225,7 @@ async fn calls_are_followed_as_a_tree_or_to_an_end() {
 
 #[tokio::test]
 async fn neighbours_of_a_piece_are_what_it_calls_and_what_calls_it() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (_repo, evidence) = index_shop(&bench).await;
     let neighbours = async |rel_path: &str, first, last, query: &str, max_bytes| {
         let (repo, rel_path) = ("shop".to_owned(), rel_path.to_owned());
@@ -252,7 +252,7 @@ async fn neighbours_of_a_piece_are_what_it_calls_and_what_calls_it() {
 
 #[tokio::test]
 async fn a_name_leads_to_its_definitions() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (_repo, evidence) = index_shop(&bench).await;
     for (path, at, expected) in [
         ("app.py", (5, 10), "store.py:8 Store.open"),
@@ -304,7 +304,7 @@ fn encode_document(path: &str, defines: bool, occurrences: &[([u8; 3], &str)]) -
 
 #[tokio::test]
 async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let (repo, evidence) = index_shop(&bench).await;
     let callers = async || relate(&evidence, "Door.open", RelationKind::Callers).await;
     assert_eq!(callers().await, ["door.py:5 enter Certain 6", "app.py:3 run Possible 6"]);
@@ -313,7 +313,7 @@ async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
         encode_document("door.py", true, &[([1, 8, 4], open)]),
         encode_document("app.py", false, &[([5, 9, 4], open)]),
     ];
-    std::fs::write(repo.at("index.scip"), index.concat()).unwrap();
+    std::fs::write(repo.join("index.scip"), index.concat()).unwrap();
     assert_eq!(callers().await, ["app.py:3 run Certain 6", "door.py:5 enter Certain 6"]);
     // Of a file that changed since, the index says nothing.
     repo.write("app.py", &APP.replace("    door.open()", "    ignored()\n    door.open()"));
@@ -331,14 +331,15 @@ async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
     assert_eq!(callers().await, ["door.py:5 enter Certain 6", "app.py:3 run Possible 7"]);
     // Neither is one believed that is damaged or a link.
     for damage in ["cut", "link"] {
-        std::fs::remove_file(repo.at("index.scip")).unwrap();
+        std::fs::remove_file(repo.join("index.scip")).unwrap();
         if damage == "cut" {
             let bytes = index.concat();
-            std::fs::write(repo.at("index.scip"), &bytes[..bytes.len() - 3]).unwrap();
+            std::fs::write(repo.join("index.scip"), &bytes[..bytes.len() - 3]).unwrap();
         } else {
-            std::fs::write(repo.at("../other.scip"), index.concat()).unwrap();
+            std::fs::write(repo.join("../other.scip"), index.concat()).unwrap();
             #[cfg(unix)]
-            std::os::unix::fs::symlink(repo.at("../other.scip"), repo.at("index.scip")).unwrap();
+            std::os::unix::fs::symlink(repo.join("../other.scip"), repo.join("index.scip"))
+                .unwrap();
         }
         let found = evidence
             .find_relations("Door.open", RelationKind::Callers, RootFilter::Everything)
@@ -350,7 +351,7 @@ async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
 
 #[tokio::test]
 async fn types_of_rust_implement_traits_in_other_files() {
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let files = [
         ("Cargo.toml", "[package]\nname = \"zoo\"\n"),
         ("src/lib.rs", "pub mod feed;\npub mod okapi;\npub mod keeper;\n"),
@@ -361,7 +362,7 @@ async fn types_of_rust_implement_traits_in_other_files() {
             "use crate::{feed::Feed, okapi::{Okapi, Zebra}};\n\nimpl Feed for Okapi {\n    fn feed(&self) {}\n}\n\nimpl Zebra {\n    fn feed(&self) {}\n}\n\npub fn run(okapi: &Okapi, zebra: &Zebra) {\n    okapi.feed();\n    zebra.feed();\n}\n",
         ),
     ];
-    let repo = bench.repo("zoo", &files);
+    let repo = bench.create_repository("zoo", &files);
     bench.ingest(&repo).await;
     let evidence = Evidence::new(bench.store.clone(), PathMap::default());
     for (name, kind, expected) in [

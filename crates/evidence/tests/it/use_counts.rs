@@ -8,19 +8,19 @@ use codeinfo_evidence::{
     RequestedLines,
 };
 use codeinfo_test_support::{
-    ingest::{Bench, Repo, request},
-    sources::{copy, crate_source},
+    ingest::{TestIndex, TestRepository, build_request},
+    sources::{copy_folder, fetch_crate_source},
 };
 use regex::Regex;
 
-fn evidence(bench: &Bench) -> Evidence {
+fn build_evidence(bench: &TestIndex) -> Evidence {
     Evidence::new(bench.store.clone(), PathMap::default())
 }
 
 /// The text of each indexed file as it is on disk.
-async fn texts(bench: &Bench, folder: &Path) -> BTreeMap<String, String> {
+async fn read_texts(bench: &TestIndex, folder: &Path) -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
-    for path in bench.files().await {
+    for path in bench.list_indexed_files().await {
         if let Ok(text) = fs::read_to_string(folder.join(&path)) {
             texts.insert(path, text);
         }
@@ -29,19 +29,19 @@ async fn texts(bench: &Bench, folder: &Path) -> BTreeMap<String, String> {
 }
 
 /// What ripgrep makes of `-w -F`.
-fn word(name: &str) -> Regex {
+fn word_pattern(name: &str) -> Regex {
     Regex::new(&format!(r"\b{{start-half}}(?:{})\b{{end-half}}", regex::escape(name))).unwrap()
 }
 
 /// Counts a word in all files, and the files that have it.
-fn scanned(name: &str, texts: &BTreeMap<String, String>) -> (usize, usize) {
-    let word = word(name);
+fn scan_word(name: &str, texts: &BTreeMap<String, String>) -> (usize, usize) {
+    let word = word_pattern(name);
     let counts = texts.values().map(|text| word.find_iter(text).count());
     counts.filter(|count| *count > 0).fold((0, 0), |(all, files), count| (all + count, files + 1))
 }
 
 /// Names of a text, from all over it and of all kinds.
-fn names(texts: &BTreeMap<String, String>, most: usize) -> Vec<String> {
+fn pick_names(texts: &BTreeMap<String, String>, most: usize) -> Vec<String> {
     let kinds =
         [r"\w+", r"\w+(?:::|\.|->)\w+", r"[$@]\w+", r"\w+-\w+", r"_\w*", r"\w+\(", r"[^\w\s]{2}"];
     let mut names = Vec::new();
@@ -59,21 +59,21 @@ fn names(texts: &BTreeMap<String, String>, most: usize) -> Vec<String> {
     names
 }
 
-fn sum(uses: &NameUses) -> usize {
+fn count_uses(uses: &NameUses) -> usize {
     uses.groups.iter().map(|group| group.count).sum()
 }
 
-async fn compare(bench: &Bench, folder: &Path, most: usize) -> usize {
-    let (texts, evidence) = (texts(bench, folder).await, evidence(bench));
-    let names = names(&texts, most);
+async fn compare_counts(bench: &TestIndex, folder: &Path, most: usize) -> usize {
+    let (texts, evidence) = (read_texts(bench, folder).await, build_evidence(bench));
+    let names = pick_names(&texts, most);
     for name in &names {
         let uses = evidence.find_uses(name, RootFilter::Everything).await.unwrap();
-        assert_eq!((uses.count, uses.files), scanned(&uses.name, &texts), "{name:?}");
+        assert_eq!((uses.count, uses.files), scan_word(&uses.name, &texts), "{name:?}");
         // A name that is nowhere as it is written, or whose definition is known by its type, is
         // counted by its last part.
         let is_known = !uses.definitions.is_empty() && name.ends_with(&uses.name);
-        assert!(uses.name == *name || is_known || scanned(name, &texts).0 == 0, "{name:?}");
-        assert_eq!((sum(&uses), uses.unread), (uses.count, 0), "{name:?}");
+        assert!(uses.name == *name || is_known || scan_word(name, &texts).0 == 0, "{name:?}");
+        assert_eq!((count_uses(&uses), uses.unread), (uses.count, 0), "{name:?}");
         let shown = uses.groups.iter().flat_map(|group| &group.files);
         let lines: usize = shown.map(|file| file.lines.len()).sum();
         assert_eq!(lines > 0, uses.count > 0, "{name:?}");
@@ -84,45 +84,48 @@ async fn compare(bench: &Bench, folder: &Path, most: usize) -> usize {
 
 #[tokio::test]
 async fn counts_are_those_of_a_whole_scan_of_real_crates() {
-    let bench = Bench::new().await;
-    let source = crate_source("ignore").await;
-    bench.run(request(&source)).await;
-    let compared = compare(&bench, &source.canonicalize().unwrap(), 40).await;
+    let bench = TestIndex::new().await;
+    let source = fetch_crate_source("ignore").await;
+    bench.run_ingest(build_request(&source)).await;
+    let compared = compare_counts(&bench, &source.canonicalize().unwrap(), 40).await;
     assert!(compared > 200, "{compared}");
 }
 
 #[tokio::test]
 async fn counts_are_those_of_a_whole_scan_of_every_language() {
-    let bench = Bench::new().await;
-    let repo = bench.repo("languages", &[]);
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../chunk/tests/fixtures"), &repo.at("src"));
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository("languages", &[]);
+    copy_folder(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../chunk/tests/fixtures"),
+        &repo.join("src"),
+    );
     repo.write("cut.txt", &format!("{} needle needles\n", "word needle, ".repeat(900)));
     repo.write(
         "words.md",
         "größe Größe größe² naïve 日本語 日本 語 a_ a_ _ __ café e\u{301}t\u{e9}\n",
     );
     bench.ingest(&repo).await;
-    let compared = compare(&bench, &repo.0, 20).await;
+    let compared = compare_counts(&bench, &repo.0, 20).await;
     assert!(compared > 100, "{compared}");
-    let texts = texts(&bench, &repo.0).await;
+    let texts = read_texts(&bench, &repo.0).await;
     for name in
         ["needle", "größe", "日本語", "a_", "_", "__", "naïve", "na", "e\u{301}t\u{e9}", "€"]
     {
-        let uses = evidence(&bench).find_uses(name, RootFilter::Everything).await.unwrap();
-        assert_eq!((uses.count, uses.files), scanned(name, &texts), "{name:?}");
+        let uses = build_evidence(&bench).find_uses(name, RootFilter::Everything).await.unwrap();
+        assert_eq!((uses.count, uses.files), scan_word(name, &texts), "{name:?}");
     }
     // Where words are not parted by spaces, a name may be a part of a longer one.
-    let uses = evidence(&bench).find_uses("日本", RootFilter::Everything).await.unwrap();
+    let uses = build_evidence(&bench).find_uses("日本", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
 }
 
 #[tokio::test]
 async fn matches_of_patterns_are_those_of_a_whole_scan_of_real_crates() {
-    let bench = Bench::new().await;
-    let source = crate_source("ignore").await;
-    bench.run(request(&source)).await;
+    let bench = TestIndex::new().await;
+    let source = fetch_crate_source("ignore").await;
+    bench.run_ingest(build_request(&source)).await;
     let (texts, evidence) =
-        (texts(&bench, &source.canonicalize().unwrap()).await, evidence(&bench));
+        (read_texts(&bench, &source.canonicalize().unwrap()).await, build_evidence(&bench));
     let star = |name: &str| NamePattern::from_name(name).unwrap().unwrap();
     let regex = |pattern: &str| NamePattern::parse_regex(pattern).unwrap();
     for (pattern, scanned) in [
@@ -151,15 +154,16 @@ async fn matches_of_patterns_are_those_of_a_whole_scan_of_real_crates() {
 
 #[tokio::test]
 async fn a_pattern_that_matches_everywhere_is_bounded() {
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[]);
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository("demo", &[]);
     let numbers: Vec<String> = (0..30_000).map(|number| format!("n{number}\n")).collect();
     let numbers = numbers.concat();
     repo.write("numbers.txt", &numbers);
     repo.write("line.txt", &"word. ".repeat(400_000));
     bench.ingest(&repo).await;
     let everything = NamePattern::parse_regex(r"\w+").unwrap();
-    let matches = evidence(&bench).find_matches(everything, RootFilter::Everything).await.unwrap();
+    let matches =
+        build_evidence(&bench).find_matches(everything, RootFilter::Everything).await.unwrap();
     assert_eq!((matches.distinct, matches.names.len()), (20_000, 500));
     assert!(matches.uncounted >= 10_000, "{}", matches.uncounted);
 }
@@ -167,18 +171,19 @@ async fn a_pattern_that_matches_everywhere_is_bounded() {
 /// More chunks have the name than one read returns.
 #[tokio::test]
 async fn a_name_in_more_chunks_than_one_read_returns_is_counted_whole() {
-    let bench = Bench::new().await;
-    let repo = many(&bench);
+    let bench = TestIndex::new().await;
+    let repo = create_many_files(&bench);
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    let uses = build_evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files, uses.unread), (11_001, 111, 0));
     assert_eq!(uses.groups.len(), 1);
-    let rare = evidence(&bench).find_uses("okapi.zebra_7", RootFilter::Everything).await.unwrap();
+    let rare =
+        build_evidence(&bench).find_uses("okapi.zebra_7", RootFilter::Everything).await.unwrap();
     assert_eq!((rare.count, rare.groups[0].group), (110, OccurrenceKind::Documents));
 }
 
-fn many(bench: &Bench) -> Repo {
-    let repo = bench.repo("many", &[]);
+fn create_many_files(bench: &TestIndex) -> TestRepository {
+    let repo = bench.create_repository("many", &[]);
     // Lines of text make chunks of sixty.
     let chunk = |n: usize| format!("okapi.zebra_{n}\n{}", "a\n".repeat(59));
     let text: String = (0..100).map(chunk).collect();
@@ -192,12 +197,12 @@ fn many(bench: &Bench) -> Repo {
 }
 
 #[tokio::test]
-async fn files_that_say_more_of_a_name_come_first() {
-    let bench = Bench::new().await;
+async fn files_with_more_uses_of_a_name_come_first() {
+    let bench = TestIndex::new().await;
     let text = "fn okapi() {}\n";
     let files = ["deps/a/a.rs", "examples/b.rs", "src/c.rs", "tests/d.rs"];
-    bench.ingest(&bench.repo("demo", &files.map(|path| (path, text)))).await;
-    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    bench.ingest(&bench.create_repository("demo", &files.map(|path| (path, text)))).await;
+    let uses = build_evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
     let shown =
         uses.groups[0].files.iter().map(|file| file.file.path.split("/demo/").last().unwrap());
     let order = ["src/c.rs", "examples/b.rs", "tests/d.rs", "deps/a/a.rs"];
@@ -206,27 +211,33 @@ async fn files_that_say_more_of_a_name_come_first() {
 
 #[tokio::test]
 async fn two_versions_of_a_file_are_counted_once() {
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository(
+        "demo",
+        &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")],
+    );
     bench.ingest(&repo).await;
     repo.write("a.rs", "fn okapi() { okapi() }\n");
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    let uses = build_evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (3, 2));
-    fs::remove_file(repo.at("b.rs")).unwrap();
+    fs::remove_file(repo.join("b.rs")).unwrap();
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    let uses = build_evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
 }
 
 #[tokio::test]
-async fn what_is_known_to_be_a_secret_is_not_shown() {
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+async fn known_secrets_are_not_shown() {
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository(
+        "demo",
+        &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")],
+    );
     bench.ingest(&repo).await;
-    let root = Root { private_files: Some(vec!["b.rs".to_owned()]), ..bench.root().await };
+    let root = Root { private_files: Some(vec!["b.rs".to_owned()]), ..bench.load_root().await };
     bench.store.put_root(root).await.unwrap();
-    let evidence = evidence(&bench);
+    let evidence = build_evidence(&bench);
     assert_eq!(evidence.find_uses("okapi", RootFilter::Everything).await.unwrap().count, 1);
     assert_eq!(
         evidence.find_uses("{", RootFilter::Everything).await.unwrap().count,
@@ -239,7 +250,7 @@ async fn what_is_known_to_be_a_secret_is_not_shown() {
         panic!()
     };
     assert_eq!((folder.files, folder.members.len()), (1, 1));
-    for path in ["b.rs", "demo/b.rs", repo.at("b.rs").to_str().unwrap()] {
+    for path in ["b.rs", "demo/b.rs", repo.join("b.rs").to_str().unwrap()] {
         let read =
             evidence.read_lines(path, RequestedLines::default(), RootFilter::Everything).await;
         assert!(matches!(read, Err(EvidenceError::NotFound { .. })), "{path}: {read:?}");
@@ -249,18 +260,21 @@ async fn what_is_known_to_be_a_secret_is_not_shown() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_whole_is_said_to_be_missing_from_the_counts() {
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+async fn an_incomplete_file_is_reported_as_missing_from_the_counts() {
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository(
+        "demo",
+        &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")],
+    );
     bench.ingest(&repo).await;
-    let root = bench.root().await.id;
+    let root = bench.load_root().await.id;
     let known = bench.store.files_at(root, vec!["b.rs".to_owned()]).await.unwrap();
     let chunks = known[0].chunk_ids(root, 0..1).collect();
     bench.store.remove_chunks(chunks).await.unwrap();
-    let uses = evidence(&bench).find_uses("{", RootFilter::Everything).await.unwrap();
+    let uses = build_evidence(&bench).find_uses("{", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files, uses.unread), (1, 1, 1));
     for path in ["b.rs", "a.rs"] {
-        let outlined = evidence(&bench).load_outline(path, RootFilter::Everything).await;
+        let outlined = build_evidence(&bench).load_outline(path, RootFilter::Everything).await;
         let is_busy = matches!(outlined, Err(EvidenceError::InProgress(_)));
         assert_eq!(is_busy, path == "b.rs", "{outlined:?}");
     }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{TestRepository, check_file, check_resolved};
+use super::{ResolvedFiles, check_file, check_resolved};
 
 #[test]
-fn star_imports_of_all_by_all_end() {
+fn star_imports_of_every_file_by_every_file_terminate() {
     let names: Vec<String> = (0..40).map(|number| format!("m{number}.py")).collect();
     let mut text = String::new();
     for number in 0..40 {
@@ -18,7 +18,7 @@ fn star_imports_of_all_by_all_end() {
 }
 
 #[test]
-fn types_that_inherit_twice_at_each_level_end() {
+fn types_that_inherit_twice_at_each_level_terminate() {
     let mut text = "class C0: \n    def run(self): pass\n".to_owned();
     for level in 1..60 {
         let before = level - 1;
@@ -33,7 +33,7 @@ fn types_that_inherit_twice_at_each_level_end() {
 }
 
 #[test]
-fn types_below_thousands_of_types_end() {
+fn types_below_thousands_of_types_terminate() {
     let mut text = "class C0: \n    def run(self): pass\n".to_owned();
     for level in 1..50_000 {
         writeln!(text, "class C{level}(C{}): pass", level - 1).unwrap();
@@ -43,7 +43,7 @@ fn types_below_thousands_of_types_end() {
 }
 
 #[test]
-fn values_that_lead_to_one_another_end() {
+fn values_that_lead_to_each_other_terminate() {
     let mut text = String::new();
     for number in 0..300 {
         let next = (number + 1) % 300;
@@ -58,7 +58,7 @@ fn values_that_lead_to_one_another_end() {
 }
 
 #[test]
-fn exports_that_are_one_another_end() {
+fn exports_that_name_each_other_terminate() {
     check_resolved(
         &[
             (
@@ -86,7 +86,7 @@ fn deep_and_long_texts_are_read_in_part() {
     ];
     for text in &texts {
         for path in ["a.py", "a.ts"] {
-            let repository = TestRepository::new(&[(path, text)]);
+            let repository = ResolvedFiles::new(&[(path, text)]);
             let Some(facts) = repository.graph.file_facts(0) else { continue };
             assert!(facts.references.len() <= 200_000);
             assert!(facts.definitions.iter().all(|definition| definition.name.len() <= 200));
@@ -120,7 +120,7 @@ fn deep_and_long_texts_of_typed_languages_are_read_in_part() {
         ("a.go", format!("package a\nvar x = T{}{}\n", "{".repeat(2_000), "}".repeat(2_000))),
     ];
     for (path, text) in &texts {
-        let repository = TestRepository::new(&[(path, text)]);
+        let repository = ResolvedFiles::new(&[(path, text)]);
         let Some(facts) = repository.graph.file_facts(0) else { continue };
         assert!(facts.references.len() <= 200_000);
         assert!(facts.definitions.iter().all(|definition| definition.name.len() <= 200));
@@ -141,7 +141,7 @@ fn a_file_of_many_names_is_read_in_linear_time() {
 }
 
 #[test]
-fn files_that_include_and_types_that_extend_one_another_end() {
+fn files_that_include_and_types_that_extend_each_other_terminate() {
     let names: Vec<String> = (0..60).map(|number| format!("m{number}.h")).collect();
     let mut text = String::new();
     for number in 0..60 {
@@ -158,7 +158,7 @@ fn files_that_include_and_types_that_extend_one_another_end() {
 
 /// Resolves every reference in an order, and returns the results in that of the files.
 fn resolve_all(files: &[(&str, &str)], step: usize) -> Vec<String> {
-    let repository = TestRepository::new(files);
+    let repository = ResolvedFiles::new(files);
     let mut references = Vec::new();
     for file in 0..u32::try_from(files.len()).unwrap() {
         let facts = repository.graph.file_facts(file).unwrap();

@@ -137,7 +137,7 @@ fn members_are_found_by_declared_types_and_without_a_receiver() {
 }
 
 #[test]
-fn methods_fields_and_overloads_of_one_name_are_told_apart() {
+fn methods_fields_and_overloads_of_one_name_are_distinguished() {
     check_main(&[
         ("return size", "app/Main.java:12 size (Scope)"),
         ("add(size", "app/Main.java:15 size (Scope)"),

@@ -21,12 +21,12 @@ use codeinfo_facts::extract_facts;
 use codeinfo_graph::resolve::{ResolutionResult, SymbolGraph};
 
 /// Files of a repository, by path, joined.
-struct TestRepository {
+struct ResolvedFiles {
     graph: SymbolGraph,
     texts: Vec<(String, String)>,
 }
 
-impl TestRepository {
+impl ResolvedFiles {
     fn new(files: &[(&str, &str)]) -> Self {
         let facts = files.iter().filter_map(|(path, text)| {
             let language = codeinfo_lang::detect::detect_language(path, text)?;
@@ -69,7 +69,7 @@ impl TestRepository {
 /// Checks the results of references, each given as path, marked text and result.
 #[track_caller]
 fn check_resolved(files: &[(&str, &str)], expected: &[(&str, &str, &str)]) {
-    let repository = TestRepository::new(files);
+    let repository = ResolvedFiles::new(files);
     for (path, marked, result) in expected {
         assert_eq!(repository.resolve(path, marked), *result, "`{marked}` in {path}");
     }
@@ -78,7 +78,7 @@ fn check_resolved(files: &[(&str, &str)], expected: &[(&str, &str, &str)]) {
 /// Checks the results of references of one file, each given as marked text and result.
 #[track_caller]
 fn check_file(path: &str, text: &str, expected: &[(&str, &str)]) {
-    let repository = TestRepository::new(&[(path, text)]);
+    let repository = ResolvedFiles::new(&[(path, text)]);
     for (marked, result) in expected {
         assert_eq!(repository.resolve(path, marked), *result, "`{marked}`");
     }

@@ -1,15 +1,15 @@
 //! Imports by the names that manifests give.
 
-use super::TestRepository;
+use super::ResolvedFiles;
 
 /// Resolves references of `app/a.ts` in a repository with manifests.
 #[track_caller]
 fn check_manifests(files: &[(&str, &str)], manifests: &[(&str, &str)], expected: &[(&str, &str)]) {
     let texts = manifests.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     let manifests: Vec<(String, String)> = texts.collect();
-    let repository = TestRepository::new(files);
+    let repository = ResolvedFiles::new(files);
     let graph = repository.graph.with_manifests(&manifests);
-    let repository = TestRepository { graph, ..repository };
+    let repository = ResolvedFiles { graph, ..repository };
     for (marked, result) in expected {
         assert_eq!(repository.resolve("app/a.ts", marked), *result, "`{marked}`");
     }

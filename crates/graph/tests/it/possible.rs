@@ -1,10 +1,10 @@
 //! Members that a reference with an unknown receiver may mean.
 
-use super::TestRepository;
+use super::ResolvedFiles;
 
 #[test]
 fn a_member_is_possible_where_imports_lead_to_it_and_the_receiver_is_unknown() {
-    let repository = TestRepository::new(&[
+    let repository = ResolvedFiles::new(&[
         ("base.py", "class Door:\n    def open(self): pass\n    def shut(self): pass\n"),
         ("middle.py", "from base import Door\n"),
         ("far.py", "class Gate:\n    def open(self): pass\ndef open(): pass\n"),

@@ -48,7 +48,7 @@ fn imports_are_followed_through_re_exports_aliases_and_stars() {
 }
 
 #[test]
-fn cycles_of_imports_and_bases_end() {
+fn cycles_of_imports_and_bases_terminate() {
     check_resolved(
         &[
             ("a.py", "from b import thing\nclass A(A): pass\nthing()\nA().run()\n"),

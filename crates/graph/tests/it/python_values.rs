@@ -48,7 +48,7 @@ fn overloads_and_accessors_are_one_definition() {
 }
 
 #[test]
-fn same_method_of_two_types_is_told_apart() {
+fn the_same_method_of_two_types_is_distinguished() {
     let text = "class A:\n    def run(self): pass\nclass B:\n    def run(self): pass\ndef go(a: A, b: B):\n    a.run()\n    b.run()\n";
     check_resolved(
         &[("a.py", text)],
@@ -154,7 +154,7 @@ fn an_annotation_in_a_string_names_a_type() {
 }
 
 #[test]
-fn conditions_tell_the_types_of_names() {
+fn conditions_narrow_the_types_of_names() {
     let text = "class A:\n    def run(self): pass\nclass B:\n    def run(self): pass\ndef go(one, two, three, four):\n    if isinstance(one, A) and one.run():\n        one.run(1)\n    one.run(2)\n    assert isinstance(two, (A, B))\n    two.run()\n    if not isinstance(three, B):\n        return\n    three.run()\ndef other(two):\n    two.run(3)\n";
     check_file(
         "a.py",
@@ -176,7 +176,7 @@ fn conditions_tell_the_types_of_names() {
 }
 
 #[test]
-fn what_type_checkers_do_not_read_is_not_seen_elsewhere() {
+fn the_branch_that_type_checkers_skip_is_visible_only_inside_itself() {
     let text =
         "if TYPE_CHECKING:\n    class A: pass\nelse:\n    class A: pass\n    inner(A)\nend(A)\n";
     check_file("a.py", text, &[("end(A", "a.py:2 A (Scope)"), ("inner(A", "a.py:4 A (Scope)")]);

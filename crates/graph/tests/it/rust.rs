@@ -208,7 +208,7 @@ fn items_and_names_in_the_braces_of_macros_are_read() {
 }
 
 #[test]
-fn globs_and_names_that_lead_to_one_another_end() {
+fn globs_and_names_that_lead_to_each_other_terminate() {
     check_resolved(
         &[
             (

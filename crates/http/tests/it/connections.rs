@@ -7,7 +7,7 @@ use codeinfo_http::{
     AccessRights, AllowedNames, AuthContext, AuthRequest, HttpSettings, Listener, Request,
     RequestHandler, Response, ServerActivity, reply,
 };
-use codeinfo_test_support::wire::{self, head};
+use codeinfo_test_support::wire::{self, render_head};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use serde_json::json;
@@ -24,20 +24,20 @@ const LARGE: usize = 512 * 65_536;
 
 /// Reports when work begins and when it is dropped.
 #[derive(Clone)]
-struct Work {
+struct ReportingHandler {
     news: mpsc::UnboundedSender<&'static str>,
     release: tokio_util::sync::CancellationToken,
 }
 
-struct Dropped(mpsc::UnboundedSender<&'static str>);
+struct DropReporter(mpsc::UnboundedSender<&'static str>);
 
-impl Drop for Dropped {
+impl Drop for DropReporter {
     fn drop(&mut self) {
         let _ = self.0.send("dropped");
     }
 }
 
-impl RequestHandler for Work {
+impl RequestHandler for ReportingHandler {
     async fn handle_request(&self, request: &mut Request) -> Response {
         let path = request.path().to_owned();
         assert_ne!(path, "/panic", "a bug");
@@ -52,10 +52,10 @@ impl RequestHandler for Work {
         if path == "/large" {
             return reply::json_text(200, "x".repeat(LARGE));
         }
-        let dropped = Dropped(self.news.clone());
+        let dropped = DropReporter(self.news.clone());
         self.news.send("begun").unwrap();
         if path == "/flood" {
-            return reply::stream_messages(flood(dropped), TIMEOUT);
+            return reply::stream_messages(flood_lines(dropped), TIMEOUT);
         }
         let release = self.release.clone();
         let work = async move {
@@ -74,7 +74,7 @@ impl RequestHandler for Work {
 }
 
 /// More than any buffer between here and a client holds; says so should all of it be taken.
-fn flood(dropped: Dropped) -> impl Stream<Item = String> + Send + 'static {
+fn flood_lines(dropped: DropReporter) -> impl Stream<Item = String> + Send + 'static {
     stream::unfold((0, dropped), |(taken, dropped)| async move {
         if taken == 512 {
             dropped.0.send("drained").unwrap();
@@ -84,14 +84,14 @@ fn flood(dropped: Dropped) -> impl Stream<Item = String> + Send + 'static {
     })
 }
 
-struct Server {
+struct ReportingServer {
     address: SocketAddr,
     news: mpsc::UnboundedReceiver<&'static str>,
     release: tokio_util::sync::CancellationToken,
     tasks: Tasks,
 }
 
-impl Server {
+impl ReportingServer {
     async fn start(change: impl FnOnce(&mut HttpSettings)) -> Self {
         let mut http = HttpSettings {
             max_body_bytes: 1024,
@@ -116,25 +116,25 @@ impl Server {
         let tasks = Tasks::default();
         let (sender, news) = mpsc::unbounded_channel();
         let release = tokio_util::sync::CancellationToken::new();
-        let work = Work { news: sender, release: release.clone() };
+        let work = ReportingHandler { news: sender, release: release.clone() };
         codeinfo_http::serve(listener, work, &http, &AllowedNames::default(), tasks.clone())
             .unwrap();
         Self { address, news, release, tasks }
     }
 
-    async fn hears(&mut self, expected: &str) {
+    async fn expect_report(&mut self, expected: &str) {
         let news = tokio::time::timeout(TIMEOUT, self.news.recv()).await.unwrap();
         assert_eq!(news, Some(expected));
     }
 
-    async fn connect(&self, request: &str) -> TcpStream {
+    async fn connect_and_send(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         stream
     }
 }
 
-fn keep_alive(method: &str, path: &str, body: &str) -> String {
+fn keep_alive_request(method: &str, path: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
@@ -145,22 +145,22 @@ fn keep_alive(method: &str, path: &str, body: &str) -> String {
 #[tokio::test]
 async fn work_is_dropped_when_its_client_leaves() {
     for path in ["/plain", "/events", "/late"] {
-        let mut server = Server::start(|_| {}).await;
-        let mut client = server.connect(&keep_alive("POST", "/fast", "{}")).await;
+        let mut server = ReportingServer::start(|_| {}).await;
+        let mut client = server.connect_and_send(&keep_alive_request("POST", "/fast", "{}")).await;
         let mut answered = vec![0; 64];
         client.read_exact(&mut answered).await.unwrap();
-        client.write_all(keep_alive("POST", path, "{}").as_bytes()).await.unwrap();
-        server.hears("begun").await;
+        client.write_all(keep_alive_request("POST", path, "{}").as_bytes()).await.unwrap();
+        server.expect_report("begun").await;
         drop(client);
-        server.hears("dropped").await;
+        server.expect_report("dropped").await;
     }
 }
 
 #[tokio::test]
 async fn long_replies_show_signs_of_life() {
     for (path, sign) in [("/events", ": keep-alive\n\n"), ("/late", " ")] {
-        let server = Server::start(|_| {}).await;
-        let mut client = server.connect(&head("GET", path, &[], 0)).await;
+        let server = ReportingServer::start(|_| {}).await;
+        let mut client = server.connect_and_send(&render_head("GET", path, &[], 0)).await;
         let mut bytes = Vec::new();
         let silent = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes).into_owned();
@@ -172,7 +172,7 @@ async fn long_replies_show_signs_of_life() {
         }
         server.release.cancel();
         client.read_to_end(&mut bytes).await.unwrap();
-        let reply = wire::parsed(&bytes);
+        let reply = wire::parse_reply(&bytes);
         assert_eq!(reply.status, 200);
         let rest = reply.body.replace(sign, "");
         assert_eq!(rest.trim(), if path == "/events" { "data: \"done\"" } else { "\"done\"" });
@@ -181,20 +181,20 @@ async fn long_replies_show_signs_of_life() {
 
 #[tokio::test]
 async fn stopping_finishes_what_is_under_way_and_closes_the_rest() {
-    let mut server = Server::start(|_| {}).await;
-    let mut idle = server.connect(&keep_alive("GET", "/fast", "")).await;
-    let mut silent = server.connect("").await;
-    let mut busy = server.connect(&keep_alive("GET", "/plain", "")).await;
-    server.hears("begun").await;
+    let mut server = ReportingServer::start(|_| {}).await;
+    let mut idle = server.connect_and_send(&keep_alive_request("GET", "/fast", "")).await;
+    let mut silent = server.connect_and_send("").await;
+    let mut busy = server.connect_and_send(&keep_alive_request("GET", "/plain", "")).await;
+    server.expect_report("begun").await;
     let observed = async {
         let mut bytes = Vec::new();
         idle.read_to_end(&mut bytes).await.unwrap();
-        assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+        assert_eq!(wire::parse_reply(&bytes).body, "\"done\"");
         assert_eq!(silent.read(&mut [0; 8]).await.unwrap(), 0);
         server.release.cancel();
         bytes.clear();
         busy.read_to_end(&mut bytes).await.unwrap();
-        assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+        assert_eq!(wire::parse_reply(&bytes).body, "\"done\"");
     };
     let (all_ended, ()) = tokio::join!(server.tasks.stop(TIMEOUT), observed);
     assert!(all_ended);
@@ -203,35 +203,37 @@ async fn stopping_finishes_what_is_under_way_and_closes_the_rest() {
 
 #[tokio::test]
 async fn connections_over_the_bound_wait_for_their_turn() {
-    let mut server = Server::start(|http| http.max_connections = 1).await;
-    let mut first = server.connect(&head("GET", "/plain", &[], 0)).await;
-    server.hears("begun").await;
-    let mut second = server.connect(&head("GET", "/plain", &[], 0)).await;
+    let mut server = ReportingServer::start(|http| http.max_connections = 1).await;
+    let mut first = server.connect_and_send(&render_head("GET", "/plain", &[], 0)).await;
+    server.expect_report("begun").await;
+    let mut second = server.connect_and_send(&render_head("GET", "/plain", &[], 0)).await;
     let early = tokio::time::timeout(Duration::from_millis(200), server.news.recv()).await;
     assert!(early.is_err(), "the second is not begun before the first is done");
     server.release.cancel();
     for client in [&mut first, &mut second] {
         let mut bytes = Vec::new();
         client.read_to_end(&mut bytes).await.unwrap();
-        assert_eq!(wire::parsed(&bytes).status, 200);
+        assert_eq!(wire::parse_reply(&bytes).status, 200);
     }
-    server.hears("dropped").await;
-    server.hears("begun").await;
+    server.expect_report("dropped").await;
+    server.expect_report("begun").await;
 }
 
 #[tokio::test]
-async fn a_slow_head_or_body_is_given_up() {
-    let server = Server::start(|http| http.read_timeout = Duration::from_millis(100)).await;
-    let mut silent = server.connect("").await;
-    let mut slow = server.connect("GET /fast HTTP/1.1\r\nhost: loc").await;
+async fn a_slow_head_or_body_times_out() {
+    let server =
+        ReportingServer::start(|http| http.read_timeout = Duration::from_millis(100)).await;
+    let mut silent = server.connect_and_send("").await;
+    let mut slow = server.connect_and_send("GET /fast HTTP/1.1\r\nhost: loc").await;
     let mut bytes = Vec::new();
     silent.read_to_end(&mut bytes).await.unwrap();
     slow.read_to_end(&mut bytes).await.unwrap();
     let json = [("content-type", "application/json")];
-    let mut trickling = server.connect(&(head("POST", "/fast", &json, 10) + "{")).await;
+    let mut trickling =
+        server.connect_and_send(&(render_head("POST", "/fast", &json, 10) + "{")).await;
     bytes.clear();
     trickling.read_to_end(&mut bytes).await.unwrap();
-    insta::assert_snapshot!(wire::parsed(&bytes).render_reply(), @r#"
+    insta::assert_snapshot!(wire::parse_reply(&bytes).render_reply(), @r#"
     408 content-type: application/json
     {
       "error": "REQUEST_TIMEOUT",
@@ -241,24 +243,24 @@ async fn a_slow_head_or_body_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_new_connection_says_something_soon() {
+async fn a_new_connection_must_send_something_soon() {
     let soon = Duration::from_secs(1);
-    let server = Server::start(|http| http.first_byte_timeout = soon).await;
-    let mut silent = server.connect("").await;
-    let mut slow = server.connect("GET /fast").await;
+    let server = ReportingServer::start(|http| http.first_byte_timeout = soon).await;
+    let mut silent = server.connect_and_send("").await;
+    let mut slow = server.connect_and_send("GET /fast").await;
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0, "closed");
     slow.write_all(b" HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut bytes = [0; 64];
     slow.read_exact(&mut bytes).await.unwrap();
     tokio::time::sleep(soon * 2).await;
-    slow.write_all(head("GET", "/fast", &[], 0).as_bytes()).await.unwrap();
+    slow.write_all(render_head("GET", "/fast", &[], 0).as_bytes()).await.unwrap();
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     slow.read_to_string(&mut text).await.unwrap();
     assert_eq!(text.matches("200 OK").count(), 2, "only the first byte is in a hurry: {text}");
 }
 
 /// Reads one reply of `/fast` from a connection that stays open.
-async fn answered(client: &mut TcpStream) {
+async fn read_fast_reply(client: &mut TcpStream) {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\"done\"") {
         let read = tokio::time::timeout(TIMEOUT, client.read_buf(&mut bytes)).await;
@@ -267,7 +269,7 @@ async fn answered(client: &mut TcpStream) {
 }
 
 /// Has a server so many slots, of which none is freed by the end of a time.
-fn crowded(slots: usize) -> impl FnOnce(&mut HttpSettings) {
+fn limit_slots(slots: usize) -> impl FnOnce(&mut HttpSettings) {
     move |http| {
         http.max_connections = slots;
         (http.first_byte_timeout, http.read_timeout) = (TIMEOUT * 100, TIMEOUT * 100);
@@ -275,7 +277,7 @@ fn crowded(slots: usize) -> impl FnOnce(&mut HttpSettings) {
 }
 
 /// Reads until the server closes; returns whether it did so without a word.
-async fn closed(client: &mut TcpStream) -> bool {
+async fn is_closed_silently(client: &mut TcpStream) -> bool {
     // With bytes left unread, the end of a connection is a reset.
     let read = tokio::time::timeout(TIMEOUT, client.read(&mut [0])).await;
     read.expect("closed").unwrap_or_default() == 0
@@ -283,90 +285,95 @@ async fn closed(client: &mut TcpStream) -> bool {
 
 #[tokio::test]
 async fn the_longest_idle_connection_gives_way_to_a_new_client() {
-    let mut server = Server::start(crowded(5)).await;
-    let mut kept = server.connect(&keep_alive("GET", "/fast", "")).await;
-    answered(&mut kept).await;
-    let mut busy = server.connect(&keep_alive("GET", "/plain", "")).await;
-    server.hears("begun").await;
-    let mut half = server.connect("GET /fast HTTP/1.1\r\nhost: loc").await;
-    let mut silent = server.connect("").await;
-    let mut body = server.connect(&keep_alive("POST", "/fast", "{}").replace("{}", "{")).await;
+    let mut server = ReportingServer::start(limit_slots(5)).await;
+    let mut kept = server.connect_and_send(&keep_alive_request("GET", "/fast", "")).await;
+    read_fast_reply(&mut kept).await;
+    let mut busy = server.connect_and_send(&keep_alive_request("GET", "/plain", "")).await;
+    server.expect_report("begun").await;
+    let mut half = server.connect_and_send("GET /fast HTTP/1.1\r\nhost: loc").await;
+    let mut silent = server.connect_and_send("").await;
+    let mut body = server
+        .connect_and_send(&keep_alive_request("POST", "/fast", "{}").replace("{}", "{"))
+        .await;
     // Asked again, the first is no longer the one that has been idle longest.
-    kept.write_all(keep_alive("GET", "/fast", "").as_bytes()).await.unwrap();
-    answered(&mut kept).await;
+    kept.write_all(keep_alive_request("GET", "/fast", "").as_bytes()).await.unwrap();
+    read_fast_reply(&mut kept).await;
     let mut new = Vec::new();
     for idle in [&mut half, &mut silent, &mut body, &mut kept] {
-        let mut client = server.connect(&keep_alive("GET", "/fast", "")).await;
-        answered(&mut client).await;
-        assert!(closed(idle).await, "{} clients were served before", new.len());
+        let mut client = server.connect_and_send(&keep_alive_request("GET", "/fast", "")).await;
+        read_fast_reply(&mut client).await;
+        assert!(is_closed_silently(idle).await, "{} clients were served before", new.len());
         new.push(client);
     }
     server.release.cancel();
-    answered(&mut busy).await;
+    read_fast_reply(&mut busy).await;
 }
 
 #[tokio::test]
 async fn a_connection_gives_way_when_its_request_is_done_and_not_before() {
-    let mut server = Server::start(crowded(1)).await;
-    let mut first = server.connect(&keep_alive("GET", "/plain", "")).await;
-    server.hears("begun").await;
-    let mut second = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let mut server = ReportingServer::start(limit_slots(1)).await;
+    let mut first = server.connect_and_send(&keep_alive_request("GET", "/plain", "")).await;
+    server.expect_report("begun").await;
+    let mut second = server.connect_and_send(&keep_alive_request("GET", "/fast", "")).await;
     let early = tokio::time::timeout(Duration::from_millis(200), second.read(&mut [0])).await;
     assert!(early.is_err(), "the second is not served before the first is done");
     server.release.cancel();
-    answered(&mut first).await;
-    assert!(closed(&mut first).await);
-    answered(&mut second).await;
+    read_fast_reply(&mut first).await;
+    assert!(is_closed_silently(&mut first).await);
+    read_fast_reply(&mut second).await;
 }
 
 #[tokio::test]
 async fn a_connection_gives_way_when_its_reply_is_sent_and_not_when_it_is_written() {
-    let server = Server::start(crowded(1)).await;
-    let mut slow = server.connect(&keep_alive("GET", "/large", "")).await;
+    let server = ReportingServer::start(limit_slots(1)).await;
+    let mut slow = server.connect_and_send(&keep_alive_request("GET", "/large", "")).await;
     // Its reply has begun.
     let mut bytes = vec![0];
     slow.read_exact(&mut bytes).await.unwrap();
-    let mut second = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let mut second = server.connect_and_send(&keep_alive_request("GET", "/fast", "")).await;
     let early = tokio::time::timeout(Duration::from_millis(200), second.read(&mut [0])).await;
     assert!(early.is_err(), "the second is not served before the first has its reply");
     slow.read_to_end(&mut bytes).await.unwrap();
     assert!(LARGE < bytes.len(), "cut at {} bytes", bytes.len());
-    answered(&mut second).await;
+    read_fast_reply(&mut second).await;
 }
 
 #[tokio::test]
-async fn a_reply_that_nobody_takes_is_given_up() {
-    let mut server = Server::start(|http| http.write_timeout = Duration::from_millis(100)).await;
-    let idle = server.connect(&keep_alive("GET", "/flood", "")).await;
-    server.hears("begun").await;
-    server.hears("dropped").await;
+async fn a_reply_that_the_client_does_not_read_is_abandoned() {
+    let mut server =
+        ReportingServer::start(|http| http.write_timeout = Duration::from_millis(100)).await;
+    let idle = server.connect_and_send(&keep_alive_request("GET", "/flood", "")).await;
+    server.expect_report("begun").await;
+    server.expect_report("dropped").await;
     drop(idle);
 }
 
 #[tokio::test]
-async fn a_reply_of_any_length_reaches_a_client_that_takes_it() {
-    let mut server = Server::start(|http| http.write_timeout = Duration::from_secs(1)).await;
-    let mut client = server.connect(&head("GET", "/flood", &[], 0)).await;
+async fn a_reply_of_any_length_reaches_a_client_that_reads_it() {
+    let mut server =
+        ReportingServer::start(|http| http.write_timeout = Duration::from_secs(1)).await;
+    let mut client = server.connect_and_send(&render_head("GET", "/flood", &[], 0)).await;
     let taken = tokio::io::copy(&mut client, &mut tokio::io::sink()).await.unwrap();
     assert!(512 * 65_536 < taken, "{taken}");
-    server.hears("begun").await;
-    server.hears("drained").await;
+    server.expect_report("begun").await;
+    server.expect_report("drained").await;
 }
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_after_its_reply() {
-    let server = Server::start(|http| http.read_timeout = Duration::from_millis(100)).await;
-    let mut client = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let server =
+        ReportingServer::start(|http| http.read_timeout = Duration::from_millis(100)).await;
+    let mut client = server.connect_and_send(&keep_alive_request("GET", "/fast", "")).await;
     let mut bytes = Vec::new();
     client.read_to_end(&mut bytes).await.unwrap();
-    assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+    assert_eq!(wire::parse_reply(&bytes).body, "\"done\"");
 }
 
 #[tokio::test]
 async fn requests_sent_ahead_are_answered_in_order() {
-    let server = Server::start(|_| {}).await;
-    let ahead = keep_alive("POST", "/fast", "{}") + &head("GET", "/panic", &[], 0);
-    let mut client = server.connect(&ahead).await;
+    let server = ReportingServer::start(|_| {}).await;
+    let ahead = keep_alive_request("POST", "/fast", "{}") + &render_head("GET", "/panic", &[], 0);
+    let mut client = server.connect_and_send(&ahead).await;
     let mut text = String::new();
     client.read_to_string(&mut text).await.unwrap();
     let statuses = text.split("HTTP/1.1 ").skip(1).map(|reply| reply.split(' ').next());
@@ -374,12 +381,14 @@ async fn requests_sent_ahead_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn a_request_whose_length_is_not_clear_spoils_none_before_it() {
-    let server = Server::start(|_| {}).await;
+async fn a_request_of_unclear_length_does_not_affect_earlier_ones() {
+    let server = ReportingServer::start(|_| {}).await;
     let unclear = "POST /fast HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n\
                    transfer-encoding: chunked\r\n\r\n0\r\n\r\n";
-    let ahead = keep_alive("POST", "/fast", "{}") + &keep_alive("GET", "/fast", "") + unclear;
-    let mut client = server.connect(&ahead).await;
+    let ahead = keep_alive_request("POST", "/fast", "{}")
+        + &keep_alive_request("GET", "/fast", "")
+        + unclear;
+    let mut client = server.connect_and_send(&ahead).await;
     let mut text = String::new();
     client.read_to_string(&mut text).await.unwrap();
     let statuses = text.split("HTTP/1.1 ").skip(1).map(|reply| reply.split(' ').next());
@@ -388,20 +397,21 @@ async fn a_request_whose_length_is_not_clear_spoils_none_before_it() {
 
 /// What waits to be read hides the end of the client; the next sign of life finds it.
 #[tokio::test]
-async fn work_ends_too_when_the_client_left_behind_a_further_request() {
+async fn work_ends_when_a_client_leaves_after_sending_a_further_request() {
     for path in ["/events", "/late"] {
-        let mut server = Server::start(|_| {}).await;
-        let client = server.connect(&(keep_alive("POST", path, "{}") + "GET /fast")).await;
-        server.hears("begun").await;
+        let mut server = ReportingServer::start(|_| {}).await;
+        let client =
+            server.connect_and_send(&(keep_alive_request("POST", path, "{}") + "GET /fast")).await;
+        server.expect_report("begun").await;
         drop(client);
-        server.hears("dropped").await;
+        server.expect_report("dropped").await;
     }
 }
 
 #[tokio::test]
-async fn a_bug_in_a_handler_is_answered_and_stays_alone() {
-    let server = Server::start(|_| {}).await;
-    let reply = wire::get(server.address, "/panic").await;
+async fn a_bug_in_a_handler_is_answered_and_affects_no_other_request() {
+    let server = ReportingServer::start(|_| {}).await;
+    let reply = wire::send_get(server.address, "/panic").await;
     insta::assert_snapshot!(reply.render_reply(), @r#"
     500 content-type: application/json
     {
@@ -409,29 +419,29 @@ async fn a_bug_in_a_handler_is_answered_and_stays_alone() {
       "message": "an internal error happened; the log of the server says more"
     }
     "#);
-    assert_eq!(wire::get(server.address, "/fast").await.status, 200);
+    assert_eq!(wire::send_get(server.address, "/fast").await.status, 200);
 }
 
 #[tokio::test]
-async fn a_request_id_is_taken_over_or_made() {
-    let server = Server::start(|_| {}).await;
+async fn a_request_id_is_kept_or_generated() {
+    let server = ReportingServer::start(|_| {}).await;
     let with = async |id: &str| {
         let reply =
-            wire::request(server.address, "GET", "/fast", &[("x-request-id", id)], "").await;
+            wire::send_request(server.address, "GET", "/fast", &[("x-request-id", id)], "").await;
         reply.header("x-request-id").unwrap().to_owned()
     };
     assert_eq!(with("client-1").await, "client-1");
     assert_eq!(with("a b").await.len(), 36);
-    let made = wire::get(server.address, "/fast").await;
+    let made = wire::send_get(server.address, "/fast").await;
     assert_ne!(with("").await, made.header("x-request-id").unwrap());
 }
 
 #[tokio::test]
 async fn a_body_at_the_bound_is_read_and_one_over_it_is_refused() {
-    let server = Server::start(|_| {}).await;
-    let fits = wire::post(server.address, "/fast", &"x".repeat(1024)).await;
+    let server = ReportingServer::start(|_| {}).await;
+    let fits = wire::send_post(server.address, "/fast", &"x".repeat(1024)).await;
     assert_eq!(fits.status, 200);
-    let over = wire::post(server.address, "/fast", &"x".repeat(1025)).await;
+    let over = wire::send_post(server.address, "/fast", &"x".repeat(1025)).await;
     insta::assert_snapshot!(over.render_reply(), @r#"
     413 content-type: application/json
     {
@@ -442,13 +452,14 @@ async fn a_body_at_the_bound_is_read_and_one_over_it_is_refused() {
     let chunks = format!("{:x}\r\n{}\r\n0\r\n\r\n", 1025, "x".repeat(1025));
     let chunked = "POST /fast HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
                    content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
-    let streamed = wire::send(server.address, (chunked.to_owned() + &chunks).as_bytes()).await;
+    let streamed =
+        wire::send_bytes(server.address, (chunked.to_owned() + &chunks).as_bytes()).await;
     assert_eq!(streamed.status, 413);
 }
 
 #[tokio::test]
 async fn a_refusal_does_not_wait_for_the_body() {
-    let server = Server::start(|http| http.read_timeout = Duration::from_hours(1)).await;
+    let server = ReportingServer::start(|http| http.read_timeout = Duration::from_hours(1)).await;
     for (path, length, status, closes) in
         [("/fast", 99_999_999, 413, true), ("/fast", 1025, 413, true), ("/fast", 5, 415, false)]
     {
@@ -457,11 +468,11 @@ async fn a_refusal_does_not_wait_for_the_body() {
             "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n\
              content-length: {length}\r\n\r\n"
         );
-        let mut client = server.connect(&head).await;
+        let mut client = server.connect_and_send(&head).await;
         let mut bytes = Vec::new();
         let read = client.read_to_end(&mut bytes);
         tokio::time::timeout(TIMEOUT, read).await.expect("closed").unwrap();
-        let reply = wire::parsed(&bytes);
+        let reply = wire::parse_reply(&bytes);
         assert_eq!(reply.status, status);
         assert_eq!(reply.header("connection"), closes.then_some("close"), "{length}");
         assert!(reply.json()["error"].is_string(), "{reply:?}");
@@ -469,10 +480,11 @@ async fn a_refusal_does_not_wait_for_the_body() {
 }
 
 #[tokio::test]
-async fn a_connection_goes_on_after_a_refusal_whose_body_is_short() {
-    let server = Server::start(|_| {}).await;
-    let refused = keep_alive("POST", "/fast", "{}").replace("application/json", "text/plain");
-    let mut client = server.connect(&refused).await;
+async fn a_connection_continues_after_a_refusal_whose_body_is_short() {
+    let server = ReportingServer::start(|_| {}).await;
+    let refused =
+        keep_alive_request("POST", "/fast", "{}").replace("application/json", "text/plain");
+    let mut client = server.connect_and_send(&refused).await;
     let mut text = String::new();
     while !text.contains('}') {
         let mut piece = [0; 1024];
@@ -481,6 +493,6 @@ async fn a_connection_goes_on_after_a_refusal_whose_body_is_short() {
         text.push_str(&String::from_utf8_lossy(&piece[..read]));
     }
     assert!(text.starts_with("HTTP/1.1 415"), "{text}");
-    client.write_all(keep_alive("POST", "/fast", "{}").as_bytes()).await.unwrap();
-    answered(&mut client).await;
+    client.write_all(keep_alive_request("POST", "/fast", "{}").as_bytes()).await.unwrap();
+    read_fast_reply(&mut client).await;
 }

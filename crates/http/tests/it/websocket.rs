@@ -7,7 +7,7 @@ use codeinfo_http::{
     AccessRights, AllowedNames, AuthContext, HttpSettings, Listener, Request, RequestHandler,
     Response, ServerActivity, WebSocket, WebSocketEvent,
 };
-use codeinfo_test_support::websocket::Client;
+use codeinfo_test_support::websocket::WebSocketClient;
 use tokio::{
     io::{AsyncReadExt, sink},
     net::TcpListener,
@@ -21,21 +21,21 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Answers each text with `size` bytes, and reports when a session is over.
 #[derive(Clone)]
-struct Echo {
+struct EchoHandler {
     size: usize,
     over: mpsc::UnboundedSender<usize>,
 }
 
-impl RequestHandler for Echo {
+impl RequestHandler for EchoHandler {
     async fn handle_request(&self, request: &mut Request) -> Response {
         let echo = self.clone();
-        codeinfo_http::accept_websocket(request, |socket| echo.talk(socket))
+        codeinfo_http::accept_websocket(request, |socket| echo.echo_texts(socket))
             .unwrap_or_else(Response::from)
     }
 }
 
-impl Echo {
-    async fn talk(self, mut socket: WebSocket) {
+impl EchoHandler {
+    async fn echo_texts(self, mut socket: WebSocket) {
         let mut texts = 0;
         loop {
             match socket.next().await {
@@ -51,13 +51,13 @@ impl Echo {
     }
 }
 
-struct Server {
+struct EchoServer {
     address: SocketAddr,
     over: mpsc::UnboundedReceiver<usize>,
     _tasks: Tasks,
 }
 
-impl Server {
+impl EchoServer {
     async fn start(size: usize, change: impl FnOnce(&mut HttpSettings)) -> Self {
         let mut http = HttpSettings {
             max_body_bytes: 1024,
@@ -81,26 +81,26 @@ impl Server {
             activity: ServerActivity::default(),
         };
         let (tasks, (sender, over)) = (Tasks::default(), mpsc::unbounded_channel());
-        let echo = Echo { size, over: sender };
+        let echo = EchoHandler { size, over: sender };
         codeinfo_http::serve(listener, echo, &http, &AllowedNames::default(), tasks.clone())
             .unwrap();
         Self { address, over, _tasks: tasks }
     }
 
     /// Waits until a session is over; returns how many texts it had.
-    async fn over(&mut self) -> usize {
+    async fn wait_for_session_end(&mut self) -> usize {
         timeout(TIMEOUT, self.over.recv()).await.unwrap().unwrap()
     }
 }
 
 #[tokio::test]
-async fn a_client_that_takes_nothing_is_given_up() {
+async fn a_client_that_reads_nothing_is_disconnected() {
     let large = 32 * 1024 * 1024;
     let mut server =
-        Server::start(large, |http| http.write_timeout = Duration::from_millis(100)).await;
-    let mut client = Client::open(server.address).await;
-    client.say(Message::text("more")).await;
-    assert_eq!(server.over().await, 1);
+        EchoServer::start(large, |http| http.write_timeout = Duration::from_millis(100)).await;
+    let mut client = WebSocketClient::open(server.address).await;
+    client.send_message(Message::text("more")).await;
+    assert_eq!(server.wait_for_session_end().await, 1);
     drop(client);
 }
 
@@ -108,48 +108,48 @@ async fn a_client_that_takes_nothing_is_given_up() {
 async fn a_client_that_only_sends_is_not_read_any_further() {
     let large = 1024 * 1024;
     let mut server =
-        Server::start(large, |http| http.write_timeout = Duration::from_millis(200)).await;
-    let mut client = Client::open(server.address).await;
+        EchoServer::start(large, |http| http.write_timeout = Duration::from_millis(200)).await;
+    let mut client = WebSocketClient::open(server.address).await;
     for _ in 0..1000 {
         // The server may have closed by now.
         if futures_util::SinkExt::send(&mut client.stream, Message::text("more")).await.is_err() {
             break;
         }
     }
-    let texts = server.over().await;
+    let texts = server.wait_for_session_end().await;
     assert!((1..100).contains(&texts), "{texts} answers wait");
 }
 
 #[tokio::test]
 async fn a_client_that_answers_no_pings_is_closed() {
-    let mut server = Server::start(1, |http| http.keep_alive = Duration::from_millis(50)).await;
-    let mut silent = Client::open(server.address).await;
+    let mut server = EchoServer::start(1, |http| http.keep_alive = Duration::from_millis(50)).await;
+    let mut silent = WebSocketClient::open(server.address).await;
     // Read as bytes: no ping is seen, and none is answered.
     let mut sink = sink();
     let reading = tokio::io::copy(silent.stream.get_mut(), &mut sink);
     let read = timeout(TIMEOUT, reading).await.unwrap().unwrap();
     assert!(read >= 4, "two pings, not {read} bytes");
-    assert_eq!(server.over().await, 0);
+    assert_eq!(server.wait_for_session_end().await, 0);
 }
 
 #[tokio::test]
 async fn a_client_that_answers_pings_stays() {
-    let server = Server::start(1, |http| http.keep_alive = Duration::from_millis(50)).await;
-    let mut client = Client::open(server.address).await;
+    let server = EchoServer::start(1, |http| http.keep_alive = Duration::from_millis(50)).await;
+    let mut client = WebSocketClient::open(server.address).await;
     for _ in 0..6 {
         let next = timeout(TIMEOUT, futures_util::StreamExt::next(&mut client.stream)).await;
         assert!(matches!(next, Ok(Some(Ok(Message::Ping(_))))), "{next:?}");
     }
-    client.say(Message::text("there")).await;
-    assert_eq!(client.frame().await, "x");
+    client.send_message(Message::text("there")).await;
+    assert_eq!(client.read_frame().await, "x");
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_without_a_word_ends_its_session() {
-    let mut server = Server::start(1, |_| {}).await;
-    let mut client = Client::open(server.address).await;
-    client.say(Message::text("there")).await;
+async fn a_client_that_leaves_without_a_close_frame_ends_its_session() {
+    let mut server = EchoServer::start(1, |_| {}).await;
+    let mut client = WebSocketClient::open(server.address).await;
+    client.send_message(Message::text("there")).await;
     assert_eq!(client.stream.get_mut().read_u8().await.unwrap(), 0x81);
     drop(client);
-    assert_eq!(server.over().await, 1);
+    assert_eq!(server.wait_for_session_end().await, 1);
 }

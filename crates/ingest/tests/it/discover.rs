@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 #[test]
 fn ignore_files_are_honoured_without_a_git_repository() {
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         (".gitignore", "*.log\n/made/\n"),
         (".ignore", "notes.txt\n"),
         (".codeinfoignore", "private/\n!kept.log\n"),
@@ -38,9 +38,9 @@ fn ignore_files_are_honoured_without_a_git_repository() {
 }
 
 #[test]
-fn ignore_files_of_git_say_nothing_of_what_git_tracks() {
+fn ignore_files_of_git_do_not_apply_to_what_git_tracks() {
     let tracked = ["generated/api.py", "generated/deep/model.py", "notes.log", "private/plan.md"];
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         (".gitignore", "generated/\n*.log\n.hidden/\n"),
         (".ignore", "private/\n"),
         (".codeinfoignore", "!generated/asked.py\n"),
@@ -54,8 +54,8 @@ fn ignore_files_of_git_say_nothing_of_what_git_tracks() {
         ("other.log", ""),
         ("private/plan.md", ""),
     ]);
-    folder.git(&["init", "-q"]);
-    folder.git(&[&["add", "-f", ".hidden/a.rs"][..], &tracked].concat());
+    folder.run_git(&["init", "-q"]);
+    folder.run_git(&[&["add", "-f", ".hidden/a.rs"][..], &tracked].concat());
     assert_snapshot!(folder.list_found_paths(), @r"
     generated/api.py
     generated/asked.py
@@ -63,24 +63,24 @@ fn ignore_files_of_git_say_nothing_of_what_git_tracks() {
     notes.log
     ");
     // An index that cannot be read tells nothing.
-    fs::write(folder.at(".git/index"), "DIRC").unwrap();
+    fs::write(folder.join(".git/index"), "DIRC").unwrap();
     assert_snapshot!(folder.list_found_paths(), @"generated/asked.py");
 }
 
 #[test]
 fn ignore_files_above_the_root_do_not_count() {
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         (".git/HEAD", ""),
         (".gitignore", "*\n"),
         (".ignore", "*\n"),
         ("inner/a.rs", ""),
     ]);
-    assert_eq!(names(&look(&folder.at("inner"))), "a.rs");
+    assert_eq!(render_names(&walk_folder(&folder.join("inner"))), "a.rs");
 }
 
 #[test]
 fn hidden_machine_made_and_vendored_files_are_left_out() {
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         (".git/config", ""),
         (".github/workflows/ci.yml", ""),
         (".hidden", ""),
@@ -112,7 +112,7 @@ fn hidden_machine_made_and_vendored_files_are_left_out() {
 
 #[test]
 fn attributes_say_which_files_are_generated() {
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         (
             ".gitattributes",
             "dump/*.sql linguist-generated=true\n*.gen.js linguist-generated\n*.pb.go -linguist-generated\n",
@@ -138,7 +138,7 @@ fn attributes_say_which_files_are_generated() {
 
 #[test]
 fn source_folders_with_the_names_of_outputs_are_kept() {
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         ("bin/tool.rs", ""),
         ("build/build.py", ""),
         ("dist/writer.rs", ""),
@@ -171,8 +171,8 @@ fn source_folders_with_the_names_of_outputs_are_kept() {
 }
 
 #[test]
-fn a_pattern_brings_in_a_part_of_what_is_left_out() {
-    let folder = Folder::with(&[
+fn a_pattern_includes_a_part_of_what_is_left_out() {
+    let folder = WalkedFolder::with_files(&[
         (".codeinfoignore", "!vendor/keep/**\n!.github/workflows/*.yml\n!target/\n"),
         (".github/CODEOWNERS", ""),
         (".github/workflows/ci.yml", ""),
@@ -192,20 +192,20 @@ fn a_pattern_brings_in_a_part_of_what_is_left_out() {
 
 #[test]
 fn outputs_that_git_tracks_are_kept_and_others_are_left_out() {
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         ("package.json", "{}"),
         ("dist/index.js", ""),
         ("web/package.json", "{}"),
         ("web/dist/index.js", ""),
     ]);
-    folder.git(&["init", "-q"]);
-    folder.git(&["add", "package.json", "dist", "web/package.json"]);
+    folder.run_git(&["init", "-q"]);
+    folder.run_git(&["add", "package.json", "dist", "web/package.json"]);
     assert_eq!(folder.list_found_paths(), "dist/index.js\npackage.json\nweb/package.json");
 }
 
 #[test]
 fn secrets_are_never_found_even_when_asked_for() {
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         (".codeinfoignore", "!*\n!.env\n!.env.example\n!.npmrc\n!.ssh\n!.ssh/config\n"),
         (".env", "KEY=1"),
         (".env.example", "KEY="),
@@ -230,33 +230,36 @@ fn secrets_are_never_found_even_when_asked_for() {
 #[test]
 fn links_are_not_followed_and_nothing_is_found_twice() {
     use std::os::unix::fs::symlink;
-    let outside = Folder::with(&[("secret.rs", ""), ("deep/more.rs", "")]);
-    let folder = Folder::with(&[("a.rs", ""), ("inner/b.rs", "")]);
-    symlink(outside.at("secret.rs"), folder.at("file.rs")).unwrap();
-    symlink(outside.at("deep"), folder.at("folder")).unwrap();
-    symlink(folder.at("a.rs"), folder.at("again.rs")).unwrap();
-    symlink(folder.at("."), folder.at("inner/loop")).unwrap();
-    symlink(folder.at("nowhere"), folder.at("broken.rs")).unwrap();
-    let discovered = look(&folder.at("."));
-    assert_eq!(names(&discovered), "a.rs\ninner/b.rs");
+    let outside = WalkedFolder::with_files(&[("secret.rs", ""), ("deep/more.rs", "")]);
+    let folder = WalkedFolder::with_files(&[("a.rs", ""), ("inner/b.rs", "")]);
+    symlink(outside.join("secret.rs"), folder.join("file.rs")).unwrap();
+    symlink(outside.join("deep"), folder.join("folder")).unwrap();
+    symlink(folder.join("a.rs"), folder.join("again.rs")).unwrap();
+    symlink(folder.join("."), folder.join("inner/loop")).unwrap();
+    symlink(folder.join("nowhere"), folder.join("broken.rs")).unwrap();
+    let discovered = walk_folder(&folder.join("."));
+    assert_eq!(render_names(&discovered), "a.rs\ninner/b.rs");
     assert_eq!(discovered.skipped, []);
 }
 
 #[cfg(unix)]
 #[test]
 fn pipes_are_not_read() {
-    let folder = Folder::with(&[("a.rs", "")]);
-    let made = Command::new("mkfifo").arg(folder.at("pipe.rs")).status().unwrap();
+    let folder = WalkedFolder::with_files(&[("a.rs", "")]);
+    let made = Command::new("mkfifo").arg(folder.join("pipe.rs")).status().unwrap();
     assert!(made.success());
     assert_eq!(folder.list_found_paths(), "a.rs");
 }
 
 #[test]
 fn large_files_are_counted_and_named_unless_they_are_no_text() {
-    let folder =
-        Folder::with(&[("a.rs", "12345"), ("b.rs", "123456"), ("c.dat", "\0\x01\0\x02\0\x03")]);
-    let discovered = discover_files(&folder.at("."), 5, &CancellationToken::new()).unwrap();
-    assert_eq!(names(&discovered), "a.rs");
+    let folder = WalkedFolder::with_files(&[
+        ("a.rs", "12345"),
+        ("b.rs", "123456"),
+        ("c.dat", "\0\x01\0\x02\0\x03"),
+    ]);
+    let discovered = discover_files(&folder.join("."), 5, &CancellationToken::new()).unwrap();
+    assert_eq!(render_names(&discovered), "a.rs");
     let skipped: Vec<String> =
         discovered.skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect();
     assert_eq!(skipped, ["b.rs: too large"]);
@@ -264,7 +267,7 @@ fn large_files_are_counted_and_named_unless_they_are_no_text() {
 
 #[test]
 fn folders_of_other_repositories_are_named_and_left_out() {
-    let folder = Folder::with(&[
+    let folder = WalkedFolder::with_files(&[
         (".git", "gitdir: elsewhere\n"),
         ("a.rs", ""),
         ("module/.git", "gitdir: elsewhere\n"),
@@ -275,8 +278,8 @@ fn folders_of_other_repositories_are_named_and_left_out() {
         ("nested/c.rs", ""),
         (".hidden/.git", "gitdir: elsewhere\n"),
     ]);
-    let discovered = look(&folder.at("."));
-    assert_eq!(names(&discovered), "a.rs\nnested/c.rs");
+    let discovered = walk_folder(&folder.join("."));
+    assert_eq!(render_names(&discovered), "a.rs\nnested/c.rs");
     let skipped: Vec<&str> = discovered.skipped.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(skipped, ["module"]);
     let private: Vec<String> = discovered.private.into_iter().collect();
@@ -285,57 +288,57 @@ fn folders_of_other_repositories_are_named_and_left_out() {
 
 #[test]
 fn a_root_that_is_gone_is_an_error() {
-    let folder = Folder::with(&[]);
-    let error = discover_files(&folder.at("gone"), 5, &CancellationToken::new()).unwrap_err();
+    let folder = WalkedFolder::with_files(&[]);
+    let error = discover_files(&folder.join("gone"), 5, &CancellationToken::new()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ValidationFailed);
 }
 
 #[test]
 fn a_cancelled_walk_ends() {
-    let folder = Folder::with(&[("a.rs", "")]);
+    let folder = WalkedFolder::with_files(&[("a.rs", "")]);
     let cancel = CancellationToken::new();
     cancel.cancel();
     assert_eq!(
-        discover_files(&folder.at("."), 5, &cancel).unwrap_err().code(),
+        discover_files(&folder.join("."), 5, &cancel).unwrap_err().code(),
         ErrorCode::Cancelled
     );
 }
 
-struct Folder(TempDir);
+struct WalkedFolder(TempDir);
 
-impl Folder {
-    fn with(files: &[(&str, &str)]) -> Self {
+impl WalkedFolder {
+    fn with_files(files: &[(&str, &str)]) -> Self {
         let folder = Self(TempDir::new().unwrap());
         for (path, text) in files {
-            let path = folder.at(path);
+            let path = folder.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
         folder
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    fn join(&self, path: &str) -> PathBuf {
         let root = self.0.path().canonicalize().unwrap();
         if path == "." { root } else { root.join(path) }
     }
 
-    fn git(&self, arguments: &[&str]) {
+    fn run_git(&self, arguments: &[&str]) {
         let mut run = Command::new("git");
-        assert!(run.arg("-C").arg(self.at(".")).args(arguments).status().unwrap().success());
+        assert!(run.arg("-C").arg(self.join(".")).args(arguments).status().unwrap().success());
     }
 
     fn list_found_paths(&self) -> String {
-        let discovered = look(&self.at("."));
+        let discovered = walk_folder(&self.join("."));
         assert_eq!(discovered.skipped, []);
-        names(&discovered)
+        render_names(&discovered)
     }
 }
 
-fn look(root: &Path) -> WalkResult {
+fn walk_folder(root: &Path) -> WalkResult {
     discover_files(root, 1024, &CancellationToken::new()).unwrap()
 }
 
-fn names(discovered: &WalkResult) -> String {
+fn render_names(discovered: &WalkResult) -> String {
     let paths: Vec<&str> = discovered.files.iter().map(|file| file.path.as_str()).collect();
     paths.join("\n")
 }

@@ -17,7 +17,7 @@ use codeinfo_ingest::{
     RunState,
     discover::{WalkResult, discover_files, ignored},
 };
-use codeinfo_test_support::ingest::Bench;
+use codeinfo_test_support::ingest::TestIndex;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -29,48 +29,48 @@ const PLACES: [&str; 8] = [
 ];
 
 #[test]
-fn an_ignore_file_that_is_no_regular_file_is_not_read_and_that_is_said() {
+fn an_ignore_file_that_is_no_regular_file_is_reported_and_not_read() {
     for place in PLACES {
-        for make in [link, pipe, folder] {
-            let root = repository();
-            make(&at(&root, place));
-            let discovered = look(root.path());
-            assert_eq!(files(&discovered), ["a.rs", "src/b.rs"], "{place}");
+        for make in [create_link, create_pipe, create_folder] {
+            let root = create_repository();
+            make(&ignore_file_path(&root, place));
+            let discovered = walk_folder(root.path());
+            assert_eq!(list_files(&discovered), ["a.rs", "src/b.rs"], "{place}");
             let said = "no regular file, so its patterns do not count";
-            assert_eq!(skipped(&discovered), [format!("{place}: {said}")]);
+            assert_eq!(list_skipped(&discovered), [format!("{place}: {said}")]);
         }
     }
 }
 
 #[test]
-fn of_a_huge_ignore_file_the_start_counts_and_that_is_said() {
+fn only_the_start_of_a_huge_ignore_file_counts_which_is_reported() {
     for place in PLACES {
-        let root = repository();
+        let root = create_repository();
         let rest = "# as long as this\n".repeat(20_000);
-        fs::write(at(&root, place), format!("b.rs\n{rest}a.rs\n")).unwrap();
-        let discovered = look(root.path());
-        assert_eq!(files(&discovered), ["a.rs"], "{place}");
+        fs::write(ignore_file_path(&root, place), format!("b.rs\n{rest}a.rs\n")).unwrap();
+        let discovered = walk_folder(root.path());
+        assert_eq!(list_files(&discovered), ["a.rs"], "{place}");
         let said = "larger than 256 KiB, so only patterns before that count";
-        assert_eq!(skipped(&discovered), [format!("{place}: {said}")]);
+        assert_eq!(list_skipped(&discovered), [format!("{place}: {said}")]);
 
-        let file = fs::File::create(at(&root, place)).unwrap();
+        let file = fs::File::create(ignore_file_path(&root, place)).unwrap();
         file.set_len(300 << 20).unwrap();
-        assert_eq!(files(&look(root.path())), ["a.rs", "src/b.rs"]);
+        assert_eq!(list_files(&walk_folder(root.path())), ["a.rs", "src/b.rs"]);
     }
     // Of the pattern at the bound, what lies before it is another pattern.
-    let root = repository();
+    let root = create_repository();
     let start = "b.rs\n".len() + 2;
     let filler = "x".repeat(ignored::MAX_BYTES - start - "a.rs".len());
     fs::write(root.path().join(".gitignore"), format!("b.rs\n#{filler}\na.rs.orig\n")).unwrap();
-    assert_eq!(files(&look(root.path())), ["a.rs"]);
+    assert_eq!(list_files(&walk_folder(root.path())), ["a.rs"]);
 }
 
 #[test]
 fn patterns_are_bounded_in_number_and_in_what_they_cost() {
-    let names = lines(20_000, |number| format!("n{number}"));
-    let wild = lines(20_000, |number| format!("*w{number}*"));
+    let names = repeat_lines(20_000, |number| format!("n{number}"));
+    let wild = repeat_lines(20_000, |number| format!("*w{number}*"));
     let costly =
-        lines(2_000, |number| format!("*{number:020}*")) + "\n[aaaaaaaaaaaaaaaaaaaaaaaa].rs";
+        repeat_lines(2_000, |number| format!("*{number:020}*")) + "\n[aaaaaaaaaaaaaaaaaaaaaaaa].rs";
     let endless = format!("{}\n", "*a".repeat(40));
     for (patterns, fault) in [
         (names, ignored::IgnoreError::TooMany),
@@ -78,13 +78,13 @@ fn patterns_are_bounded_in_number_and_in_what_they_cost() {
         (costly, ignored::IgnoreError::TooMany),
         (endless, ignored::IgnoreError::BadPattern),
     ] {
-        let root = repository();
+        let root = create_repository();
         fs::write(root.path().join(".gitignore"), format!("b.rs\n{patterns}")).unwrap();
         let begun = Instant::now();
-        let discovered = look(root.path());
+        let discovered = walk_folder(root.path());
         assert!(begun.elapsed().as_secs() < 30);
-        assert_eq!(files(&discovered), ["a.rs"]);
-        assert_eq!(skipped(&discovered), [format!(".gitignore: {fault}")]);
+        assert_eq!(list_files(&discovered), ["a.rs"]);
+        assert_eq!(list_skipped(&discovered), [format!(".gitignore: {fault}")]);
     }
     // Folder below folder: all of them together are bounded, and the nearest are the last to count.
     let root = TempDir::new().unwrap();
@@ -92,10 +92,10 @@ fn patterns_are_bounded_in_number_and_in_what_they_cost() {
     for depth in 0..10 {
         folder.push("d");
         fs::create_dir(&folder).unwrap();
-        let names = lines(2_000, |number| format!("n{depth}-{number}"));
+        let names = repeat_lines(2_000, |number| format!("n{depth}-{number}"));
         fs::write(folder.join(".gitignore"), names).unwrap();
     }
-    assert_eq!(skipped(&look(root.path())).len(), 8);
+    assert_eq!(list_skipped(&walk_folder(root.path())).len(), 8);
 }
 
 /// Names the folder that the child of [`broad_ignore_files_are_bounded_together`] walks.
@@ -108,13 +108,13 @@ fn broad_ignore_files_are_bounded_together() {
     for folder in 0..FOLDERS {
         let folder = root.path().join(format!("d{folder:02}"));
         fs::create_dir_all(folder.join(".hidden")).unwrap();
-        let names = lines(ignored::MAX_PATTERNS, |number| format!("n{number}"));
+        let names = repeat_lines(ignored::MAX_PATTERNS, |number| format!("n{number}"));
         fs::write(folder.join(".gitignore"), names).unwrap();
         fs::write(folder.join("n7"), "").unwrap();
     }
     // A process of its own, so that what it takes of memory is the walk's.
     let child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "hostile::walk_what_is_broad", "--nocapture"])
+        .args(["--exact", "hostile::walk_broad_ignore_files", "--nocapture"])
         .env(BROAD, root.path())
         .output()
         .unwrap();
@@ -133,9 +133,9 @@ fn broad_ignore_files_are_bounded_together() {
 
 /// The child of the test above; as a test of its own it does nothing.
 #[test]
-fn walk_what_is_broad() {
+fn walk_broad_ignore_files() {
     let Some(root) = env::var_os(BROAD).map(PathBuf::from) else { return };
-    let discovered = look(&root);
+    let discovered = walk_folder(&root);
     assert!(discovered.skipped.iter().all(|skipped| {
         skipped.reason.to_string() == ignored::IgnoreError::TooManyInAll.to_string()
     }));
@@ -146,11 +146,11 @@ fn walk_what_is_broad() {
     writeln!(io::stdout(), "skipped={skipped} files={files} peak_kib={peak} ").unwrap();
 }
 
-/// Names the folder that the children of [`a_kernel_without_openat2_will_do`] walk.
+/// Names the folder that the children of [`a_kernel_without_openat2_is_supported`] walk.
 const OLDER: &str = "CODEINFO_TEST_OLDER";
 
 #[test]
-fn a_kernel_without_openat2_will_do() {
+fn a_kernel_without_openat2_is_supported() {
     /// Has a call of the system fail with an error, and then runs a command.
     const SCRIPT: &str = "
 import ctypes, os, struct, sys
@@ -163,8 +163,8 @@ program, libc = Program(4, filter), ctypes.CDLL(None, use_errno=True)
 assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0
 os.execv(sys.argv[3], sys.argv[3:])
 ";
-    let root = repository();
-    fs::write(at(&root, "src/deep/c.rs"), "").unwrap();
+    let root = create_repository();
+    fs::write(ignore_file_path(&root, "src/deep/c.rs"), "").unwrap();
     symlink("src", root.path().join("link")).unwrap();
     // What a kernel before 5.6 says, and a container's filter that does not know the call.
     for error in [rustix::io::Errno::NOSYS, rustix::io::Errno::PERM] {
@@ -188,7 +188,7 @@ fn walk_without_openat2() {
     let Some(root) = env::var_os(OLDER).map(PathBuf::from) else { return };
     let opened = openat2(CWD, &root, OFlags::RDONLY, Mode::empty(), ResolveFlags::empty());
     writeln!(io::stdout(), "openat2 fails: {:?}", opened.unwrap_err()).unwrap();
-    assert_eq!(files(&look(&root)), ["a.rs", "src/b.rs", "src/deep/c.rs"]);
+    assert_eq!(list_files(&walk_folder(&root)), ["a.rs", "src/b.rs", "src/deep/c.rs"]);
 }
 
 #[test]
@@ -196,23 +196,23 @@ fn the_git_folder_of_a_worktree_or_of_a_link_is_not_followed() {
     let elsewhere = TempDir::new().unwrap();
     fs::create_dir(elsewhere.path().join("info")).unwrap();
     fs::write(elsewhere.path().join("info/exclude"), "*\n").unwrap();
-    let root = repository();
+    let root = create_repository();
     fs::write(root.path().join(".git"), format!("gitdir: {}\n", elsewhere.path().display()))
         .unwrap();
-    assert_eq!(files(&look(root.path())), ["a.rs", "src/b.rs"]);
+    assert_eq!(list_files(&walk_folder(root.path())), ["a.rs", "src/b.rs"]);
     fs::remove_file(root.path().join(".git")).unwrap();
     symlink(elsewhere.path(), root.path().join(".git")).unwrap();
-    assert_eq!(files(&look(root.path())), ["a.rs", "src/b.rs"]);
+    assert_eq!(list_files(&walk_folder(root.path())), ["a.rs", "src/b.rs"]);
     fs::remove_file(root.path().join(".git")).unwrap();
     fs::create_dir(root.path().join(".git")).unwrap();
     symlink(elsewhere.path().join("info"), root.path().join(".git/info")).unwrap();
-    let discovered = look(root.path());
-    assert_eq!(files(&discovered), ["a.rs", "src/b.rs"]);
-    assert_eq!(skipped(&discovered).len(), 1);
+    let discovered = walk_folder(root.path());
+    assert_eq!(list_files(&discovered), ["a.rs", "src/b.rs"]);
+    assert_eq!(list_skipped(&discovered).len(), 1);
     // What asks for everything does not get what is Git's own.
     fs::write(root.path().join(".git/config"), "").unwrap();
     fs::write(root.path().join(".ignore"), "!*\n").unwrap();
-    assert_eq!(files(&look(root.path())), [".ignore", "a.rs", "src/b.rs"]);
+    assert_eq!(list_files(&walk_folder(root.path())), [".ignore", "a.rs", "src/b.rs"]);
 }
 
 /// Builds lists of patterns from pieces, by a sequence that is always the same, and compares with Git.
@@ -230,7 +230,7 @@ fn ignore_files_mean_what_git_says_they_mean() {
     let mut differences = Vec::new();
     for _ in 0..40 {
         let root = TempDir::new().unwrap();
-        git(root.path(), &["init", "-q"]);
+        run_git(root.path(), &["init", "-q"]);
         for _ in 0..25 {
             let depth = 1 + next(3);
             let path: Vec<&str> = (0..depth).map(|_| names[next(names.len())]).collect();
@@ -257,11 +257,11 @@ fn ignore_files_mean_what_git_says_they_mean() {
                 said.push((place, patterns));
             }
         }
-        let listed = git(root.path(), &["ls-files", "-co", "--exclude-standard"]);
+        let listed = run_git(root.path(), &["ls-files", "-co", "--exclude-standard"]);
         let mut expected: Vec<String> = listed.lines().map(str::to_owned).collect();
         expected.retain(|path| !path.ends_with(".gitignore"));
         expected.sort();
-        let found: Vec<String> = files(&look(root.path()))
+        let found: Vec<String> = list_files(&walk_folder(root.path()))
             .into_iter()
             .filter(|path| !path.ends_with("ignore"))
             .collect();
@@ -278,7 +278,7 @@ fn folders_that_turn_into_links_during_a_walk_list_nothing_from_outside() {
     fs::create_dir(outside.path().join("deep")).unwrap();
     fs::write(outside.path().join("deep/leaked.rs"), "").unwrap();
     fs::write(outside.path().join(".gitignore"), "b.rs\n").unwrap();
-    let root = repository();
+    let root = create_repository();
     let (src, own, link) =
         (root.path().join("src"), root.path().join("own"), root.path().join("link"));
     symlink(outside.path(), &link).unwrap();
@@ -302,7 +302,7 @@ fn folders_that_turn_into_links_during_a_walk_list_nothing_from_outside() {
             if 500 < round && 0 < whole && 0 < without {
                 break;
             }
-            let found = files(&look(root.path()));
+            let found = list_files(&walk_folder(root.path()));
             assert!(!found.iter().any(|path| path.contains("leaked")), "{found:?}");
             let has_all = found.iter().any(|path| path.ends_with("b.rs"));
             if has_all { whole += 1 } else { without += 1 }
@@ -314,7 +314,7 @@ fn folders_that_turn_into_links_during_a_walk_list_nothing_from_outside() {
 
 #[test]
 fn secrets_are_noted_wherever_they_lie_and_nowhere_else() {
-    let root = repository();
+    let root = create_repository();
     for (path, text) in [
         (".gitignore", "made/\nignored.pem\n"),
         (".env", "KEY=1"),
@@ -348,7 +348,7 @@ fn secrets_are_noted_wherever_they_lie_and_nowhere_else() {
     for link in ["made/link", "node_modules/link"] {
         symlink(outside.path(), root.path().join(link)).unwrap();
     }
-    let found = look(root.path());
+    let found = walk_folder(root.path());
     assert_eq!(found.doubtful.into_iter().collect::<Vec<_>>(), ["src/server.key"]);
     let private: Vec<String> = found.private.into_iter().collect();
     let expected = [
@@ -372,58 +372,59 @@ fn secrets_are_noted_wherever_they_lie_and_nowhere_else() {
 
 #[test]
 fn a_folder_whose_name_cannot_be_noted_is_a_secret_if_it_holds_one() {
-    let root = repository();
+    let root = create_repository();
     for folder in ["src", ".hidden", "node_modules/x"] {
         let odd = root.path().join(folder).join(OsStr::from_bytes(b"\xff"));
         fs::create_dir_all(&odd).unwrap();
         fs::write(odd.join(".env"), "KEY=1").unwrap();
     }
-    let private: Vec<String> = look(root.path()).private.into_iter().collect();
+    let private: Vec<String> = walk_folder(root.path()).private.into_iter().collect();
     assert_eq!(private, [".hidden", "node_modules/x", "src"]);
 }
 
 #[test]
 fn the_git_folder_of_a_repository_inside_the_root_is_a_secret() {
-    let root = repository();
+    let root = create_repository();
     for folder in [".git", "sub/.git", ".hidden/other/.git"] {
         fs::create_dir_all(root.path().join(folder)).unwrap();
         fs::write(root.path().join(folder).join("config"), "[remote]\n").unwrap();
     }
-    let found: Vec<String> = look(root.path()).private.into_iter().collect();
+    let found: Vec<String> = walk_folder(root.path()).private.into_iter().collect();
     assert_eq!(found, [".hidden/other/.git", "sub/.git"]);
 }
 
 #[tokio::test]
 async fn a_root_keeps_its_secrets_in_step_with_its_folder() {
     const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), (".env", "A=1"), ("b.txt", KEY)]);
+    let bench = TestIndex::new().await;
+    let repo = bench
+        .create_repository("demo", &[("a.rs", "fn a() {}\n"), (".env", "A=1"), ("b.txt", KEY)]);
     bench.ingest(&repo).await;
-    assert_eq!(bench.root().await.private_files.unwrap(), [".env", "b.txt"]);
+    assert_eq!(bench.load_root().await.private_files.unwrap(), [".env", "b.txt"]);
 
     repo.write("b.txt", "harmless\n");
     repo.write("c.txt", KEY);
     bench.ingest(&repo).await;
-    assert_eq!(bench.root().await.private_files.unwrap(), [".env", "c.txt"]);
+    assert_eq!(bench.load_root().await.private_files.unwrap(), [".env", "c.txt"]);
 
     // By parts, as the watcher asks for them.
     bench.ingest.watch_roots();
     let until = async |expected: &[&str]| {
         let wait = async {
-            while bench.root().await.private_files.unwrap_or_default() != expected {
+            while bench.load_root().await.private_files.unwrap_or_default() != expected {
                 tokio::time::sleep(POLL).await;
             }
         };
         let ended = tokio::time::timeout(Duration::from_mins(1), wait).await;
-        assert!(ended.is_ok(), "{:?}, not {expected:?}", bench.root().await.private_files);
+        assert!(ended.is_ok(), "{:?}, not {expected:?}", bench.load_root().await.private_files);
     };
     // The watcher has seen the folder once this is noted.
     repo.write("src/.env.local", "B=1");
     until(&[".env", "c.txt", "src/.env.local"]).await;
     repo.write("d.txt", KEY);
     until(&[".env", "c.txt", "d.txt", "src/.env.local"]).await;
-    fs::remove_file(repo.at(".env")).unwrap();
-    fs::remove_file(repo.at("c.txt")).unwrap();
+    fs::remove_file(repo.join(".env")).unwrap();
+    fs::remove_file(repo.join("c.txt")).unwrap();
     until(&["d.txt", "src/.env.local"]).await;
     repo.write("d.txt", "harmless\n");
     until(&["src/.env.local"]).await;
@@ -434,7 +435,7 @@ async fn a_file_that_lost_its_secrets_is_shown_and_kept_from_the_shell() {
     let key =
         "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----";
     let code = format!("const KEY: &str = \"{key}\";\n\nfn sign_with_key() {{}}\n");
-    let bench = Bench::new().await;
+    let bench = TestIndex::new().await;
     let files = [
         ("src/sign.rs", code.as_str()),
         (".env.example", "PORT=25\nDB_PASSWORD=hunter2pass9\n"),
@@ -442,37 +443,37 @@ async fn a_file_that_lost_its_secrets_is_shown_and_kept_from_the_shell() {
         ("certs/server.pem", key),
         ("secrets.txt", "db: hunter2\nmail: swordfish\n"),
     ];
-    let repo = bench.repo("demo", &files);
+    let repo = bench.create_repository("demo", &files);
     let private = [".env.example", "certs/server.pem", "secrets.txt", "src/sign.rs"];
     for _ in 0..2 {
         bench.ingest(&repo).await;
-        let root = bench.root().await;
+        let root = bench.load_root().await;
         assert_eq!(root.private_files.clone().unwrap(), private);
         assert_eq!(root.censored_files, [".env.example", "src/sign.rs"]);
         assert_eq!(root.retain_public_files(bench.store.files(root.id).await.unwrap()).len(), 3);
     }
-    let stored = bench.payloads().await.join("\n");
+    let stored = bench.list_payloads().await.join("\n");
     assert!(stored.contains("sign_with_key") && stored.contains("Rotate them"), "{stored}");
     assert!(!stored.contains("MIIE") && !stored.contains("hunter2"), "{stored}");
     repo.write("src/sign.rs", "fn sign_with_key() {}\n");
     repo.write(".env.example", "PORT=25\n");
     bench.ingest(&repo).await;
-    let root = bench.root().await;
+    let root = bench.load_root().await;
     assert_eq!(root.private_files.unwrap(), ["certs/server.pem", "secrets.txt"]);
     assert_eq!(root.censored_files, [""; 0]);
 }
 
 #[tokio::test]
 async fn a_watched_repository_with_a_hostile_ignore_file_stays_current() {
-    let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n")]);
+    let bench = TestIndex::new().await;
+    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n")]);
     assert_eq!(bench.ingest(&repo).await.state, RunState::Completed);
     bench.ingest.watch_roots();
-    pipe(&repo.at(".gitignore"));
-    link(&repo.at(".ignore"));
+    create_pipe(&repo.join(".gitignore"));
+    create_link(&repo.join(".ignore"));
     repo.write("b.rs", "fn b() {}\n");
     let wait = async {
-        while bench.files().await != ["a.rs", "b.rs"] {
+        while bench.list_indexed_files().await != ["a.rs", "b.rs"] {
             tokio::time::sleep(POLL).await;
         }
     };
@@ -484,7 +485,7 @@ async fn a_watched_repository_with_a_hostile_ignore_file_stays_current() {
     }
 }
 
-fn repository() -> TempDir {
+fn create_repository() -> TempDir {
     let root = TempDir::new().unwrap();
     fs::create_dir(root.path().join("src")).unwrap();
     fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
@@ -492,44 +493,44 @@ fn repository() -> TempDir {
     root
 }
 
-fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+fn repeat_lines(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The path of an ignore file whose folder is there.
-fn at(root: &TempDir, place: &str) -> PathBuf {
+fn ignore_file_path(root: &TempDir, place: &str) -> PathBuf {
     let path = root.path().join(place);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     path
 }
 
-fn link(path: &Path) {
+fn create_link(path: &Path) {
     symlink("/dev/zero", path).unwrap();
 }
 
-fn pipe(path: &Path) {
+fn create_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-fn folder(path: &Path) {
+fn create_folder(path: &Path) {
     fs::create_dir(path).unwrap();
 }
 
-fn look(root: &Path) -> WalkResult {
+fn walk_folder(root: &Path) -> WalkResult {
     let root = root.canonicalize().unwrap();
     discover_files(&root, 1 << 20, &CancellationToken::new()).unwrap()
 }
 
-fn files(discovered: &WalkResult) -> Vec<String> {
+fn list_files(discovered: &WalkResult) -> Vec<String> {
     discovered.files.iter().map(|file| file.path.clone()).collect()
 }
 
-fn skipped(discovered: &WalkResult) -> Vec<String> {
+fn list_skipped(discovered: &WalkResult) -> Vec<String> {
     discovered.skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect()
 }
 
 /// Runs Git without the settings of the user who runs the test.
-fn git(folder: &Path, arguments: &[&str]) -> String {
+fn run_git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .current_dir(folder)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")

@@ -9,24 +9,24 @@ use codeinfo_ingest::RunState;
 use codeinfo_search::{ResultFreshness, Search, SearchQuery, render_excerpt};
 use codeinfo_store::{OnMismatch, StoreError};
 use codeinfo_test_support::{
-    git::{commit_all, git},
-    ingest::{Repo, held},
-    qdrant::{fixture::Fixture, process::Process},
-    store::{MODEL, Place},
+    git::{commit_all, run_git},
+    ingest::{TestRepository, list_tree_chunks},
+    qdrant::{fixture::QdrantFixture, process::IngestProcess},
+    store::{EngineStorage, MODEL},
 };
 use tempfile::TempDir;
 
 const PUMP: &str = "/// Fills the tank.\nfn fill() {\n    open_valve();\n}\n";
 
 /// A server for hosts that have other files at a path.
-fn apart() -> Fixture {
-    let mut fixture = Fixture::new();
+fn fixture_for_separate_hosts() -> QdrantFixture {
+    let mut fixture = QdrantFixture::new();
     fixture.settings.shared_paths = false;
     fixture
 }
 
-fn repository(base: &TempDir, name: &str) -> Repo {
-    let repository = Repo(base.path().canonicalize().unwrap().join(name));
+fn create_repository(base: &TempDir, name: &str) -> TestRepository {
+    let repository = TestRepository(base.path().canonicalize().unwrap().join(name));
     repository.write("pump.rs", PUMP);
     repository.write("drain.rs", "fn drain() {}\n");
     commit_all(&repository.0, "Begin");
@@ -34,33 +34,33 @@ fn repository(base: &TempDir, name: &str) -> Repo {
 }
 
 /// Clones what is committed, from the address of a remote that is nowhere if one is given.
-fn clone(of: &Repo, name: &str, remote: Option<&str>) -> Repo {
+fn clone_repository(of: &TestRepository, name: &str, remote: Option<&str>) -> TestRepository {
     let folder = of.0.with_file_name(name);
-    git(&of.0, &["clone", "--quiet", ".", folder.to_str().unwrap()]);
+    run_git(&of.0, &["clone", "--quiet", ".", folder.to_str().unwrap()]);
     match remote {
-        Some(remote) => git(&folder, &["remote", "set-url", "origin", remote]),
-        None => git(&folder, &["remote", "remove", "origin"]),
+        Some(remote) => run_git(&folder, &["remote", "set-url", "origin", remote]),
+        None => run_git(&folder, &["remote", "remove", "origin"]),
     };
-    Repo(folder)
+    TestRepository(folder)
 }
 
-async fn own(process: &Process) -> Root {
+async fn find_own_root(process: &IngestProcess) -> Root {
     let roots = process.store.roots().await.unwrap();
     roots.into_iter().find(|root| root.host.is_none()).unwrap()
 }
 
-async fn count(process: &Process) -> u64 {
+async fn count_chunks(process: &IngestProcess) -> u64 {
     process.store.count(None).await.unwrap()
 }
 
-async fn paths_of(process: &Process, root: &Root) -> BTreeSet<String> {
-    held(&process.store, root.id).await.into_iter().map(|(path, ..)| path).collect()
+async fn list_paths(process: &IngestProcess, root: &Root) -> BTreeSet<String> {
+    list_tree_chunks(&process.store, root.id).await.into_iter().map(|(path, ..)| path).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hosts_with_other_files_at_a_path_do_not_overwrite_each_others() {
-    let fixture = apart();
-    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let fixture = fixture_for_separate_hosts();
+    let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
     let base = tempfile::tempdir().unwrap();
     let folder = base.path().canonicalize().unwrap().join("app");
     fs::create_dir(&folder).unwrap();
@@ -70,10 +70,10 @@ async fn hosts_with_other_files_at_a_path_do_not_overwrite_each_others() {
     fs::write(folder.join("mill.rs"), "fn grind() {}\n").unwrap();
     assert_eq!(b.ingest(&folder).await.root, "app-host-b");
 
-    let (of_a, of_b) = (own(&a).await, own(&b).await);
+    let (of_a, of_b) = (find_own_root(&a).await, find_own_root(&b).await);
     assert_ne!(of_a.id, of_b.id);
-    assert_eq!(paths_of(&b, &of_a).await, BTreeSet::from(["pump.rs".to_owned()]));
-    assert_eq!(paths_of(&a, &of_b).await, BTreeSet::from(["mill.rs".to_owned()]));
+    assert_eq!(list_paths(&b, &of_a).await, BTreeSet::from(["pump.rs".to_owned()]));
+    assert_eq!(list_paths(&a, &of_b).await, BTreeSet::from(["mill.rs".to_owned()]));
     let hosts = |roots: Vec<Root>| -> Vec<Option<String>> {
         roots.into_iter().map(|root| root.host.map(|host| host.name)).collect()
     };
@@ -88,18 +88,18 @@ async fn hosts_with_other_files_at_a_path_do_not_overwrite_each_others() {
         "`app` is on host-a; run this there, or `codeinfo remove app` to forget it"
     );
     let removed = b.ingest.remove_root(folder.to_str().unwrap()).await.unwrap();
-    assert_eq!((removed.name.as_str(), count(&a).await), ("app-host-b", 1));
+    assert_eq!((removed.name.as_str(), count_chunks(&a).await), ("app-host-b", 1));
     // What is of a host that is gone can be removed by others.
     b.ingest.remove_root("app").await.unwrap();
-    assert_eq!((a.store.roots().await.unwrap().len(), count(&a).await), (0, 0));
+    assert_eq!((a.store.roots().await.unwrap().len(), count_chunks(&a).await), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
-    let fixture = apart();
-    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let fixture = fixture_for_separate_hosts();
+    let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
     let base = tempfile::tempdir().unwrap();
-    let app = repository(&base, "app");
+    let app = create_repository(&base, "app");
     a.ingest(&app.0).await;
     // What is at that path here is something else.
     app.write("pump.rs", "fn other() {}\n");
@@ -111,12 +111,12 @@ async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
     assert_eq!((best.rel_path.as_str(), best.host.as_deref()), ("pump.rs", Some("host-a")));
     let freshness = search.check_freshness(&found).await.unwrap();
     let text = render_excerpt(&found, "tank", &freshness, &BTreeSet::new(), 4000).text;
-    let header = format!("{}:1-4 `fill` (on host-a)\n", app.at("pump.rs").display());
+    let header = format!("{}:1-4 `fill` (on host-a)\n", app.join("pump.rs").display());
     assert!(text.contains(&header), "{text}");
     assert_ne!(freshness, ResultFreshness::default());
 
     let evidence = Evidence::new(b.store.clone(), PathMap::default());
-    for path in [app.at("pump.rs").to_str().unwrap(), "app/pump.rs"] {
+    for path in [app.join("pump.rs").to_str().unwrap(), "app/pump.rs"] {
         let read = evidence
             .read_lines(path, RequestedLines::default(), RootFilter::Everything)
             .await
@@ -135,70 +135,77 @@ async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn clones_of_a_repository_on_several_hosts_are_kept_once() {
     let base = tempfile::tempdir().unwrap();
-    let main = repository(&base, "main");
+    let main = create_repository(&base, "main");
     let remote = Some("git@github.com:tanks/pumps.git");
     let shallow = main.0.with_file_name("shallow");
     let from = format!("file://{}", main.0.display());
     main.write("drain.rs", "fn drain() {}\n\nfn leak() {}\n");
     commit_all(&main.0, "Leak");
-    git(&main.0, &["clone", "--quiet", "--depth=1", &from, shallow.to_str().unwrap()]);
-    git(&shallow, &["remote", "set-url", "origin", "https://me:key@github.com/Tanks/pumps"]);
+    run_git(&main.0, &["clone", "--quiet", "--depth=1", &from, shallow.to_str().unwrap()]);
+    run_git(&shallow, &["remote", "set-url", "origin", "https://me:key@github.com/Tanks/pumps"]);
     for (one, other) in [
         // The same first commit.
-        (clone(&main, "a", None), clone(&main, "b", Some("https://git.example/fork"))),
+        (
+            clone_repository(&main, "a", None),
+            clone_repository(&main, "b", Some("https://git.example/fork")),
+        ),
         // The same remote, of which one has no first commit.
-        (clone(&main, "c", remote), Repo(shallow.clone())),
-        (Repo(shallow.clone()), clone(&main, "d", remote)),
+        (clone_repository(&main, "c", remote), TestRepository(shallow.clone())),
+        (TestRepository(shallow.clone()), clone_repository(&main, "d", remote)),
     ] {
-        let fixture = apart();
-        let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+        let fixture = fixture_for_separate_hosts();
+        let (a, b) =
+            (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
         let first = a.ingest(&one.0).await;
         assert_eq!((first.counts.embedded, first.counts.chunks), (2, 2));
         let second = b.ingest(&other.0).await;
         assert_eq!((second.counts.embedded, second.counts.chunks), (0, 2));
-        assert_eq!(count(&a).await, 2);
-        let (of_a, of_b) = (own(&a).await, own(&b).await);
+        assert_eq!(count_chunks(&a).await, 2);
+        let (of_a, of_b) = (find_own_root(&a).await, find_own_root(&b).await);
         assert_eq!(of_a.repository, of_b.repository);
         assert!(!format!("{of_b:?}").contains("key"), "{of_b:?}");
         // Each has what it has.
         other.write("pump.rs", "fn other() {}\n");
         assert_eq!(b.ingest(&other.0).await.counts.embedded, 1);
-        assert_eq!(held(&a.store, of_a.id).await, held(&b.store, of_a.id).await);
+        assert_eq!(
+            list_tree_chunks(&a.store, of_a.id).await,
+            list_tree_chunks(&b.store, of_a.id).await
+        );
         let text = |held: BTreeSet<(String, u32, String)>| {
             held.into_iter().find(|(path, ..)| path == "pump.rs").unwrap().2
         };
-        assert!(text(held(&a.store, of_a.id).await).contains("open_valve"));
-        assert!(text(held(&a.store, of_b.id).await).contains("other"));
-        git(&other.0, &["checkout", "--quiet", "pump.rs"]);
+        assert!(text(list_tree_chunks(&a.store, of_a.id).await).contains("open_valve"));
+        assert!(text(list_tree_chunks(&a.store, of_b.id).await).contains("other"));
+        run_git(&other.0, &["checkout", "--quiet", "pump.rs"]);
         a.ingest.remove_root(&of_a.name).await.unwrap();
         assert_eq!(b.ingest(&other.0).await.counts.embedded, 0);
         b.ingest.remove_root(&of_b.name).await.unwrap();
-        assert_eq!(count(&a).await, 0);
+        assert_eq!(count_chunks(&a).await, 0);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn worktrees_share_on_one_host_and_other_repositories_nowhere() {
-    let fixture = apart();
-    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let fixture = fixture_for_separate_hosts();
+    let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
     let base = tempfile::tempdir().unwrap();
-    let main = repository(&base, "main");
-    git(&main.0, &["worktree", "add", "--quiet", "--orphan", "-b", "pages", "../pages"]);
-    let pages = Repo(main.0.with_file_name("pages"));
+    let main = create_repository(&base, "main");
+    run_git(&main.0, &["worktree", "add", "--quiet", "--orphan", "-b", "pages", "../pages"]);
+    let pages = TestRepository(main.0.with_file_name("pages"));
     pages.write("pump.rs", PUMP);
     commit_all(&pages.0, "Begin otherwise");
     a.ingest(&main.0).await;
     // Its history begins elsewhere, and yet it is of the same folder of git.
     assert_eq!(a.ingest(&pages.0).await.counts.embedded, 0);
-    let other = repository(&base, "other");
+    let other = create_repository(&base, "other");
     // Made in the same second, it had the same commit.
-    git(&other.0, &["commit", "--quiet", "--amend", "--message", "Begin another one"]);
+    run_git(&other.0, &["commit", "--quiet", "--amend", "--message", "Begin another one"]);
     assert_eq!(b.ingest(&other.0).await.counts.embedded, 2);
-    assert_eq!(count(&a).await, 4);
+    assert_eq!(count_chunks(&a).await, 4);
     // Without a commit, a repository is nobody else's.
-    let empty = Repo(main.0.with_file_name("empty"));
+    let empty = TestRepository(main.0.with_file_name("empty"));
     empty.write("pump.rs", PUMP);
-    git(&empty.0, &["init", "--quiet"]);
+    run_git(&empty.0, &["init", "--quiet"]);
     assert_eq!(b.ingest(&empty.0).await.counts.embedded, 1);
     let roots = b.store.roots().await.unwrap();
     let of_empty = roots.iter().find(|root| root.name == "empty").unwrap();
@@ -212,25 +219,25 @@ async fn worktrees_share_on_one_host_and_other_repositories_nowhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_of_two_hosts_over_one_repository_come_one_after_the_other() {
-    let fixture = apart();
-    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+    let fixture = fixture_for_separate_hosts();
+    let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
     let base = tempfile::tempdir().unwrap();
-    let main = repository(&base, "main");
-    let other = clone(&main, "other", None);
+    let main = create_repository(&base, "main");
+    let other = clone_repository(&main, "other", None);
     let (first, second) = tokio::join!(a.ingest(&main.0), b.ingest(&other.0));
     for status in [&first, &second] {
         assert_eq!(status.state, RunState::Completed, "{status:?}");
     }
-    assert_eq!((first.counts.embedded + second.counts.embedded, count(&a).await), (2, 2));
+    assert_eq!((first.counts.embedded + second.counts.embedded, count_chunks(&a).await), (2, 2));
 }
 
 #[tokio::test]
-async fn an_index_of_shared_paths_is_refused_until_it_is_made_again() {
-    let mut fixture = Fixture::new();
-    let shared = fixture.open_as(MODEL, OnMismatch::Refuse).await.unwrap();
+async fn an_index_of_shared_paths_is_refused_until_it_is_rebuilt() {
+    let mut fixture = QdrantFixture::new();
+    let shared = fixture.open_for_model(MODEL, OnMismatch::Refuse).await.unwrap();
     shared.put_root(Root::from_folder("/somewhere/app".into())).await.unwrap();
-    let refused = async |fixture: &Fixture| {
-        let opened = fixture.open_as(MODEL, OnMismatch::Refuse).await;
+    let refused = async |fixture: &QdrantFixture| {
+        let opened = fixture.open_for_model(MODEL, OnMismatch::Refuse).await;
         match opened.err() {
             Some(error @ StoreError::PathsMismatch { .. }) => error.to_string(),
             other => panic!("{other:?}"),
@@ -240,7 +247,7 @@ async fn an_index_of_shared_paths_is_refused_until_it_is_made_again() {
     let said = refused(&fixture).await;
     assert!(said.contains("set `QDRANT_SHARED_PATHS=true` if that is so"), "{said}");
     assert!(said.contains("`--reembed`"), "{said}");
-    let apart = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    let apart = fixture.open_for_model(MODEL, OnMismatch::Discard).await.unwrap();
     // Whose that is nobody knows.
     let [root] = &apart.roots().await.unwrap()[..] else { panic!() };
     assert!(root.host.as_ref().unwrap().is_unknown());
@@ -252,21 +259,21 @@ async fn an_index_of_shared_paths_is_refused_until_it_is_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_completes_and_watches_what_it_has_itself() {
-    let fixture = apart();
-    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+async fn a_host_completes_and_watches_only_its_own_repositories() {
+    let fixture = fixture_for_separate_hosts();
+    let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
     let base = tempfile::tempdir().unwrap();
-    let main = repository(&base, "main");
+    let main = create_repository(&base, "main");
     a.ingest(&main.0).await;
-    let interrupted = Root { last_run: LastRun::Interrupted, ..own(&a).await };
+    let interrupted = Root { last_run: LastRun::Interrupted, ..find_own_root(&a).await };
     a.store.put_root(interrupted).await.unwrap();
     b.ingest.repair_damaged_roots().await.unwrap();
     assert_eq!(b.store.roots().await.unwrap()[0].last_run, LastRun::Interrupted);
     a.ingest.repair_damaged_roots().await.unwrap();
-    assert_eq!(own(&a).await.last_run, LastRun::Completed);
+    assert_eq!(find_own_root(&a).await.last_run, LastRun::Completed);
     // What is the same repository answers for what is not indexed here, unless nothing shows that it is.
     assert_eq!(b.ingest.find_client_tree(&main.0).await, None);
-    git(&main.0, &["remote", "add", "origin", "https://git.example/pumps"]);
+    run_git(&main.0, &["remote", "add", "origin", "https://git.example/pumps"]);
     a.ingest(&main.0).await;
     let standing = b.ingest.find_client_tree(&main.0).await.unwrap();
     assert_eq!((standing.tree.name.as_str(), standing.worktree), ("main", Some(main.0.clone())));

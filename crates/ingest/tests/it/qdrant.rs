@@ -9,14 +9,16 @@ use std::{
 
 use codeinfo_core::LastRun;
 use codeinfo_ingest::{IngestRequest, RunState};
-use codeinfo_test_support::qdrant::{Problem, Rule, StandIn, fixture::Fixture, process::Process};
+use codeinfo_test_support::qdrant::{
+    FakeQdrant, FaultKind, FaultRule, fixture::QdrantFixture, process::IngestProcess,
+};
 use tempfile::TempDir;
 
 /// Far more than any wait here takes.
 const LIMIT: Duration = Duration::from_mins(3);
 
 /// A repository with so many files that a run writes several times.
-fn repository(version: &str) -> TempDir {
+fn create_repository(version: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     write_all(folder.path(), version);
     folder
@@ -33,53 +35,53 @@ fn write_all(folder: &Path, version: &str) {
     }
 }
 
-fn fixture(stand_in: &StandIn) -> Fixture {
-    let mut fixture = Fixture::for_stand_in(stand_in);
+fn make_fixture(stand_in: &FakeQdrant) -> QdrantFixture {
+    let mut fixture = QdrantFixture::for_server(stand_in);
     fixture.settings.retry = Duration::from_secs(5);
     fixture
 }
 
-fn cut_after(writes: usize) -> Rule {
-    Rule { call: "upsert", of: "_chunks_", after: writes, times: 1, problem: Problem::Cut }
+fn cut_after_writes(writes: usize) -> FaultRule {
+    FaultRule { call: "upsert", of: "_chunks_", after: writes, times: 1, problem: FaultKind::Cut }
 }
 
 /// Waits until the stand-in has shut its doors.
-async fn until_cut(stand_in: &StandIn) {
-    while stand_in.is_open(0) {
+async fn wait_until_cut(stand_in: &FakeQdrant) {
+    while stand_in.is_node_open(0) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_goes_on_when_the_connection_comes_back() {
-    let stand_in = StandIn::start();
-    let fixture = fixture(&stand_in);
-    let process = Process::new(&fixture, "a").await;
-    let repository = repository("one");
-    stand_in.rule(cut_after(3));
+async fn a_run_continues_when_the_connection_comes_back() {
+    let stand_in = FakeQdrant::start();
+    let fixture = make_fixture(&stand_in);
+    let process = IngestProcess::new(&fixture, "a").await;
+    let repository = create_repository("one");
+    stand_in.add_fault(cut_after_writes(3));
     let back = async {
-        until_cut(&stand_in).await;
+        wait_until_cut(&stand_in).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        stand_in.open(0);
+        stand_in.open_node(0);
     };
     let (status, ()) = tokio::join!(process.ingest(repository.path()), back);
     assert_eq!((status.state, status.last_error), (RunState::Completed, None));
-    let chunks = process.chunks().await;
+    let chunks = process.list_chunk_ids().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
     // What was written twice is there once: another store that lost nothing holds the same.
-    let other = Fixture::for_stand_in(&stand_in);
-    let undisturbed = Process::new(&other, "b").await;
+    let other = QdrantFixture::for_server(&stand_in);
+    let undisturbed = IngestProcess::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
-    assert_eq!(undisturbed.chunks().await, chunks);
+    assert_eq!(undisturbed.list_chunk_ids().await, chunks);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_waits_for_its_store_says_so() {
-    let stand_in = StandIn::start();
-    let fixture = fixture(&stand_in);
-    let process = Process::new(&fixture, "a").await;
-    let repository = repository("one");
-    stand_in.rule(cut_after(3));
+    let stand_in = FakeQdrant::start();
+    let fixture = make_fixture(&stand_in);
+    let process = IngestProcess::new(&fixture, "a").await;
+    let repository = create_repository("one");
+    stand_in.add_fault(cut_after_writes(3));
     let request = IngestRequest { path: repository.path().to_owned(), ..IngestRequest::default() };
     let run = process.ingest.start_run(request).await.unwrap();
     let told = loop {
@@ -92,25 +94,25 @@ async fn a_run_that_waits_for_its_store_says_so() {
     };
     let waiting = "trying again: cannot use the index: Qdrant at `http://127.0.0.1:";
     assert!(told.starts_with(waiting) && told.contains("cannot be reached"), "{told}");
-    stand_in.open(0);
+    stand_in.open_node(0);
     let mut status = process.ingest.watch_run(run).unwrap();
     let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().clone();
     assert_eq!((ended.state, ended.message), (RunState::Completed, None));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_whose_store_is_gone_fails_clearly_and_begins_again_when_it_is_back() {
-    let stand_in = StandIn::start();
-    let mut fixture = fixture(&stand_in);
+async fn a_run_whose_store_is_gone_fails_clearly_and_restarts_when_it_is_back() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = make_fixture(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
-    let process = Process::new(&fixture, "a").await;
-    let repository = repository("one");
+    let process = IngestProcess::new(&fixture, "a").await;
+    let repository = create_repository("one");
     let first = process.ingest(repository.path()).await;
     assert_eq!(first.state, RunState::Completed, "{first:?}");
-    let before = process.chunks().await;
+    let before = process.list_chunk_ids().await;
 
     write_all(repository.path(), "two");
-    stand_in.rule(cut_after(4));
+    stand_in.add_fault(cut_after_writes(4));
     let failed = process.ingest(repository.path()).await;
     assert_eq!(failed.state, RunState::Error);
     let error = failed.last_error.unwrap();
@@ -118,42 +120,48 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_begins_again_when_it_is_bac
     assert!(error.contains("cannot be reached"), "{error}");
     assert!(error.ends_with("the run begins again when the index can be used"), "{error}");
 
-    stand_in.open(0);
-    process.until_last_run(LastRun::is_completed).await;
-    assert_ne!(process.chunks().await, before);
-    let other = Fixture::for_stand_in(&stand_in);
-    let undisturbed = Process::new(&other, "b").await;
+    stand_in.open_node(0);
+    process.wait_for_last_run(LastRun::is_completed).await;
+    assert_ne!(process.list_chunk_ids().await, before);
+    let other = QdrantFixture::for_server(&stand_in);
+    let undisturbed = IngestProcess::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
-    assert_eq!(process.chunks().await, undisturbed.chunks().await);
+    assert_eq!(process.list_chunk_ids().await, undisturbed.list_chunk_ids().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_first_run_that_wrote_nothing_begins_again_too() {
-    let stand_in = StandIn::start();
-    let mut fixture = fixture(&stand_in);
+async fn a_first_run_that_wrote_nothing_restarts() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = make_fixture(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
-    let process = Process::new(&fixture, "a").await;
-    let repository = repository("one");
+    let process = IngestProcess::new(&fixture, "a").await;
+    let repository = create_repository("one");
     // After what is read to accept the run.
-    let problem = Problem::Refuse(tonic::Code::Unavailable);
-    stand_in.rule(Rule { call: "scroll", of: "_roots_", after: 1, times: usize::MAX, problem });
+    let problem = FaultKind::Refuse(tonic::Code::Unavailable);
+    stand_in.add_fault(FaultRule {
+        call: "scroll",
+        of: "_roots_",
+        after: 1,
+        times: usize::MAX,
+        problem,
+    });
     let failed = process.ingest(repository.path()).await;
     assert_eq!(failed.state, RunState::Error, "{failed:?}");
-    stand_in.forgive();
-    process.until_last_run(LastRun::is_completed).await;
-    assert_eq!(process.roots().await[0].counts.files, 120);
+    stand_in.clear_faults();
+    process.wait_for_last_run(LastRun::is_completed).await;
+    assert_eq!(process.list_roots().await[0].counts.files, 120);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_run_fails_by_decides_whether_it_begins_again() {
-    let stand_in = StandIn::start();
-    let mut fixture = fixture(&stand_in);
+async fn the_cause_of_a_failure_decides_whether_a_run_restarts() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = make_fixture(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
-    let process = Process::new(&fixture, "a").await;
-    let repository = repository("one");
+    let process = IngestProcess::new(&fixture, "a").await;
+    let repository = create_repository("one");
     let fail_with = |code| {
-        let problem = Problem::Refuse(code);
-        stand_in.rule(Rule {
+        let problem = FaultKind::Refuse(code);
+        stand_in.add_fault(FaultRule {
             call: "upsert",
             of: "_chunks_",
             after: 1,
@@ -165,85 +173,91 @@ async fn what_a_run_fails_by_decides_whether_it_begins_again() {
     fail_with(tonic::Code::Unavailable);
     process.ingest(repository.path()).await;
     let resumes = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: true, .. });
-    process.until_last_run(resumes).await;
-    let tried = stand_in.calls("upsert", "_chunks_");
-    while stand_in.calls("upsert", "_chunks_") == tried {
+    process.wait_for_last_run(resumes).await;
+    let tried = stand_in.count_calls("upsert", "_chunks_");
+    while stand_in.count_calls("upsert", "_chunks_") == tried {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     // One that the server refuses would be refused again.
-    stand_in.forgive();
+    stand_in.clear_faults();
     fail_with(tonic::Code::InvalidArgument);
     let is_final = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: false, .. });
-    process.until_last_run(is_final).await;
-    let tried = stand_in.calls("upsert", "_chunks_");
-    Process::new(&fixture, "a").await.ingest.repair_damaged_roots().await.unwrap();
-    assert_eq!(stand_in.calls("upsert", "_chunks_"), tried);
-    assert!(is_final(&process.roots().await[0].last_run));
+    process.wait_for_last_run(is_final).await;
+    let tried = stand_in.count_calls("upsert", "_chunks_");
+    IngestProcess::new(&fixture, "a").await.ingest.repair_damaged_roots().await.unwrap();
+    assert_eq!(stand_in.count_calls("upsert", "_chunks_"), tried);
+    assert!(is_final(&process.list_roots().await[0].last_run));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
-    let stand_in = StandIn::with_doors(2);
-    let mut fixture = fixture(&stand_in);
+    let stand_in = FakeQdrant::start_nodes(2);
+    let mut fixture = make_fixture(&stand_in);
     let [a_url, b_url] = <[String; 2]>::try_from(stand_in.urls()).unwrap();
     fixture.settings.urls = vec![a_url];
     fixture.settings.lease = Duration::from_secs(6);
     // Longer than the lease, so that it is the lease that ends the run.
     fixture.settings.retry = Duration::from_secs(20);
-    let a = Process::new(&fixture, "a").await;
-    let repository = repository("one");
-    stand_in.rule(cut_after(2));
+    let a = IngestProcess::new(&fixture, "a").await;
+    let repository = create_repository("one");
+    stand_in.add_fault(cut_after_writes(2));
     let failed = a.ingest(repository.path()).await;
     assert_eq!(failed.state, RunState::Error);
     let error = failed.last_error.unwrap();
     assert!(error.starts_with("the lease of the repository was lost"), "{error}");
     // For the other process only: this one would begin again.
-    stand_in.open(1);
+    stand_in.open_node(1);
     fixture.settings.urls = vec![b_url];
     fixture.settings.lease = Duration::from_mins(1);
     // Started again on the same data folder, so that it need not wait for its own former lease.
-    let b = Process::new(&fixture, "a").await;
-    let writes = stand_in.calls("upsert", "_files_");
+    let b = IngestProcess::new(&fixture, "a").await;
+    let writes = stand_in.count_calls("upsert", "_files_");
     let status = b.ingest(repository.path()).await;
     assert_eq!((status.state, &status.last_error), (RunState::Completed, &None));
-    assert!(writes < stand_in.calls("upsert", "_files_"));
-    let chunks = b.chunks().await;
+    assert!(writes < stand_in.count_calls("upsert", "_files_"));
+    let chunks = b.list_chunk_ids().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
     // The first one knows what the second one wrote, and begins again to find nothing to do.
-    stand_in.open(0);
+    stand_in.open_node(0);
     let skipping = async {
         while a.ingest.list_roots().await.unwrap()[0].state != RunState::Skipped {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
     tokio::time::timeout(LIMIT, skipping).await.unwrap();
-    assert_eq!((a.roots().await, a.chunks().await), (b.roots().await, chunks));
+    assert_eq!((a.list_roots().await, a.list_chunk_ids().await), (b.list_roots().await, chunks));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_processes_asked_for_a_root_at_once_do_it_once() {
-    let fixture = Fixture::new();
-    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
-    let repository = repository("one");
+async fn two_processes_that_are_asked_for_a_root_at_once_index_it_once() {
+    let fixture = QdrantFixture::new();
+    let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
+    let repository = create_repository("one");
     let (first, second) = tokio::join!(a.ingest(repository.path()), b.ingest(repository.path()));
     let mut states = [first.state, second.state];
     states.sort_by_key(|state| *state != RunState::Completed);
     assert_eq!(states, [RunState::Completed, RunState::Skipped], "{first:?} {second:?}");
     let embedded = first.counts.embedded + second.counts.embedded;
-    assert_eq!(embedded, a.chunks().await.len() as u64);
+    assert_eq!(embedded, a.list_chunk_ids().await.len() as u64);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
-    let stand_in = StandIn::start();
-    let mut fixture = fixture(&stand_in);
+async fn a_root_that_another_process_indexes_is_reported_as_busy() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = make_fixture(&stand_in);
     fixture.settings.lease = Duration::from_secs(2);
-    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
-    let repository = repository("one");
-    let slow = Problem::Delay(Duration::from_millis(400));
-    stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times: 48, problem: slow });
+    let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
+    let repository = create_repository("one");
+    let slow = FaultKind::Delay(Duration::from_millis(400));
+    stand_in.add_fault(FaultRule {
+        call: "upsert",
+        of: "_chunks_",
+        after: 0,
+        times: 48,
+        problem: slow,
+    });
     let later = async {
-        while stand_in.calls("upsert", "_chunks_") == 0 {
+        while stand_in.count_calls("upsert", "_chunks_") == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let refused = b.ingest(repository.path()).await;
@@ -265,9 +279,9 @@ async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_process_removed_keeps_neither_name_nor_state() {
-    let fixture = Fixture::new();
-    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
+async fn a_root_that_another_process_removed_keeps_neither_name_nor_state() {
+    let fixture = QdrantFixture::new();
+    let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
     let folders = tempfile::tempdir().unwrap();
     let folder = |name: &str| -> PathBuf {
         let folder = folders.path().join(name).join("pumps");
@@ -277,7 +291,7 @@ async fn what_another_process_removed_keeps_neither_name_nor_state() {
     };
     let (one, two) = (folder("one"), folder("two"));
     assert_eq!(a.ingest(&one).await.root, "pumps");
-    let seen: Vec<String> = b.roots().await.into_iter().map(|root| root.name).collect();
+    let seen: Vec<String> = b.list_roots().await.into_iter().map(|root| root.name).collect();
     assert_eq!(seen, ["pumps"]);
     b.ingest.remove_root("pumps").await.unwrap();
     assert_eq!(a.ingest.list_roots().await.unwrap(), []);

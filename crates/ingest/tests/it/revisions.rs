@@ -11,8 +11,8 @@ use codeinfo_evidence::{Evidence, IndexedFileState as FileState, RequestedLines}
 use codeinfo_ingest::{IngestError, IngestRequest, RunState, RunStatus, WatchStatus};
 use codeinfo_search::{Search, SearchQuery, render_excerpt};
 use codeinfo_test_support::{
-    git::{commit_all, git, worktree},
-    ingest::{Bench, Repo, held, request},
+    git::{add_worktree, commit_all, run_git},
+    ingest::{TestIndex, TestRepository, build_request, list_tree_chunks},
 };
 
 const OLD: &str = "/// Tries a request again.\nfn retry(times: u32) {\n    repeat(times);\n}\n";
@@ -20,76 +20,77 @@ const NEW: &str = "/// Tries a request again, later each time.\nfn retry(times: 
 const SAME: &str = "/// Repeats.\nfn repeat(times: u32) {}\n";
 
 /// A repository whose commit of the tag `v1` differs from what is checked out in one of two files.
-async fn scene() -> (Bench, Repo) {
-    let bench = Bench::new().await;
-    let app = bench.repo("app", &[("src/retry.rs", OLD), ("src/same.rs", SAME)]);
+async fn index_tagged_repository() -> (TestIndex, TestRepository) {
+    let bench = TestIndex::new().await;
+    let app = bench.create_repository("app", &[("src/retry.rs", OLD), ("src/same.rs", SAME)]);
     commit_all(&app.0, "Begin");
-    git(&app.0, &["tag", "--annotate", "--message", "One", "v1"]);
+    run_git(&app.0, &["tag", "--annotate", "--message", "One", "v1"]);
     app.write("src/retry.rs", NEW);
     commit_all(&app.0, "Wait longer");
     (bench, app)
 }
 
-fn at(repo: &Repo, name: &str) -> IngestRequest {
+fn revision_request(repo: &TestRepository, name: &str) -> IngestRequest {
     let mut path = repo.0.clone().into_os_string();
     path.push(format!("@{name}"));
     IngestRequest { path: PathBuf::from(path), ..IngestRequest::default() }
 }
 
-async fn run(bench: &Bench, repo: &Repo, name: &str) -> RunStatus {
-    let status = bench.run(at(repo, name)).await;
+async fn run_revision(bench: &TestIndex, repo: &TestRepository, name: &str) -> RunStatus {
+    let status = bench.run_ingest(revision_request(repo, name)).await;
     assert!(matches!(status.state, RunState::Completed | RunState::Skipped), "{status:?}");
     status
 }
 
-async fn refusal(bench: &Bench, repo: &Repo, name: &str) -> String {
-    match bench.ingest.start_run(at(repo, name)).await {
+async fn read_refusal(bench: &TestIndex, repo: &TestRepository, name: &str) -> String {
+    match bench.ingest.start_run(revision_request(repo, name)).await {
         Err(error @ (IngestError::Revision { .. } | IngestError::Path { .. })) => error.to_string(),
         other => panic!("{name}: {other:?}"),
     }
 }
 
-async fn root(bench: &Bench, name: &str) -> Root {
+async fn find_root(bench: &TestIndex, name: &str) -> Root {
     let roots = bench.store.roots().await.unwrap();
     let names: Vec<&String> = roots.iter().map(|root| &root.name).collect();
     let found = roots.iter().find(|root| root.name == name);
     found.unwrap_or_else(|| panic!("no {name} among {names:?}")).clone()
 }
 
-async fn files(bench: &Bench, name: &str) -> Vec<String> {
-    let held = held(&bench.store, root(bench, name).await.id).await;
+async fn list_files(bench: &TestIndex, name: &str) -> Vec<String> {
+    let held = list_tree_chunks(&bench.store, find_root(bench, name).await.id).await;
     held.into_iter().map(|(path, ..)| path).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn evidence(bench: &Bench) -> Evidence {
+fn build_evidence(bench: &TestIndex) -> Evidence {
     Evidence::new(bench.store.clone(), PathMap::default())
 }
 
 /// Reads a whole file as a client does; it must be as it was indexed.
-async fn text(bench: &Bench, path: &str) -> String {
+async fn read_text(bench: &TestIndex, path: &str) -> String {
     let asked = RequestedLines { first: None, last: None };
-    let lines = evidence(bench).read_lines(path, asked, RootFilter::Everything).await.unwrap();
+    let lines =
+        build_evidence(bench).read_lines(path, asked, RootFilter::Everything).await.unwrap();
     assert_eq!(lines.state, FileState::Indexed, "{path}");
     lines.lines.into_iter().map(|(_, line)| line + "\n").collect()
 }
 
 #[tokio::test]
 async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects() {
-    let (bench, app) = scene().await;
-    let before = git(&app.0, &["count-objects", "--verbose"]);
+    let (bench, app) = index_tagged_repository().await;
+    let before = run_git(&app.0, &["count-objects", "--verbose"]);
     assert_eq!(bench.ingest(&app).await.counts.embedded, 2);
-    let status = run(&bench, &app, "v1").await;
+    let status = run_revision(&bench, &app, "v1").await;
     // Only what the checkout does not have.
     assert_eq!((status.counts.embedded, status.counts.files), (1, 2));
-    let tag = root(&bench, "app@v1").await;
+    let tag = find_root(&bench, "app@v1").await;
     assert_eq!(tag.repository, Some(RootId::from_path(&app.0)));
-    assert_eq!(tag.path, at(&app, "v1").path);
-    let commit = git(&app.0, &["rev-parse", "v1^{commit}"]);
+    assert_eq!(tag.path, revision_request(&app, "v1").path);
+    let commit = run_git(&app.0, &["rev-parse", "v1^{commit}"]);
     assert_eq!(tag.revision.as_ref().unwrap().commit, commit.trim());
-    assert_eq!(text(&bench, "app@v1/src/retry.rs").await, OLD);
-    assert_eq!(text(&bench, "app/src/retry.rs").await, NEW);
+    assert_eq!(read_text(&bench, "app@v1/src/retry.rs").await, OLD);
+    assert_eq!(read_text(&bench, "app/src/retry.rs").await, NEW);
     let absolute = tag.path.join("src/retry.rs");
-    assert_eq!(text(&bench, absolute.to_str().unwrap()).await, OLD);
+    assert_eq!(read_text(&bench, absolute.to_str().unwrap()).await, OLD);
 
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
@@ -99,7 +100,7 @@ async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects()
     assert!(found.hits[0].chunk.contains("repeat(times)"));
     // What is checked out changes, a commit does not.
     app.write("src/retry.rs", "fn other() {}\n");
-    assert_eq!(text(&bench, "app@v1/src/retry.rs").await, OLD);
+    assert_eq!(read_text(&bench, "app@v1/src/retry.rs").await, OLD);
     let freshness = search.check_freshness(&found).await.unwrap();
     let shown = render_excerpt(&found, "retry", &freshness, &BTreeSet::new(), 4000).text;
     assert!(!shown.contains("since indexed"), "{shown}");
@@ -113,22 +114,22 @@ async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects()
         assert_eq!(describe_faults(&text, &report).len(), wrong, "{report:?}");
     }
 
-    assert_eq!(run(&bench, &app, "v1").await.state, RunState::Skipped);
-    assert_eq!(git(&app.0, &["count-objects", "--verbose"]), before);
+    assert_eq!(run_revision(&bench, &app, "v1").await.state, RunState::Skipped);
+    assert_eq!(run_git(&app.0, &["count-objects", "--verbose"]), before);
     bench.ingest.remove_root("app@v1").await.unwrap();
     bench.ingest.remove_root("app").await.unwrap();
     assert_eq!(bench.store.count(None).await.unwrap(), 0);
 }
 
 #[tokio::test]
-async fn branches_ids_and_parts_of_them_name_commits_in_git_s_order() {
-    let (bench, app) = scene().await;
-    let old = git(&app.0, &["rev-parse", "v1^{commit}"]).trim().to_owned();
-    let new = git(&app.0, &["rev-parse", "HEAD"]).trim().to_owned();
-    git(&app.0, &["branch", "feature/later", &new]);
-    git(&app.0, &["branch", "v1", &new]);
-    git(&app.0, &["tag", "@scope/pkg@1.0.0", &old]);
-    git(&app.0, &["update-ref", "refs/remotes/origin/far", &old]);
+async fn branches_ids_and_parts_of_ids_name_commits_in_the_order_of_git() {
+    let (bench, app) = index_tagged_repository().await;
+    let old = run_git(&app.0, &["rev-parse", "v1^{commit}"]).trim().to_owned();
+    let new = run_git(&app.0, &["rev-parse", "HEAD"]).trim().to_owned();
+    run_git(&app.0, &["branch", "feature/later", &new]);
+    run_git(&app.0, &["branch", "v1", &new]);
+    run_git(&app.0, &["tag", "@scope/pkg@1.0.0", &old]);
+    run_git(&app.0, &["update-ref", "refs/remotes/origin/far", &old]);
     for (name, commit) in [
         ("v1", &old),
         ("refs/heads/v1", &new),
@@ -139,18 +140,18 @@ async fn branches_ids_and_parts_of_them_name_commits_in_git_s_order() {
         (&old, &old),
         (new.split_at(9).0, &new),
     ] {
-        run(&bench, &app, name).await;
-        let root = root(&bench, &format!("app@{name}")).await;
+        run_revision(&bench, &app, name).await;
+        let root = find_root(&bench, &format!("app@{name}")).await;
         assert_eq!(&root.revision.unwrap().commit, commit, "{name}");
     }
     // Four versions of two files, whatever the number of names.
     assert_eq!(bench.store.count(None).await.unwrap(), 3);
-    assert_eq!(text(&bench, "app@feature/later/src/retry.rs").await, NEW);
+    assert_eq!(read_text(&bench, "app@feature/later/src/retry.rs").await, NEW);
 
-    git(&app.0, &["pack-refs", "--all"]);
-    git(&app.0, &["gc", "--quiet", "--prune=now"]);
-    assert_eq!(run(&bench, &app, "v1").await.state, RunState::Skipped);
-    assert_eq!(text(&bench, "app@feature/later/src/retry.rs").await, NEW);
+    run_git(&app.0, &["pack-refs", "--all"]);
+    run_git(&app.0, &["gc", "--quiet", "--prune=now"]);
+    assert_eq!(run_revision(&bench, &app, "v1").await.state, RunState::Skipped);
+    assert_eq!(read_text(&bench, "app@feature/later/src/retry.rs").await, NEW);
     for (name, reason) in [
         ("v2", "no branch, no tag and no commit"),
         ("HEAD~1", "names no one branch"),
@@ -160,45 +161,45 @@ async fn branches_ids_and_parts_of_them_name_commits_in_git_s_order() {
         ("a/.git", "can be no name"),
         ("refs/../config", "names no one branch"),
         ("0000000000000000000000000000000000000000", "`git fetch` may get it"),
-        (git(&app.0, &["rev-parse", "HEAD^{tree}"]).trim(), "no commit"),
+        (run_git(&app.0, &["rev-parse", "HEAD^{tree}"]).trim(), "no commit"),
     ] {
-        let refusal = refusal(&bench, &app, name).await;
+        let refusal = read_refusal(&bench, &app, name).await;
         assert!(refusal.contains(reason), "{name}: {refusal}");
     }
-    let outside = bench.repo("plain", &[("a.rs", OLD)]);
-    assert!(refusal(&bench, &outside, "v1").await.contains("no git repository"));
+    let outside = bench.create_repository("plain", &[("a.rs", OLD)]);
+    assert!(read_refusal(&bench, &outside, "v1").await.contains("no git repository"));
 }
 
 #[tokio::test]
 async fn a_branch_that_moves_is_followed_by_a_run_and_by_the_watcher() {
-    let (bench, app) = scene().await;
-    git(&app.0, &["branch", "next", "v1"]);
-    run(&bench, &app, "next").await;
-    assert_eq!(text(&bench, "app@next/src/retry.rs").await, OLD);
-    git(&app.0, &["branch", "--force", "next", "HEAD"]);
-    let status = run(&bench, &app, "next").await;
+    let (bench, app) = index_tagged_repository().await;
+    run_git(&app.0, &["branch", "next", "v1"]);
+    run_revision(&bench, &app, "next").await;
+    assert_eq!(read_text(&bench, "app@next/src/retry.rs").await, OLD);
+    run_git(&app.0, &["branch", "--force", "next", "HEAD"]);
+    let status = run_revision(&bench, &app, "next").await;
     assert_eq!((status.state, status.counts.embedded), (RunState::Completed, 1));
-    assert_eq!(text(&bench, "app@next/src/retry.rs").await, NEW);
+    assert_eq!(read_text(&bench, "app@next/src/retry.rs").await, NEW);
 
     bench.ingest.watch_roots();
-    let id = root(&bench, "app@next").await.id;
+    let id = find_root(&bench, "app@next").await.id;
     // The first move may be found when the watcher begins, the later ones only as they happen.
     for (to, call) in [("v1", "repeat"), ("main", "back_off"), ("v1", "repeat")] {
-        git(&app.0, &["branch", "--force", "next", to]);
+        run_git(&app.0, &["branch", "--force", "next", to]);
         for _ in 0..200 {
-            let held = held(&bench.store, id).await;
+            let held = list_tree_chunks(&bench.store, id).await;
             if held.iter().any(|(.., text)| text.contains(&format!("{call}(times)"))) {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let read = text(&bench, "app@next/src/retry.rs").await;
+        let read = read_text(&bench, "app@next/src/retry.rs").await;
         assert!(read.contains(&format!("{call}(times)")), "{to}");
     }
     let watching = async || bench.ingest.describe_root("app@next").await.unwrap().watching;
     assert_eq!(watching().await, WatchStatus::On);
     // A branch that is gone leaves what was indexed, and is named.
-    git(&app.0, &["branch", "--delete", "--force", "next"]);
+    run_git(&app.0, &["branch", "--delete", "--force", "next"]);
     for _ in 0..200 {
         if watching().await != WatchStatus::On {
             break;
@@ -207,13 +208,13 @@ async fn a_branch_that_moves_is_followed_by_a_run_and_by_the_watcher() {
     }
     let gone = "its repository, or the branch or tag, is gone".to_owned();
     assert_eq!(watching().await, WatchStatus::Failed(gone));
-    assert!(refusal(&bench, &app, "next").await.contains("no branch"));
-    assert_eq!(text(&bench, "app@next/src/retry.rs").await, OLD);
+    assert!(read_refusal(&bench, &app, "next").await.contains("no branch"));
+    assert_eq!(read_text(&bench, "app@next/src/retry.rs").await, OLD);
 }
 
 #[tokio::test]
-async fn rules_and_secrets_hold_as_for_files() {
-    let (bench, app) = scene().await;
+async fn rules_and_secrets_apply_as_to_files() {
+    let (bench, app) = index_tagged_repository().await;
     app.write("notes.txt", "kept\n");
     app.write(".env", "TOKEN=abcdefgh12345678\n");
     app.write("config/id_rsa", "no key, but called so\n");
@@ -229,27 +230,27 @@ async fn rules_and_secrets_hold_as_for_files() {
     // Git tracks it.
     app.write(".gitignore", "notes.txt\n");
     commit_all(&app.0, "Ignore");
-    let status = run(&bench, &app, "HEAD").await;
+    let status = run_revision(&bench, &app, "HEAD").await;
     let expected = ["key.rs", "notes.txt", "src/retry.rs", "src/same.rs"];
-    assert_eq!(files(&bench, "app@HEAD").await, expected);
+    assert_eq!(list_files(&bench, "app@HEAD").await, expected);
     assert!(status.message.unwrap().contains("large.txt (too large)"));
-    assert!(!text(&bench, "app@HEAD/key.rs").await.contains("AKIAQYLPMN5HFIQR7XYA"));
-    let root = root(&bench, "app@HEAD").await;
+    assert!(!read_text(&bench, "app@HEAD/key.rs").await.contains("AKIAQYLPMN5HFIQR7XYA"));
+    let root = find_root(&bench, "app@HEAD").await;
     assert_eq!(root.private_files.unwrap(), [".env", "config/id_rsa"]);
     // The same files as on disk.
     bench.ingest(&app).await;
-    assert_eq!(files(&bench, "app").await, expected);
+    assert_eq!(list_files(&bench, "app").await, expected);
 }
 
 #[tokio::test]
 async fn bare_repositories_worktrees_and_modules_have_commits() {
-    let (bench, app) = scene().await;
-    let bare = Repo(app.0.with_file_name("bare.git"));
-    git(&app.0, &["clone", "--quiet", "--bare", ".", bare.0.to_str().unwrap()]);
-    run(&bench, &bare, "v1").await;
-    let of_bare = root(&bench, "bare@v1").await;
+    let (bench, app) = index_tagged_repository().await;
+    let bare = TestRepository(app.0.with_file_name("bare.git"));
+    run_git(&app.0, &["clone", "--quiet", "--bare", ".", bare.0.to_str().unwrap()]);
+    run_revision(&bench, &bare, "v1").await;
+    let of_bare = find_root(&bench, "bare@v1").await;
     assert_eq!(of_bare.repository, Some(RootId::from_path(&bare.0)));
-    assert_eq!(text(&bench, "bare@v1/src/retry.rs").await, OLD);
+    assert_eq!(read_text(&bench, "bare@v1/src/retry.rs").await, OLD);
     // A bare repository itself has no files.
     let error = bench
         .ingest
@@ -257,18 +258,18 @@ async fn bare_repositories_worktrees_and_modules_have_commits() {
         .await;
     assert!(error.unwrap_err().to_string().contains("`@main`"));
 
-    let tree = worktree(&app, "tree", &["--detach"]);
-    git(&tree.0, &["checkout", "--quiet", "v1"]);
-    run(&bench, &tree, "HEAD").await;
-    let of_tree = root(&bench, "tree@HEAD").await;
+    let tree = add_worktree(&app, "tree", &["--detach"]);
+    run_git(&tree.0, &["checkout", "--quiet", "v1"]);
+    run_revision(&bench, &tree, "HEAD").await;
+    let of_tree = find_root(&bench, "tree@HEAD").await;
     assert_eq!(of_tree.repository, Some(RootId::from_path(&app.0)));
-    assert_eq!(text(&bench, "tree@HEAD/src/retry.rs").await, OLD);
+    assert_eq!(read_text(&bench, "tree@HEAD/src/retry.rs").await, OLD);
 
-    let user = bench.repo("user", &[("use.rs", "fn used() {}\n")]);
+    let user = bench.create_repository("user", &[("use.rs", "fn used() {}\n")]);
     commit_all(&user.0, "Begin");
-    git(&user.0, &["submodule", "--quiet", "add", app.0.to_str().unwrap(), "lib/app"]);
+    run_git(&user.0, &["submodule", "--quiet", "add", app.0.to_str().unwrap(), "lib/app"]);
     commit_all(&user.0, "Use it");
-    let status = run(&bench, &user, "HEAD").await;
+    let status = run_revision(&bench, &user, "HEAD").await;
     let hint = "(`!.gitmodules` in `.codeinfoignore` brings `.gitmodules` in)";
     let said = "skipped 1 file: lib/app (a repository of its own, which `codeinfo ingest` of \
                 this path indexes)";
@@ -276,8 +277,8 @@ async fn bare_repositories_worktrees_and_modules_have_commits() {
         status.message.unwrap(),
         format!("{said}\nleft out 1 file (hidden): .gitmodules\n{hint}")
     );
-    let module = Repo(user.at("lib/app"));
-    run(&bench, &module, "v1").await;
+    let module = TestRepository(user.join("lib/app"));
+    run_revision(&bench, &module, "v1").await;
     bench.ingest(&module).await;
     let owners: BTreeSet<_> = bench
         .store
@@ -285,7 +286,7 @@ async fn bare_repositories_worktrees_and_modules_have_commits() {
         .await
         .unwrap()
         .iter()
-        .filter(|root| root.path.starts_with(user.at("lib")))
+        .filter(|root| root.path.starts_with(user.join("lib")))
         .map(Root::chunk_owner)
         .collect();
     assert_eq!(owners.len(), 1);
@@ -293,63 +294,66 @@ async fn bare_repositories_worktrees_and_modules_have_commits() {
 
 #[tokio::test]
 async fn a_folder_at_the_path_of_a_commit_takes_nothing_from_it() {
-    let (bench, app) = scene().await;
-    run(&bench, &app, "v1").await;
-    let before = root(&bench, "app@v1").await;
-    let tree = worktree(&app, "app@v1", &["--detach"]);
-    let refused = bench.ingest.start_run(request(&tree.0)).await.unwrap_err().to_string();
+    let (bench, app) = index_tagged_repository().await;
+    run_revision(&bench, &app, "v1").await;
+    let before = find_root(&bench, "app@v1").await;
+    let tree = add_worktree(&app, "app@v1", &["--detach"]);
+    let refused = bench.ingest.start_run(build_request(&tree.0)).await.unwrap_err().to_string();
     assert!(refused.contains("run `codeinfo remove app@v1` first"), "{refused}");
-    assert_eq!(root(&bench, "app@v1").await, before);
+    assert_eq!(find_root(&bench, "app@v1").await, before);
     bench.ingest.remove_root("app@v1").await.unwrap();
     bench.ingest(&tree).await;
-    let after = root(&bench, "app@v1").await;
+    let after = find_root(&bench, "app@v1").await;
     assert_eq!((after.path, after.revision), (before.path, None));
     assert_ne!(after.id, before.id);
 }
 
 #[tokio::test]
-async fn clones_that_are_not_whole_say_what_is_missing() {
-    let (bench, app) = scene().await;
-    let old = git(&app.0, &["rev-parse", "v1^{commit}"]).trim().to_owned();
-    git(&app.0, &["config", "uploadpack.allowFilter", "true"]);
+async fn incomplete_clones_report_what_is_missing() {
+    let (bench, app) = index_tagged_repository().await;
+    let old = run_git(&app.0, &["rev-parse", "v1^{commit}"]).trim().to_owned();
+    run_git(&app.0, &["config", "uploadpack.allowFilter", "true"]);
     let address = format!("file://{}", app.0.display());
     let clone = |name: &str, how: &[&str]| {
         let folder = app.0.with_file_name(name);
         let last = [address.as_str(), folder.to_str().unwrap()];
-        git(&app.0, &[&["clone", "--quiet", "--no-tags"], how, &last].concat());
-        Repo(folder)
+        run_git(&app.0, &[&["clone", "--quiet", "--no-tags"], how, &last].concat());
+        TestRepository(folder)
     };
     let shallow = clone("shallow", &["--depth", "1"]);
-    run(&bench, &shallow, "main").await;
-    assert!(refusal(&bench, &shallow, &old).await.contains("`git fetch --unshallow`"));
+    run_revision(&bench, &shallow, "main").await;
+    assert!(read_refusal(&bench, &shallow, &old).await.contains("`git fetch --unshallow`"));
 
     let partial = clone("partial", &["--filter=blob:none"]);
-    let status = run(&bench, &partial, &old).await;
+    let status = run_revision(&bench, &partial, &old).await;
     let said = "skipped 1 file: src/retry.rs (not in this partial clone; \
                 `git fetch --refetch --no-filter` gets it)";
     assert_eq!(status.message.as_deref(), Some(said));
-    assert_eq!(files(&bench, &format!("partial@{old}")).await, ["src/same.rs"]);
-    git(&partial.0, &["cat-file", "-p", &format!("{old}:src/retry.rs")]);
-    assert_eq!(run(&bench, &partial, &old).await.message, None);
-    assert_eq!(files(&bench, &format!("partial@{old}")).await, ["src/retry.rs", "src/same.rs"]);
+    assert_eq!(list_files(&bench, &format!("partial@{old}")).await, ["src/same.rs"]);
+    run_git(&partial.0, &["cat-file", "-p", &format!("{old}:src/retry.rs")]);
+    assert_eq!(run_revision(&bench, &partial, &old).await.message, None);
+    assert_eq!(
+        list_files(&bench, &format!("partial@{old}")).await,
+        ["src/retry.rs", "src/same.rs"]
+    );
 
     let borrowed = clone("borrowed", &["--reference", app.0.to_str().unwrap()]);
-    assert!(refusal(&bench, &borrowed, "main").await.contains("`git repack -a -d`"));
+    assert!(read_refusal(&bench, &borrowed, "main").await.contains("`git repack -a -d`"));
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_a_hostile_repository_says_leads_nowhere_else() {
-    let (bench, app) = scene().await;
-    let other = bench.repo("other", &[("secret.rs", "fn other() {}\n")]);
+async fn a_hostile_repository_leads_nowhere_outside_itself() {
+    let (bench, app) = index_tagged_repository().await;
+    let other = bench.create_repository("other", &[("secret.rs", "fn other() {}\n")]);
     commit_all(&other.0, "Begin");
-    let there = git(&other.0, &["rev-parse", "HEAD"]).trim().to_owned();
+    let there = run_git(&other.0, &["rev-parse", "HEAD"]).trim().to_owned();
     let write = |kind: &str, bytes: &[u8]| {
         let file = app.0.with_file_name("object");
         fs::write(&file, bytes).unwrap();
         let file = file.to_str().unwrap();
         let arguments = ["hash-object", "-t", kind, "--literally", "-w", file];
-        git(&app.0, &arguments).trim().to_owned()
+        run_git(&app.0, &arguments).trim().to_owned()
     };
     let raw = |id: &str| -> Vec<u8> {
         id.as_bytes()
@@ -370,33 +374,33 @@ async fn what_a_hostile_repository_says_leads_nowhere_else() {
         let entries = ["a", "b"].map(|name| [format!("40000 {name}\0").into_bytes(), raw(&below)]);
         below = write("tree", &entries.concat().concat());
     }
-    let commit = |tree: &str| git(&app.0, &["commit-tree", "-m", "x", tree]).trim().to_owned();
+    let commit = |tree: &str| run_git(&app.0, &["commit-tree", "-m", "x", tree]).trim().to_owned();
     let (names, endless) = (commit(&names), commit(&below));
     // They are no files, and so none is missing.
-    assert_eq!(run(&bench, &app, &names).await.message, None);
-    assert_eq!(files(&bench, &format!("app@{names}")).await, ["good.rs"]);
-    let id = bench.ingest.start_run(at(&app, &endless)).await.unwrap();
+    assert_eq!(run_revision(&bench, &app, &names).await.message, None);
+    assert_eq!(list_files(&bench, &format!("app@{names}")).await, ["good.rs"]);
+    let id = bench.ingest.start_run(revision_request(&app, &endless)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(bench.ingest.run_status(id).unwrap().state, RunState::Scanning);
     bench.ingest.cancel_run(id).unwrap();
-    assert_eq!(bench.ended(id).await.state, RunState::Cancelled);
+    assert_eq!(bench.wait_for_run(id).await.state, RunState::Cancelled);
 
     // References and objects behind links are not there.
-    let git_folder = app.at(".git");
+    let git_folder = app.join(".git");
     let link = |name: &str, to: &std::path::Path| {
         std::os::unix::fs::symlink(to, git_folder.join(name)).unwrap();
     };
-    link("refs/heads/led", &other.at(".git/refs/heads/main"));
-    assert!(refusal(&bench, &app, "led").await.contains("no branch"));
+    link("refs/heads/led", &other.join(".git/refs/heads/main"));
+    assert!(read_refusal(&bench, &app, "led").await.contains("no branch"));
     fs::write(git_folder.join("refs/heads/out"), "ref: refs/../../../other/.git/HEAD\n").unwrap();
-    assert!(refusal(&bench, &app, "out").await.contains("no branch"));
+    assert!(read_refusal(&bench, &app, "out").await.contains("no branch"));
     let pack = git_folder.join("objects/pack");
-    git(&other.0, &["gc", "--quiet"]);
-    for file in fs::read_dir(other.at(".git/objects/pack")).unwrap() {
+    run_git(&other.0, &["gc", "--quiet"]);
+    for file in fs::read_dir(other.join(".git/objects/pack")).unwrap() {
         let file = file.unwrap();
         std::os::unix::fs::symlink(file.path(), pack.join(file.file_name())).unwrap();
     }
-    assert!(refusal(&bench, &app, &there).await.contains("git fsck"));
+    assert!(read_refusal(&bench, &app, &there).await.contains("git fsck"));
     for file in fs::read_dir(&pack).unwrap().map(Result::unwrap) {
         if file.file_type().unwrap().is_symlink() {
             fs::remove_file(file.path()).unwrap();
@@ -404,30 +408,30 @@ async fn what_a_hostile_repository_says_leads_nowhere_else() {
     }
     fs::rename(git_folder.join("objects"), app.0.with_file_name("objects")).unwrap();
     link("objects", &app.0.with_file_name("objects"));
-    assert!(refusal(&bench, &app, "v1").await.contains("git fsck"));
+    assert!(read_refusal(&bench, &app, "v1").await.contains("git fsck"));
 }
 
 #[tokio::test]
 async fn objects_may_be_packed_again_while_a_commit_is_indexed() {
-    let (bench, app) = scene().await;
+    let (bench, app) = index_tagged_repository().await;
     for number in 0..300 {
         let text = format!("fn f{number}() {{ g{number}() }}\n\n").repeat(12);
         app.write(&format!("src/f{number}.rs"), &text);
     }
     commit_all(&app.0, "Add very much");
-    git(&app.0, &["tag", "many"]);
-    bench.faults.hold();
-    let run = bench.ingest.start_run(at(&app, "many")).await.unwrap();
-    bench.faults.held().await;
+    run_git(&app.0, &["tag", "many"]);
+    bench.faults.hold_writes();
+    let run = bench.ingest.start_run(revision_request(&app, "many")).await.unwrap();
+    bench.faults.wait_for_held_write().await;
     let folder = app.0.clone();
     let pack = move || {
-        git(&folder, &["gc", "--quiet", "--prune=now"]);
-        git(&folder, &["repack", "-a", "-d", "--quiet"])
+        run_git(&folder, &["gc", "--quiet", "--prune=now"]);
+        run_git(&folder, &["repack", "-a", "-d", "--quiet"])
     };
     tokio::task::spawn_blocking(pack).await.unwrap();
-    bench.faults.release();
-    let status = bench.ended(run).await;
+    bench.faults.release_writes();
+    let status = bench.wait_for_run(run).await;
     assert_eq!((status.state, status.counts.files), (RunState::Completed, 302), "{status:?}");
     assert_eq!(status.counts.skipped, 0, "{status:?}");
-    assert_eq!(files(&bench, "app@many").await.len(), 302);
+    assert_eq!(list_files(&bench, "app@many").await.len(), 302);
 }

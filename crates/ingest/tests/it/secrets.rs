@@ -1,6 +1,6 @@
 //! What is kept out of the index: secrets planted in files of many kinds, with the real store.
 
-mod attacked;
+mod attacks;
 mod forms;
 
 use std::{
@@ -13,14 +13,14 @@ use codeinfo_core::{PathMap, task::Tasks};
 use codeinfo_embed::{BuiltinEmbedder, Embedder};
 use codeinfo_ingest::RunState;
 use codeinfo_search::{ResultFreshness, Search, SearchQuery, render_excerpt};
-use codeinfo_test_support::ingest::Bench;
+use codeinfo_test_support::ingest::TestIndex;
 
 /// Where a secret is planted, the line with `@` in its place, and how it is made: `~` keeps this file
 /// from looking like it holds keys, and `{A36}` is 36 letters and digits drawn by lot. `{l9}` are lower-case
 /// letters, `{n18}` a number of 18 digits in base64, `{B9}` so many letters as the password of a login in base64.
-type Planted = (&'static str, &'static str, &'static str);
+type PlantedSecret = (&'static str, &'static str, &'static str);
 
-const PLANTED: &[Planted] = &[
+const PLANTED: &[PlantedSecret] = &[
     ("src/cloud.py", "client = boto3.client('s3', aws_access_key_id='@')", "AK~IA{U16}"),
     ("src/cloud.py", "session = Session(aws_secret_access_key=\"@\")", "{b40}"),
     ("config/aws.ini", "aws_secret_access_key = @", "{b40}"),
@@ -115,7 +115,7 @@ const PLANTED: &[Planted] = &[
 
 /// A second list, of ways that the first one lacks. It was made to see what the first rules miss, and the rules
 /// were mended by it since: it shows that they find these, not how they do on others.
-const HELD_OUT: &[Planted] = &[
+const HELD_OUT: &[PlantedSecret] = &[
     ("app/settings.py", "DATABASES = {'default': {'USER': 'x', 'PASSWORD': '@'}}", "{A9}!x1A"),
     ("app/settings.py", "SECRET_KEY = 'django-insecure-@'", "{A50}"),
     (
@@ -163,7 +163,7 @@ const HELD_OUT: &[Planted] = &[
 ];
 
 /// One for each way to assign a value that no other list has.
-const ASSIGNED: &[Planted] = &[
+const ASSIGNED: &[PlantedSecret] = &[
     ("a.yaml", "password: |\n  @\nuser: fred", "{A14}"),
     ("a.yaml", "db_password: !!str @", "{A14}"),
     ("a.mk", "DB_PASSWORD ?= @", "{A14}"),
@@ -244,16 +244,16 @@ const KEPT: &[(&str, &str)] = &[
 ];
 
 /// Draws numbers that are the same in each run.
-struct Lot(u64);
+struct SecretGenerator(u64);
 
-impl Lot {
-    fn below(&mut self, end: usize) -> usize {
+impl SecretGenerator {
+    fn next_below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % end
     }
 
-    fn make(&mut self, form: &str) -> String {
+    fn make_secret(&mut self, form: &str) -> String {
         const DIGITS: &str = "0123456789";
         const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
         const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -274,7 +274,7 @@ impl Lot {
                 _ => unreachable!("{kind}"),
             };
             let letters: Vec<char> = alphabet.chars().collect();
-            let draw = (0..count.parse().unwrap()).map(|_| letters[self.below(letters.len())]);
+            let draw = (0..count.parse().unwrap()).map(|_| letters[self.next_below(letters.len())]);
             let drawn: String = draw.collect();
             match kind {
                 "n" => made.push_str(&STANDARD_NO_PAD.encode(drawn)),
@@ -289,12 +289,12 @@ impl Lot {
 }
 
 /// Makes the values, and the files that hold them.
-fn plant(planted: &[Planted], seed: u64) -> (Vec<String>, BTreeMap<String, String>) {
-    let mut lot = Lot(seed);
+fn plant_secrets(planted: &[PlantedSecret], seed: u64) -> (Vec<String>, BTreeMap<String, String>) {
+    let mut lot = SecretGenerator(seed);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut values = Vec::new();
     for (path, line, form) in planted {
-        let value = lot.make(form);
+        let value = lot.make_secret(form);
         // In an address, `@@` is the value and the sign.
         let line = match line.split_once('@') {
             Some((before, after)) => format!("{before}{value}{after}\n"),
@@ -308,15 +308,15 @@ fn plant(planted: &[Planted], seed: u64) -> (Vec<String>, BTreeMap<String, Strin
 }
 
 /// Indexes the planted secrets; returns which of them are in the store or can be found.
-async fn leaks(planted: &[Planted], seed: u64) -> Vec<String> {
-    let (values, files) = plant(planted, seed);
-    let bench = Bench::new().await;
+async fn find_leaks(planted: &[PlantedSecret], seed: u64) -> Vec<String> {
+    let (values, files) = plant_secrets(planted, seed);
+    let bench = TestIndex::new().await;
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let repo = bench.repo("demo", &files);
+    let repo = bench.create_repository("demo", &files);
     let status = bench.ingest(&repo).await;
     assert_eq!(status.state, RunState::Completed, "{status:?}");
-    let stored = bench.payloads().await.join("\n");
+    let stored = bench.list_payloads().await.join("\n");
     let embedder: Arc<dyn Embedder> = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let mut leaks = Vec::new();
@@ -345,7 +345,7 @@ async fn planted_secrets_are_neither_stored_nor_found() {
     for seed in [1, 2, 3] {
         // What only a sentence calls a secret is not known to be one.
         assert_eq!(
-            leaks(PLANTED, seed).await,
+            find_leaks(PLANTED, seed).await,
             ["docs/handover.md: The staging password is @ and it never expires."]
         );
     }
@@ -354,20 +354,20 @@ async fn planted_secrets_are_neither_stored_nor_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_of_a_second_list_are_kept_out_as_well() {
     assert_eq!(HELD_OUT.len(), 36);
-    assert!(leaks(HELD_OUT, 1).await.is_empty());
+    assert!(find_leaks(HELD_OUT, 1).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_of_token_is_known_in_code() {
-    let (bench, mut lot) = (Bench::new().await, Lot(11));
+    let (bench, mut lot) = (TestIndex::new().await, SecretGenerator(11));
     let forms: Vec<(&str, String)> =
-        FORMS.split_whitespace().map(|form| (form, lot.make(form))).collect();
+        FORMS.split_whitespace().map(|form| (form, lot.make_secret(form))).collect();
     let line = |(number, (_, value)): (usize, &(&str, String))| {
         format!("let text{number} = \"{value}\";\n")
     };
     let code: String = forms.iter().enumerate().map(line).collect();
-    bench.ingest(&bench.repo("demo", &[("src/tokens.rs", &code)])).await;
-    let stored = bench.payloads().await.join("\n");
+    bench.ingest(&bench.create_repository("demo", &[("src/tokens.rs", &code)])).await;
+    let stored = bench.list_payloads().await.join("\n");
     let last = format!("text{} =", forms.len() - 1);
     assert!(stored.contains(&last), "{stored}");
     let leaks: Vec<&str> =
@@ -376,35 +376,35 @@ async fn every_kind_of_token_is_known_in_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn however_a_secret_is_assigned_it_is_kept_out() {
-    assert_eq!(leaks(ASSIGNED, 1).await, [""; 0]);
+async fn secrets_are_kept_out_in_every_form_of_assignment() {
+    assert_eq!(find_leaks(ASSIGNED, 1).await, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn secrets_a_step_of_syntax_away_from_their_names_are_kept_out() {
-    assert_eq!(leaks(forms::REPORTED, 1).await, [""; 0]);
+async fn secrets_that_syntax_separates_from_their_names_are_kept_out() {
+    assert_eq!(find_leaks(forms::REPORTED, 1).await, [""; 0]);
     assert!(50 < forms::OWN.len());
     let known = ["src/main.cpp", "ops/pipe.sh"];
-    let leaked = leaks(forms::OWN, 1).await;
+    let leaked = find_leaks(forms::OWN, 1).await;
     let leaked: Vec<&str> = leaked.iter().filter_map(|leak| leak.split(':').next()).collect();
     assert_eq!(leaked, known);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn most_forms_that_no_rule_was_made_by_are_kept_out() {
-    assert!(leaks(forms::UNSEEN, 1).await.len() <= 7);
+async fn most_forms_without_a_rule_of_their_own_are_kept_out() {
+    assert!(find_leaks(forms::UNSEEN, 1).await.len() <= 7);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_of_a_long_secret() {
-    let (bench, mut lot) = (Bench::new().await, Lot(5));
-    let values = ["{A600}", "{u600}", "{A700}"].map(|form| lot.make(form));
+    let (bench, mut lot) = (TestIndex::new().await, SecretGenerator(5));
+    let values = ["{A600}", "{u600}", "{A700}"].map(|form| lot.make_secret(form));
     let ends = values.clone().map(|value| value.get(value.len() - 40..).unwrap().to_owned());
     let [assigned, token, quoted] = values;
     let config = format!("token: {assigned}\nsecret: \"{quoted}\"\nlast: 1\n");
     let code = format!("let text = \"{}{token}\";\n", concat!("ya", "29."));
-    bench.ingest(&bench.repo("demo", &[("a.yaml", &config), ("b.rs", &code)])).await;
-    let stored = bench.payloads().await.join("\n");
+    bench.ingest(&bench.create_repository("demo", &[("a.yaml", &config), ("b.rs", &code)])).await;
+    let stored = bench.list_payloads().await.join("\n");
     assert!(stored.contains("last: 1") && stored.contains("let text ="), "{stored}");
     for end in ends {
         assert!(!stored.contains(&end), "{stored}");
@@ -412,32 +412,35 @@ async fn nothing_is_left_of_a_long_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_stands_for_a_secret_is_indexed_as_it_is() {
-    let bench = Bench::new().await;
+async fn placeholders_of_secrets_are_indexed_unchanged() {
+    let bench = TestIndex::new().await;
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
     for (path, line) in KEPT {
         files.entry(path).or_default().extend([*line, "\n"]);
     }
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let status = bench.ingest(&bench.repo("demo", &files)).await;
+    let status = bench.ingest(&bench.create_repository("demo", &files)).await;
     assert_eq!((status.state, status.message), (RunState::Completed, None));
-    assert!(!bench.payloads().await.join("").contains("[secret]"));
+    assert!(!bench.list_payloads().await.join("").contains("[secret]"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replaced_secrets_are_counted_and_lines_stay_where_they_are() {
-    let bench = Bench::new().await;
-    let value = Lot(7).make("gh~p_{A36}");
+    let bench = TestIndex::new().await;
+    let value = SecretGenerator(7).make_secret("gh~p_{A36}");
     let config = format!("a: 1\npassword: {value}\nb: 2\ntoken: {value}x1\n");
     let code = format!("fn a() {{\n    let url = \"https://x:{value}@h\";\n}}\n\nfn b() {{}}\n");
-    let repo = bench.repo("demo", &[("a.yaml", &config), ("b.rs", &code), ("c.rs", "fn c() {}\n")]);
+    let repo = bench.create_repository(
+        "demo",
+        &[("a.yaml", &config), ("b.rs", &code), ("c.rs", "fn c() {}\n")],
+    );
     let status = bench.ingest(&repo).await;
     assert_eq!(status.message.unwrap(), "3 secrets in 2 files replaced by [secret]");
-    let chunks = bench.chunks().await;
+    let chunks = bench.describe_chunks().await;
     assert_eq!(chunks["a.yaml"], ["1-4 yaml"]);
     assert_eq!(chunks["b.rs"], ["1-5 rust a"]);
-    let text = bench.payloads().await.join("\n");
+    let text = bench.list_payloads().await.join("\n");
     assert!(text.contains("a: 1\\npassword: [secret]\\nb: 2\\ntoken: [secret]"), "{text}");
     assert!(text.contains("https://x:[secret]@h"), "{text}");
 

@@ -14,9 +14,9 @@ use codeinfo_search::{ResultFreshness, Search, SearchQuery, render_excerpt};
 use codeinfo_store::{ChunkQuery, MAX_PAGE, Store, StoreMode};
 use codeinfo_test_support::{
     embedded,
-    git::{commit_all, git, worktree},
-    ingest::{Bench, Repo, held, request},
-    searchable::{self, Harness},
+    git::{add_worktree, commit_all, run_git},
+    ingest::{TestIndex, TestRepository, build_request, list_tree_chunks},
+    searchable::{self, SearchableStore},
 };
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -26,69 +26,69 @@ const PARSE: &str =
 const PRINT: &str =
     "/// Writes a number.\nfn print(number: u32) {\n    println!(\"{number}\");\n}\n";
 
-async fn count(bench: &Bench) -> u64 {
+async fn count_chunks(bench: &TestIndex) -> u64 {
     bench.store.count(None).await.unwrap()
 }
 
-async fn root(bench: &Bench, repo: &Repo) -> Root {
+async fn find_root(bench: &TestIndex, repo: &TestRepository) -> Root {
     let roots = bench.store.roots().await.unwrap();
     roots.into_iter().find(|root| root.path == repo.0).unwrap()
 }
 
-async fn paths(bench: &Bench, repo: &Repo) -> Vec<String> {
-    let held = held(&bench.store, root(bench, repo).await.id).await;
+async fn list_paths(bench: &TestIndex, repo: &TestRepository) -> Vec<String> {
+    let held = list_tree_chunks(&bench.store, find_root(bench, repo).await.id).await;
     held.into_iter().map(|(path, ..)| path).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-async fn vector(text: &str) -> Vec<f32> {
+async fn embed_text(text: &str) -> Vec<f32> {
     let embedder = BuiltinEmbedder::load(Tasks::default()).unwrap();
     embedder.embed_query(text.to_owned()).await.unwrap()
 }
 
-fn embedded(status: &RunStatus) -> u64 {
+fn count_embedded(status: &RunStatus) -> u64 {
     assert!(matches!(status.state, RunState::Completed | RunState::Skipped), "{status:?}");
     status.counts.embedded
 }
 
 /// A repository with two files, indexed.
-async fn scene() -> (Bench, Repo) {
-    let bench = Bench::new().await;
-    let main = bench.repo("main", &[("parse.rs", PARSE), ("print.rs", PRINT)]);
+async fn index_repository() -> (TestIndex, TestRepository) {
+    let bench = TestIndex::new().await;
+    let main = bench.create_repository("main", &[("parse.rs", PARSE), ("print.rs", PRINT)]);
     commit_all(&main.0, "Begin");
-    assert_eq!(embedded(&bench.ingest(&main).await), 2);
+    assert_eq!(count_embedded(&bench.ingest(&main).await), 2);
     (bench, main)
 }
 
 #[tokio::test]
-async fn a_worktree_embeds_only_what_no_tree_has() {
-    let (bench, main) = scene().await;
-    let tree = worktree(&main, "tree", &["-b", "topic"]);
+async fn a_worktree_embeds_only_what_no_other_tree_has() {
+    let (bench, main) = index_repository().await;
+    let tree = add_worktree(&main, "tree", &["-b", "topic"]);
     let status = bench.ingest(&tree).await;
-    assert_eq!((embedded(&status), status.counts.files, status.counts.chunks), (0, 2, 2));
-    assert_eq!(count(&bench).await, 2);
-    assert_eq!(root(&bench, &tree).await.repository, Some(root(&bench, &main).await.id));
+    assert_eq!((count_embedded(&status), status.counts.files, status.counts.chunks), (0, 2, 2));
+    assert_eq!(count_chunks(&bench).await, 2);
+    assert_eq!(find_root(&bench, &tree).await.repository, Some(find_root(&bench, &main).await.id));
 
     tree.write("print.rs", &PRINT.replace("number", "amount"));
     tree.write("new.rs", "fn new() {}\n");
-    assert_eq!(embedded(&bench.ingest(&tree).await), 2);
+    assert_eq!(count_embedded(&bench.ingest(&tree).await), 2);
     // What the tree had before is what the other one has.
-    assert_eq!(count(&bench).await, 4);
-    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
-    assert_eq!(paths(&bench, &tree).await, ["new.rs", "parse.rs", "print.rs"]);
-    let of_tree = held(&bench.store, root(&bench, &tree).await.id).await;
+    assert_eq!(count_chunks(&bench).await, 4);
+    assert_eq!(list_paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    assert_eq!(list_paths(&bench, &tree).await, ["new.rs", "parse.rs", "print.rs"]);
+    let of_tree = list_tree_chunks(&bench.store, find_root(&bench, &tree).await.id).await;
     assert!(of_tree.iter().any(|(path, _, text)| path == "print.rs" && text.contains("amount")));
-    let of_main = held(&bench.store, root(&bench, &main).await.id).await;
+    let of_main = list_tree_chunks(&bench.store, find_root(&bench, &main).await.id).await;
     assert!(of_main.iter().any(|(path, _, text)| path == "print.rs" && text.contains("number")));
 }
 
 #[tokio::test]
 async fn a_search_of_one_tree_finds_what_it_has_and_one_of_all_finds_it_once() {
-    let (bench, main) = scene().await;
-    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    let (bench, main) = index_repository().await;
+    let tree = add_worktree(&main, "tree", &["-b", "topic"]);
     tree.write("print.rs", &PRINT.replace("number", "amount"));
     bench.ingest(&tree).await;
-    let (main, tree) = (root(&bench, &main).await.id, root(&bench, &tree).await.id);
-    let vector = vector("Writes a number.").await;
+    let (main, tree) = (find_root(&bench, &main).await.id, find_root(&bench, &tree).await.id);
+    let vector = embed_text("Writes a number.").await;
     for (of, expected) in [(main, "number"), (tree, "amount")] {
         let found =
             bench.store.search(ChunkQuery::nearest(vector.clone(), Some(of), 10)).await.unwrap();
@@ -112,12 +112,12 @@ async fn a_search_of_one_tree_finds_what_it_has_and_one_of_all_finds_it_once() {
 
 #[tokio::test]
 async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
-    let (bench, main) = scene().await;
+    let (bench, main) = index_repository().await;
     for number in 1..6 {
-        let tree = worktree(&main, &format!("tree{number}"), &["--detach"]);
+        let tree = add_worktree(&main, &format!("tree{number}"), &["--detach"]);
         bench.ingest(&tree).await;
     }
-    let tree = worktree(&main, "topic", &["-b", "topic"]);
+    let tree = add_worktree(&main, "topic", &["-b", "topic"]);
     tree.write("print.rs", &PRINT.replace("number:", "amount:"));
     bench.ingest(&tree).await;
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
@@ -145,7 +145,7 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
     let uses = evidence.find_uses("print", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 2));
     assert_eq!(evidence.find_uses("parse", RootFilter::Everything).await.unwrap().count, 2);
-    let topic = root(&bench, &tree).await.id;
+    let topic = find_root(&bench, &tree).await.id;
     for within in [RootFilter::Only(topic), RootFilter::Tree(topic)] {
         let uses = evidence.find_uses("print", within).await.unwrap();
         assert_eq!((uses.count, uses.files), (1, 1));
@@ -155,7 +155,7 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
         assert_eq!(read.file.repo, "topic");
     }
     // Another tree is read by its name, or by a whole path, unless only one root is there.
-    let other = main.at("print.rs").to_str().unwrap().to_owned();
+    let other = main.join("print.rs").to_str().unwrap().to_owned();
     for path in ["main/print.rs", &other] {
         let read = evidence
             .read_lines(path, RequestedLines::default(), RootFilter::Tree(topic))
@@ -173,81 +173,81 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
 
 #[tokio::test]
 async fn switching_a_branch_embeds_what_is_new_and_switching_back_nothing() {
-    let (bench, main) = scene().await;
-    git(&main.0, &["switch", "--quiet", "-c", "topic"]);
+    let (bench, main) = index_repository().await;
+    run_git(&main.0, &["switch", "--quiet", "-c", "topic"]);
     main.write("print.rs", &PRINT.replace("number", "amount"));
-    fs::remove_file(main.at("parse.rs")).unwrap();
+    fs::remove_file(main.join("parse.rs")).unwrap();
     commit_all(&main.0, "Change");
-    assert_eq!(embedded(&bench.ingest(&main).await), 1);
-    assert_eq!(paths(&bench, &main).await, ["print.rs"]);
+    assert_eq!(count_embedded(&bench.ingest(&main).await), 1);
+    assert_eq!(list_paths(&bench, &main).await, ["print.rs"]);
     for (branch, expected) in [("main", 2), ("topic", 1), ("main", 2)] {
-        git(&main.0, &["switch", "--quiet", branch]);
-        assert_eq!(embedded(&bench.ingest(&main).await), 0, "{branch}");
-        assert_eq!(paths(&bench, &main).await.len(), expected);
-        let root = root(&bench, &main).await;
+        run_git(&main.0, &["switch", "--quiet", branch]);
+        assert_eq!(count_embedded(&bench.ingest(&main).await), 0, "{branch}");
+        assert_eq!(list_paths(&bench, &main).await.len(), expected);
+        let root = find_root(&bench, &main).await;
         assert_eq!(bench.store.count(Some(root.id)).await.unwrap(), expected as u64);
-        let vector = vector("Writes a number.").await;
+        let vector = embed_text("Writes a number.").await;
         let found = bench.store.search(ChunkQuery::nearest(vector, None, 10)).await.unwrap();
         assert_eq!(found.len(), expected);
     }
 }
 
 #[tokio::test]
-async fn of_a_path_the_versions_of_several_branches_are_kept() {
-    let (bench, main) = scene().await;
+async fn the_versions_of_a_path_on_several_branches_are_kept() {
+    let (bench, main) = index_repository().await;
     let text = |branch: &str| PRINT.replace("number", branch);
     for branch in ["one", "two", "three", "four", "five"] {
-        git(&main.0, &["switch", "--quiet", "-c", branch]);
+        run_git(&main.0, &["switch", "--quiet", "-c", branch]);
         main.write("print.rs", &text(branch));
         commit_all(&main.0, branch);
-        assert_eq!(embedded(&bench.ingest(&main).await), 1);
+        assert_eq!(count_embedded(&bench.ingest(&main).await), 1);
     }
     // What was there first made room.
     for (branch, expected) in [("two", 0), ("three", 0), ("four", 0), ("five", 0), ("main", 1)] {
-        git(&main.0, &["switch", "--quiet", branch]);
-        assert_eq!(embedded(&bench.ingest(&main).await), expected, "{branch}");
+        run_git(&main.0, &["switch", "--quiet", branch]);
+        assert_eq!(count_embedded(&bench.ingest(&main).await), expected, "{branch}");
     }
-    assert_eq!(count(&bench).await, 1 + 5);
+    assert_eq!(count_chunks(&bench).await, 1 + 5);
 }
 
 #[tokio::test]
 async fn the_watcher_follows_a_switch_and_embeds_what_is_new() {
-    let (bench, main) = scene().await;
-    git(&main.0, &["switch", "--quiet", "-c", "topic"]);
+    let (bench, main) = index_repository().await;
+    run_git(&main.0, &["switch", "--quiet", "-c", "topic"]);
     main.write("print.rs", &PRINT.replace("number", "amount"));
     commit_all(&main.0, "Change");
-    git(&main.0, &["switch", "--quiet", "main"]);
+    run_git(&main.0, &["switch", "--quiet", "main"]);
     bench.ingest.watch_roots();
-    let id = root(&bench, &main).await.id;
+    let id = find_root(&bench, &main).await.id;
     for (branch, word, expected) in
         [("topic", "amount", 1), ("main", "number", 0), ("topic", "amount", 0)]
     {
-        let before = root(&bench, &main).await.last_ingest_at;
-        git(&main.0, &["switch", "--quiet", branch]);
+        let before = find_root(&bench, &main).await.last_ingest_at;
+        run_git(&main.0, &["switch", "--quiet", branch]);
         for _ in 0..400 {
-            let held = held(&bench.store, id).await;
+            let held = list_tree_chunks(&bench.store, id).await;
             let is_seen = held.iter().any(|(.., text)| text.contains(word));
-            let now = root(&bench, &main).await;
+            let now = find_root(&bench, &main).await;
             if is_seen && now.last_ingest_at != before && now.last_run.is_completed() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let root = root(&bench, &main).await;
+        let root = find_root(&bench, &main).await;
         assert_eq!(
             (root.last_run, root.counts.embedded),
             (LastRun::Completed, expected),
             "{branch}"
         );
-        let held = held(&bench.store, id).await;
+        let held = list_tree_chunks(&bench.store, id).await;
         assert!(held.iter().any(|(.., text)| text.contains(word)), "{branch}");
     }
 }
 
 #[tokio::test]
 async fn a_small_tree_is_searched_whole_beside_a_large_one() {
-    let bench = Bench::new().await;
-    let main = bench.repo("main", &[]);
+    let bench = TestIndex::new().await;
+    let main = bench.create_repository("main", &[]);
     for number in 0..60 {
         let function = |at: u32| {
             format!(
@@ -260,8 +260,8 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
     }
     commit_all(&main.0, "Begin");
     bench.ingest(&main).await;
-    git(&main.0, &["worktree", "add", "--quiet", "--orphan", "-b", "pages", "../pages"]);
-    let pages = Repo(main.0.with_file_name("pages"));
+    run_git(&main.0, &["worktree", "add", "--quiet", "--orphan", "-b", "pages", "../pages"]);
+    let pages = TestRepository(main.0.with_file_name("pages"));
     for number in 0..5 {
         pages.write(
             &format!("page_{number}.md"),
@@ -270,13 +270,16 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
     }
     commit_all(&pages.0, "Begin otherwise");
     bench.ingest(&pages).await;
-    let id = root(&bench, &pages).await.id;
-    assert_eq!(root(&bench, &pages).await.chunk_owner(), root(&bench, &main).await.chunk_owner());
-    assert!(2_500 < count(&bench).await);
-    let fresh = Bench::new().await;
+    let id = find_root(&bench, &pages).await.id;
+    assert_eq!(
+        find_root(&bench, &pages).await.chunk_owner(),
+        find_root(&bench, &main).await.chunk_owner()
+    );
+    assert!(2_500 < count_chunks(&bench).await);
+    let fresh = TestIndex::new().await;
     fresh.ingest(&pages).await;
-    let to = vector("Writes a number.").await;
-    let nearest = async |bench: &Bench| -> Vec<(Uuid, f32)> {
+    let to = embed_text("Writes a number.").await;
+    let nearest = async |bench: &TestIndex| -> Vec<(Uuid, f32)> {
         let found =
             bench.store.search(ChunkQuery::nearest(to.clone(), Some(id), 100)).await.unwrap();
         found.into_iter().map(|one| (one.id, one.score)).collect()
@@ -298,37 +301,37 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
 }
 
 #[tokio::test]
-async fn who_stands_in_a_tree_finds_the_files_that_a_question_names() {
-    let (bench, main) = scene().await;
-    let tree = worktree(&main, "tree", &["-b", "topic"]);
+async fn a_client_in_a_tree_finds_the_files_that_a_question_names() {
+    let (bench, main) = index_repository().await;
+    let tree = add_worktree(&main, "tree", &["-b", "topic"]);
     bench.ingest(&tree).await;
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     for repo in [&main, &tree] {
-        let id = root(&bench, repo).await.id;
+        let id = find_root(&bench, repo).await.id;
         let query = SearchQuery::new("print.rs", None, Some(5)).unwrap().within_tree(Some(id));
         let found = search.find_chunks(&query).await.unwrap();
         let best = &found.hits[0];
-        let path = repo.at("print.rs").display().to_string();
+        let path = repo.join("print.rs").display().to_string();
         assert_eq!((&best.path, best.also_in.len()), (&path, 1));
     }
 }
 
 #[tokio::test]
-async fn what_is_left_of_a_removal_that_was_killed_is_no_source_for_others() {
-    let (bench, main) = scene().await;
-    let tree = worktree(&main, "tree", &["-b", "topic"]);
+async fn remains_of_a_killed_removal_are_no_source_for_other_trees() {
+    let (bench, main) = index_repository().await;
+    let tree = add_worktree(&main, "tree", &["-b", "topic"]);
     tree.write("own.rs", "fn own() {}\n");
     bench.ingest(&tree).await;
     // Its chunks are gone, its records are not.
-    bench.faults.fail_after(2);
+    bench.faults.fail_after_writes(2);
     assert!(bench.ingest.remove_root("tree").await.is_err());
-    bench.faults.fail_never();
-    assert_eq!(root(&bench, &tree).await.last_run, LastRun::Interrupted);
+    bench.faults.stop_failing();
+    assert_eq!(find_root(&bench, &tree).await.last_run, LastRun::Interrupted);
     main.write("own.rs", "fn own() {}\n");
-    assert_eq!(embedded(&bench.ingest(&main).await), 1);
-    assert_eq!(paths(&bench, &main).await, ["own.rs", "parse.rs", "print.rs"]);
-    let broken = root(&bench, &main).await;
+    assert_eq!(count_embedded(&bench.ingest(&main).await), 1);
+    assert_eq!(list_paths(&bench, &main).await, ["own.rs", "parse.rs", "print.rs"]);
+    let broken = find_root(&bench, &main).await;
     let mut records = bench.store.files(broken.id).await.unwrap();
     records.retain(|record| record.path == "own.rs");
     // A repair takes the record back, and keeps nothing of what is not whole.
@@ -340,14 +343,14 @@ async fn what_is_left_of_a_removal_that_was_killed_is_no_source_for_others() {
 }
 
 #[tokio::test]
-async fn a_root_that_is_of_another_repository_now_stays_when_its_former_trees_go() {
-    let (bench, main) = scene().await;
-    let tree = worktree(&main, "tree", &["-b", "topic"]);
+async fn a_root_that_changed_its_repository_stays_when_its_former_trees_are_removed() {
+    let (bench, main) = index_repository().await;
+    let tree = add_worktree(&main, "tree", &["-b", "topic"]);
     bench.ingest(&tree).await;
     // As when the main worktree became a module of another repository.
     let moved = Root {
-        repository: Some(RootId::from_path(&tree.at("modules"))),
-        ..root(&bench, &main).await
+        repository: Some(RootId::from_path(&tree.join("modules"))),
+        ..find_root(&bench, &main).await
     };
     bench.store.put_root(moved.clone()).await.unwrap();
     let files = bench.store.files(moved.id).await.unwrap();
@@ -357,43 +360,43 @@ async fn a_root_that_is_of_another_repository_now_stays_when_its_former_trees_go
     assert!(bench.store.chunks_of_owner(moved.id, None, MAX_PAGE).await.unwrap().is_empty());
     // A run sees that it is its own repository again.
     bench.ingest(&main).await;
-    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    assert_eq!(list_paths(&bench, &main).await, ["parse.rs", "print.rs"]);
     bench.ingest.remove_root("main").await.unwrap();
-    assert_eq!(count(&bench).await, 0);
+    assert_eq!(count_chunks(&bench).await, 0);
 }
 
 #[tokio::test]
-async fn what_is_in_no_repository_keeps_nothing_of_the_past() {
-    let bench = Bench::new().await;
-    let plain = bench.repo("plain", &[("parse.rs", PARSE)]);
+async fn folders_outside_repositories_keep_no_former_versions() {
+    let bench = TestIndex::new().await;
+    let plain = bench.create_repository("plain", &[("parse.rs", PARSE)]);
     bench.ingest(&plain).await;
     plain.write("parse.rs", PRINT);
-    assert_eq!(embedded(&bench.ingest(&plain).await), 1);
-    assert_eq!(count(&bench).await, 1);
-    fs::remove_file(plain.at("parse.rs")).unwrap();
+    assert_eq!(count_embedded(&bench.ingest(&plain).await), 1);
+    assert_eq!(count_chunks(&bench).await, 1);
+    fs::remove_file(plain.join("parse.rs")).unwrap();
     bench.ingest(&plain).await;
-    assert_eq!(count(&bench).await, 0);
-    assert_eq!(root(&bench, &plain).await.repository, None);
+    assert_eq!(count_chunks(&bench).await, 0);
+    assert_eq!(find_root(&bench, &plain).await.repository, None);
 }
 
 #[tokio::test]
 async fn a_tree_stays_whole_when_others_are_removed_and_the_last_leaves_nothing() {
     for first in ["main", "tree"] {
-        let (bench, main) = scene().await;
-        let tree = worktree(&main, "tree", &["-b", "topic"]);
+        let (bench, main) = index_repository().await;
+        let tree = add_worktree(&main, "tree", &["-b", "topic"]);
         tree.write("print.rs", &PRINT.replace("number", "amount"));
         bench.ingest(&tree).await;
         tree.write("print.rs", &PRINT.replace("number", "figure"));
         bench.ingest(&tree).await;
         bench.ingest.remove_root(first).await.unwrap();
         // What it alone had goes at once; what the tree had before stays.
-        assert_eq!(count(&bench).await, 3, "{first}");
+        assert_eq!(count_chunks(&bench).await, 3, "{first}");
         let left = if first == "main" { &tree } else { &main };
-        assert_eq!(paths(&bench, left).await, ["parse.rs", "print.rs"]);
-        assert_eq!(embedded(&bench.ingest(left).await), 0);
-        let last = root(&bench, left).await;
+        assert_eq!(list_paths(&bench, left).await, ["parse.rs", "print.rs"]);
+        assert_eq!(count_embedded(&bench.ingest(left).await), 0);
+        let last = find_root(&bench, left).await;
         bench.ingest.remove_root(&last.name).await.unwrap();
-        assert_eq!(count(&bench).await, 0, "{first}");
+        assert_eq!(count_chunks(&bench).await, 0, "{first}");
         let ids = [last.id, RootId::from_path(&main.0)].into_iter();
         for root in ids.chain(RootId::former_record_ids(RootId::from_path(&main.0))) {
             assert!(bench.store.files(root).await.unwrap().is_empty());
@@ -405,124 +408,125 @@ async fn a_tree_stays_whole_when_others_are_removed_and_the_last_leaves_nothing(
 #[tokio::test]
 async fn modes_renames_and_ends_of_lines_cost_what_they_change() {
     use std::os::unix::fs::PermissionsExt;
-    let (bench, main) = scene().await;
-    let tree = worktree(&main, "tree", &["--detach"]);
-    fs::set_permissions(tree.at("parse.rs"), fs::Permissions::from_mode(0o755)).unwrap();
+    let (bench, main) = index_repository().await;
+    let tree = add_worktree(&main, "tree", &["--detach"]);
+    fs::set_permissions(tree.join("parse.rs"), fs::Permissions::from_mode(0o755)).unwrap();
     commit_all(&tree.0, "Make it a program");
-    assert_eq!(embedded(&bench.ingest(&tree).await), 0);
+    assert_eq!(count_embedded(&bench.ingest(&tree).await), 0);
     // Another path is another piece, as its name counts.
-    git(&tree.0, &["mv", "print.rs", "write.rs"]);
+    run_git(&tree.0, &["mv", "print.rs", "write.rs"]);
     commit_all(&tree.0, "Rename");
     let (status, _) = tokio::join!(bench.ingest(&tree), async {
         let folder = main.0.clone();
-        let collect = move || git(&folder, &["gc", "--quiet", "--prune=now"]);
+        let collect = move || run_git(&folder, &["gc", "--quiet", "--prune=now"]);
         tokio::task::spawn_blocking(collect).await.unwrap()
     });
-    assert_eq!(embedded(&status), 1);
-    assert_eq!(paths(&bench, &tree).await, ["parse.rs", "write.rs"]);
+    assert_eq!(count_embedded(&status), 1);
+    assert_eq!(list_paths(&bench, &tree).await, ["parse.rs", "write.rs"]);
     tree.write("parse.rs", &PARSE.replace('\n', "\r\n"));
-    assert_eq!(embedded(&bench.ingest(&tree).await), 1);
-    git(&tree.0, &["checkout", "--quiet", "parse.rs"]);
-    assert_eq!(embedded(&bench.ingest(&tree).await), 0);
-    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    assert_eq!(count_embedded(&bench.ingest(&tree).await), 1);
+    run_git(&tree.0, &["checkout", "--quiet", "parse.rs"]);
+    assert_eq!(count_embedded(&bench.ingest(&tree).await), 0);
+    assert_eq!(list_paths(&bench, &main).await, ["parse.rs", "print.rs"]);
 }
 
 #[tokio::test]
-async fn a_module_is_a_repository_of_its_own_and_so_is_a_bare_ones_worktree() {
-    let (bench, main) = scene().await;
-    let user = bench.repo("user", &[("use.rs", "fn used() {}\n")]);
+async fn a_module_and_a_worktree_of_a_bare_repository_have_their_own_repositories() {
+    let (bench, main) = index_repository().await;
+    let user = bench.create_repository("user", &[("use.rs", "fn used() {}\n")]);
     commit_all(&user.0, "Begin");
-    git(&user.0, &["submodule", "--quiet", "add", main.0.to_str().unwrap(), "module"]);
-    let module = Repo(user.at("module"));
+    run_git(&user.0, &["submodule", "--quiet", "add", main.0.to_str().unwrap(), "module"]);
+    let module = TestRepository(user.join("module"));
     bench.ingest(&module).await;
     // What its commits are kept under, too.
-    let kept = user.at(".git/modules/module");
-    assert_eq!(root(&bench, &module).await.repository, Some(RootId::from_path(&kept)));
+    let kept = user.join(".git/modules/module");
+    assert_eq!(find_root(&bench, &module).await.repository, Some(RootId::from_path(&kept)));
 
     let bare = main.0.with_file_name("bare.git");
-    git(&main.0, &["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
-    let trees = ["one", "two"].map(|name| worktree(&Repo(bare.clone()), name, &["-b", name]));
+    run_git(&main.0, &["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    let trees =
+        ["one", "two"].map(|name| add_worktree(&TestRepository(bare.clone()), name, &["-b", name]));
     bench.ingest(&trees[0]).await;
-    assert_eq!(embedded(&bench.ingest(&trees[1]).await), 0);
-    assert_eq!(root(&bench, &trees[1]).await.repository, Some(RootId::from_path(&bare)));
+    assert_eq!(count_embedded(&bench.ingest(&trees[1]).await), 0);
+    assert_eq!(find_root(&bench, &trees[1]).await.repository, Some(RootId::from_path(&bare)));
 }
 
 #[tokio::test]
 async fn a_folder_that_becomes_a_worktree_moves_to_its_repository() {
-    let (bench, main) = scene().await;
-    let tree = bench.repo("tree", &[("parse.rs", PARSE), ("own.rs", "fn own() {}\n")]);
-    assert_eq!(embedded(&bench.ingest(&tree).await), 2);
-    assert_eq!(count(&bench).await, 4);
-    let made = worktree(&main, "made", &["-b", "topic"]);
+    let (bench, main) = index_repository().await;
+    let tree = bench.create_repository("tree", &[("parse.rs", PARSE), ("own.rs", "fn own() {}\n")]);
+    assert_eq!(count_embedded(&bench.ingest(&tree).await), 2);
+    assert_eq!(count_chunks(&bench).await, 4);
+    let made = add_worktree(&main, "made", &["-b", "topic"]);
     for entry in fs::read_dir(&tree.0).unwrap() {
         fs::copy(entry.as_ref().unwrap().path(), made.0.join(entry.unwrap().file_name())).unwrap();
     }
     fs::remove_dir_all(&tree.0).unwrap();
-    git(&main.0, &["worktree", "move", made.0.to_str().unwrap(), tree.0.to_str().unwrap()]);
-    assert_eq!(embedded(&bench.ingest(&tree).await), 1);
-    assert_eq!(count(&bench).await, 3);
-    assert_eq!(paths(&bench, &tree).await, ["own.rs", "parse.rs", "print.rs"]);
+    run_git(&main.0, &["worktree", "move", made.0.to_str().unwrap(), tree.0.to_str().unwrap()]);
+    assert_eq!(count_embedded(&bench.ingest(&tree).await), 1);
+    assert_eq!(count_chunks(&bench).await, 3);
+    assert_eq!(list_paths(&bench, &tree).await, ["own.rs", "parse.rs", "print.rs"]);
 }
 
 #[tokio::test]
-async fn a_worktree_that_was_removed_behind_our_back_leaves_the_others_as_they_are() {
-    let (bench, main) = scene().await;
-    let tree = worktree(&main, "tree", &["-b", "topic"]);
+async fn a_worktree_that_another_program_removed_leaves_the_others_unchanged() {
+    let (bench, main) = index_repository().await;
+    let tree = add_worktree(&main, "tree", &["-b", "topic"]);
     bench.ingest(&tree).await;
     let path = tree.0.to_str().unwrap().to_owned();
-    git(&main.0, &["worktree", "remove", "--force", &path]);
-    git(&main.0, &["gc", "--quiet"]);
-    assert!(bench.ingest.start_run(request(&PathBuf::from(&path))).await.is_err());
-    assert_eq!(embedded(&bench.ingest(&main).await), 0);
+    run_git(&main.0, &["worktree", "remove", "--force", &path]);
+    run_git(&main.0, &["gc", "--quiet"]);
+    assert!(bench.ingest.start_run(build_request(&PathBuf::from(&path))).await.is_err());
+    assert_eq!(count_embedded(&bench.ingest(&main).await), 0);
     bench.ingest.remove_root(&path).await.unwrap();
-    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
-    assert_eq!(count(&bench).await, 2);
+    assert_eq!(list_paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    assert_eq!(count_chunks(&bench).await, 2);
 }
 
 #[tokio::test]
-async fn what_a_path_had_long_ago_goes_when_a_run_ends() {
-    let (bench, main) = scene().await;
+async fn old_versions_of_a_path_are_removed_when_a_run_ends() {
+    let (bench, main) = index_repository().await;
     main.write("print.rs", &PRINT.replace("number", "amount"));
     bench.ingest(&main).await;
     let [former, ..] = RootId::former_record_ids(RootId::from_path(&main.0));
     let mut kept = bench.store.files(former).await.unwrap();
-    assert_eq!((kept.len(), count(&bench).await), (1, 3));
+    assert_eq!((kept.len(), count_chunks(&bench).await), (1, 3));
     // Another store looks at once, and finds it younger than a week.
     let store =
         Store::with_engine(Arc::clone(&bench.engine), StoreMode::Exclusive, bench.tasks.clone());
-    let root = root(&bench, &main).await;
+    let root = find_root(&bench, &main).await;
     store.put_root(root.clone()).await.unwrap();
-    assert_eq!(count(&bench).await, 3);
+    assert_eq!(count_chunks(&bench).await, 3);
     kept[0].modified_ns -= 8 * 24 * 3600 * 1_000_000_000;
     bench.store.put_files(kept).await.unwrap();
     let store =
         Store::with_engine(Arc::clone(&bench.engine), StoreMode::Exclusive, bench.tasks.clone());
     store.put_root(root).await.unwrap();
-    assert_eq!(count(&bench).await, 2);
+    assert_eq!(count_chunks(&bench).await, 2);
     assert!(bench.store.files(former).await.unwrap().is_empty());
-    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    assert_eq!(list_paths(&bench, &main).await, ["parse.rs", "print.rs"]);
 }
 
 #[tokio::test]
-async fn what_is_not_whole_is_not_taken_for_what_was_there_before() {
-    let (bench, main) = scene().await;
-    let root = root(&bench, &main).await;
-    let before = held(&bench.store, root.id).await;
+async fn incomplete_files_are_not_taken_for_their_former_versions() {
+    let (bench, main) = index_repository().await;
+    let root = find_root(&bench, &main).await;
+    let before = list_tree_chunks(&bench.store, root.id).await;
     let all = bench.store.chunks(Some(root.id), None, 10).await.unwrap();
     bench.store.remove_chunks(vec![all[0].id]).await.unwrap();
     let interrupted = Root { last_run: LastRun::Interrupted, ..root.clone() };
     bench.store.put_root(interrupted).await.unwrap();
-    assert_eq!(embedded(&bench.ingest(&main).await), 1);
-    assert_eq!(held(&bench.store, root.id).await, before);
+    assert_eq!(count_embedded(&bench.ingest(&main).await), 1);
+    assert_eq!(list_tree_chunks(&bench.store, root.id).await, before);
     for former in RootId::former_record_ids(root.chunk_owner()) {
         assert!(bench.store.files(former).await.unwrap().is_empty());
     }
 }
 
 #[tokio::test]
-async fn what_a_former_revision_indexed_is_not_kept_for_later() {
-    let (bench, main) = scene().await;
-    let root = root(&bench, &main).await;
+async fn chunks_of_a_former_revision_are_not_kept() {
+    let (bench, main) = index_repository().await;
+    let root = find_root(&bench, &main).await;
     let mut files = bench.store.files(root.id).await.unwrap();
     for file in &mut files {
         file.version = file.version.replacen(hash::REVISION, "1-", 1);
@@ -531,41 +535,42 @@ async fn what_a_former_revision_indexed_is_not_kept_for_later() {
     bench.store.put_files(files).await.unwrap();
     let [former, ..] = RootId::former_record_ids(root.chunk_owner());
     let kept = bench.store.files(former).await.unwrap();
-    assert_eq!((kept.len(), count(&bench).await), (2, 2));
-    assert_eq!(embedded(&bench.ingest(&main).await), 0);
+    assert_eq!((kept.len(), count_chunks(&bench).await), (2, 2));
+    assert_eq!(count_embedded(&bench.ingest(&main).await), 0);
     let kept = bench.store.files(former).await.unwrap();
     assert!(kept.iter().all(|file| hash::is_current(&file.version)), "{kept:?}");
-    assert_eq!(count(&bench).await, 2);
+    assert_eq!(count_chunks(&bench).await, 2);
 }
 
 #[tokio::test]
-async fn a_tree_whose_index_is_damaged_proves_nothing_to_others() {
-    let (bench, main) = scene().await;
-    let tree = worktree(&main, "tree", &["-b", "topic"]);
-    let damaged = Root { last_run: LastRun::Damaged, ..root(&bench, &main).await };
+async fn a_damaged_tree_is_no_source_for_other_trees() {
+    let (bench, main) = index_repository().await;
+    let tree = add_worktree(&main, "tree", &["-b", "topic"]);
+    let damaged = Root { last_run: LastRun::Damaged, ..find_root(&bench, &main).await };
     let all = bench.store.chunks(Some(damaged.id), None, 10).await.unwrap();
     bench.store.remove_chunks(all.into_iter().map(|stored| stored.id).collect()).await.unwrap();
     bench.store.put_root(damaged).await.unwrap();
-    assert_eq!(embedded(&bench.ingest(&tree).await), 2);
-    assert_eq!(paths(&bench, &tree).await, ["parse.rs", "print.rs"]);
+    assert_eq!(count_embedded(&bench.ingest(&tree).await), 2);
+    assert_eq!(list_paths(&bench, &tree).await, ["parse.rs", "print.rs"]);
     // By then, nothing of the other one is missing.
-    assert_eq!(embedded(&bench.ingest(&main).await), 0);
-    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    assert_eq!(count_embedded(&bench.ingest(&main).await), 0);
+    assert_eq!(list_paths(&bench, &main).await, ["parse.rs", "print.rs"]);
 }
 
 #[tokio::test]
-async fn damage_is_made_good_in_all_trees_that_it_hurts() {
+async fn damage_is_repaired_in_all_affected_trees() {
     let folder = TempDir::new().unwrap();
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
-    let (data, main) = (folder.path().join("data"), Repo(folder.path().join("repos/main")));
+    let (data, main) =
+        (folder.path().join("data"), TestRepository(folder.path().join("repos/main")));
     fs::create_dir(&data).unwrap();
     for number in 0..20 {
         main.write(&format!("f{number}.rs"), &PARSE.replace("parse", &format!("parse_{number}")));
     }
     commit_all(&main.0, "Begin");
-    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    let tree = add_worktree(&main, "tree", &["-b", "topic"]);
     tree.write("f3.rs", PRINT);
-    let harness = Harness::open(&data, &embedder, 4096).await;
+    let harness = SearchableStore::open(&data, &embedder, 4096).await;
     for (repo, name) in [(&main, "main"), (&tree, "tree")] {
         harness.ingest(&repo.0, name).await;
     }
@@ -575,22 +580,22 @@ async fn damage_is_made_good_in_all_trees_that_it_hurts() {
     let ids = harness.store.roots().await.unwrap().into_iter().map(|root| root.id);
     let mut before = Vec::new();
     for id in ids {
-        before.push((id, held(&harness.store, id).await));
+        before.push((id, list_tree_chunks(&harness.store, id).await));
     }
     harness.close().await;
     let mut files = Vec::new();
-    embedded::files(&data.join("store"), &mut files);
+    embedded::collect_files(&data.join("store"), &mut files);
     files.retain(|path| path.extension().is_some_and(|extension| extension == "segment"));
     assert!(!files.is_empty());
     for (number, file) in files.iter().enumerate() {
         let copy = folder.path().join(format!("copy{number}"));
-        searchable::copy(&data, &copy).await;
+        searchable::copy_store(&data, &copy).await;
         let at = copy.join(file.strip_prefix(&data).unwrap());
         let mut bytes = fs::read(&at).unwrap();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         fs::write(&at, bytes).unwrap();
-        let harness = Harness::open(&copy, &embedder, 4096).await;
+        let harness = SearchableStore::open(&copy, &embedder, 4096).await;
         let hurt = harness.store.roots().await.unwrap();
         assert!(hurt.iter().any(|root| root.last_run == LastRun::Damaged), "{hurt:?}");
         tokio::time::timeout(Duration::from_mins(1), harness.ingest.repair_damaged_roots())
@@ -598,7 +603,7 @@ async fn damage_is_made_good_in_all_trees_that_it_hurts() {
             .unwrap()
             .unwrap();
         for (id, held_before) in &before {
-            assert_eq!(held(&harness.store, *id).await, *held_before, "{number}");
+            assert_eq!(list_tree_chunks(&harness.store, *id).await, *held_before, "{number}");
         }
         harness.close().await;
     }

@@ -15,9 +15,9 @@ use std::{
 use codeinfo_core::{LastRun, task::Tasks};
 use codeinfo_embed::BuiltinEmbedder;
 use codeinfo_test_support::{
-    embedded::{aside, files},
-    random::next,
-    searchable::{Harness, Seen, build, copy},
+    embedded::{collect_files, list_damaged_stores},
+    random::next_random,
+    searchable::{IndexSnapshot, SearchableStore, build_changed_store, copy_store},
 };
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
@@ -34,7 +34,7 @@ const SOME: usize = 20;
 /// How many stores are damaged side by side.
 const SIDE_BY_SIDE: usize = 2;
 #[derive(Debug, Clone, Copy)]
-enum Damage {
+enum FileDamage {
     Halve,
     Flip,
     Delete,
@@ -42,11 +42,16 @@ enum Damage {
     Append,
 }
 
-const DAMAGES: [Damage; 5] =
-    [Damage::Halve, Damage::Flip, Damage::Delete, Damage::Empty, Damage::Append];
+const DAMAGES: [FileDamage; 5] = [
+    FileDamage::Halve,
+    FileDamage::Flip,
+    FileDamage::Delete,
+    FileDamage::Empty,
+    FileDamage::Append,
+];
 
-impl Damage {
-    fn strike(self, path: &Path) {
+impl FileDamage {
+    fn damage_file(self, path: &Path) {
         if let Self::Delete = self {
             return fs::remove_file(path).unwrap();
         }
@@ -71,70 +76,76 @@ impl Damage {
     }
 }
 
-pub(crate) fn seed() -> u64 {
+pub(crate) fn read_seed() -> u64 {
     let given = env::var_os(SEED).map(|seed| seed.to_str().unwrap().parse().unwrap());
     given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs())
 }
 
 /// Damages a file of a copy and has it repaired. Returns how long the longest start took.
-async fn survives(
-    (file, damage): (&Path, &Damage),
-    (data, before): (&Path, &Seen),
+async fn repair_damaged_copy(
+    (file, damage): (&Path, &FileDamage),
+    (data, before): (&Path, &IndexSnapshot),
     (embedder, seal_chunks): (&Arc<BuiltinEmbedder>, usize),
 ) -> Duration {
     let work = TempDir::new().unwrap();
     let copied = work.path().join("data");
-    copy(data, &copied).await;
-    damage.strike(&copied.join(file.strip_prefix(data).unwrap()));
+    copy_store(data, &copied).await;
+    damage.damage_file(&copied.join(file.strip_prefix(data).unwrap()));
     // What is repaired stays so.
     let starts = if env::var_os(ALL).is_some() { 2 } else { 1 };
     let mut longest = Duration::ZERO;
     for time in 0..starts {
         let started = Instant::now();
-        let harness = Harness::open(&copied, embedder, seal_chunks).await;
+        let harness = SearchableStore::open(&copied, embedder, seal_chunks).await;
         longest = longest.max(started.elapsed());
         let what = format!("{damage:?} {}, start {time}", file.display());
         timeout(TIMEOUT, harness.ingest.repair_damaged_roots()).await.expect(&what).unwrap();
         assert_eq!(harness.store.damage(), None, "{what}");
-        assert_eq!(harness.look().await, *before, "{what}");
+        assert_eq!(harness.take_snapshot().await, *before, "{what}");
         harness.close().await;
     }
-    assert!(aside(&copied).len() <= 1, "{damage:?} {}: {:?}", file.display(), aside(&copied));
+    assert!(
+        list_damaged_stores(&copied).len() <= 1,
+        "{damage:?} {}: {:?}",
+        file.display(),
+        list_damaged_stores(&copied)
+    );
     longest
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
+async fn every_damaged_file_is_noticed_and_its_content_restored() {
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
-    let mut state = seed();
+    let mut state = read_seed();
     let started_with = state;
     let (mut count, mut failed, mut longest) = (0, Vec::new(), Duration::ZERO);
     for seal_chunks in [4096, 32] {
         let folder = TempDir::new().unwrap();
-        let before = build(folder.path(), &embedder, seal_chunks).await;
+        let before = build_changed_store(folder.path(), &embedder, seal_chunks).await;
         let data = folder.path().join("data");
         let mut all = Vec::new();
-        files(&data.join("store"), &mut all);
+        collect_files(&data.join("store"), &mut all);
         let has = |extension: &str| {
             all.iter().filter(|path| path.extension().is_some_and(|it| it == extension)).count()
         };
         assert!(1 < has("segment") && 0 < has("deleted"), "{all:?}");
         all.push(data.join("roots.json"));
         let some = |file: &PathBuf| {
-            let chosen = [DAMAGES[usize::try_from(next(&mut state) % 5).unwrap()]];
+            let chosen = [DAMAGES[usize::try_from(next_random(&mut state) % 5).unwrap()]];
             let damages = if env::var_os(ALL).is_some() { &DAMAGES[..] } else { &chosen };
             damages.iter().map(|damage| (file.clone(), *damage)).collect::<Vec<_>>()
         };
         let mut cases: Vec<_> = all.iter().flat_map(some).collect();
         if env::var_os(ALL).is_none() {
-            cases.sort_by_cached_key(|_| next(&mut state));
+            cases.sort_by_cached_key(|_| next_random(&mut state));
             cases.truncate(SOME);
         }
         count += cases.len();
-        let run = |(file, damage): (PathBuf, Damage)| {
+        let run = |(file, damage): (PathBuf, FileDamage)| {
             let (embedder, data, before) = (&embedder, &data, &before);
             async move {
-                let case = survives((&file, &damage), (data, before), (embedder, seal_chunks));
+                let case =
+                    repair_damaged_copy((&file, &damage), (data, before), (embedder, seal_chunks));
                 let ended = AssertUnwindSafe(case).catch_unwind().await;
                 ended.map_err(|_| format!("{damage:?} {}", file.display()))
             }
@@ -168,15 +179,15 @@ async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
 async fn completing_a_run_of_one_repository_leaves_the_others() {
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let folder = TempDir::new().unwrap();
-    let before = build(folder.path(), &embedder, 4096).await;
-    let harness = Harness::open(&folder.path().join("data"), &embedder, 4096).await;
+    let before = build_changed_store(folder.path(), &embedder, 4096).await;
+    let harness = SearchableStore::open(&folder.path().join("data"), &embedder, 4096).await;
     for name in ["valves", "pumps"] {
         let roots = harness.store.roots().await.unwrap();
         let mut root = roots.into_iter().find(|root| root.name == name).unwrap();
         root.last_run = LastRun::Interrupted;
         harness.store.put_root(root).await.unwrap();
         harness.ingest(&folder.path().join("repos").join(name), name).await;
-        assert_eq!(harness.look().await, before, "{name}");
+        assert_eq!(harness.take_snapshot().await, before, "{name}");
     }
     harness.close().await;
 }

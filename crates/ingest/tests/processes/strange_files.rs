@@ -13,15 +13,15 @@ use std::{
 use codeinfo_core::task::Tasks;
 use codeinfo_embed::BuiltinEmbedder;
 use codeinfo_test_support::{
-    embedded::{aside, files},
-    random::next,
-    searchable::{Harness, Seen, build, copy},
+    embedded::{collect_files, list_damaged_stores},
+    random::next_random,
+    searchable::{IndexSnapshot, SearchableStore, build_changed_store, copy_store},
 };
 use nix::{sys::stat::Mode, unistd::mkfifo};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use crate::damage::{ALL, seed};
+use crate::damage::{ALL, read_seed};
 
 /// How long a start or a command may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,17 +29,18 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const SEAL: usize = 32;
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum StrangeFile {
     Pipe,
     Folder,
     Endless,
     Large,
 }
 
-const KINDS: [Kind; 4] = [Kind::Pipe, Kind::Folder, Kind::Endless, Kind::Large];
+const KINDS: [StrangeFile; 4] =
+    [StrangeFile::Pipe, StrangeFile::Folder, StrangeFile::Endless, StrangeFile::Large];
 
-impl Kind {
-    fn put(self, path: &Path) {
+impl StrangeFile {
+    fn create_at(self, path: &Path) {
         drop(fs::remove_file(path));
         match self {
             Self::Pipe => mkfifo(path, Mode::S_IRWXU).unwrap(),
@@ -54,91 +55,92 @@ impl Kind {
 }
 
 /// An index whose files are at rest.
-struct Index {
+struct ClosedIndex {
     folder: TempDir,
     embedder: Arc<BuiltinEmbedder>,
-    before: Seen,
+    before: IndexSnapshot,
 }
 
-impl Index {
+impl ClosedIndex {
     async fn new() -> Self {
         let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
         let folder = TempDir::new().unwrap();
-        let before = build(folder.path(), &embedder, SEAL).await;
+        let before = build_changed_store(folder.path(), &embedder, SEAL).await;
         Self { folder, embedder, before }
     }
 
-    fn data(&self) -> PathBuf {
+    fn data_folder(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    async fn open(&self, data: &Path) -> Harness {
-        let opening = Harness::open(data, &self.embedder, SEAL);
+    async fn open(&self, data: &Path) -> SearchableStore {
+        let opening = SearchableStore::open(data, &self.embedder, SEAL);
         timeout(TIMEOUT, opening).await.expect("the start hangs")
     }
 
     /// Opens a data folder, has it repaired, and compares what is seen.
-    async fn heals(&self, data: &Path, what: &str) {
+    async fn assert_repaired(&self, data: &Path, what: &str) {
         let harness = self.open(data).await;
         harness.ingest.repair_damaged_roots().await.unwrap();
         assert_eq!(harness.store.damage(), None, "{what}");
-        assert_eq!(harness.look().await, self.before, "{what}");
+        assert_eq!(harness.take_snapshot().await, self.before, "{what}");
         harness.close().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_file_hangs_no_start_and_is_healed() {
-    let index = Index::new().await;
+async fn special_files_in_the_data_folder_are_replaced_and_block_no_start() {
+    let index = ClosedIndex::new().await;
     let mut places: Vec<PathBuf> =
         ["roots.tmp", "store/manifest.tmp", "store/99.segment"].map(PathBuf::from).into();
     let mut all = Vec::new();
-    files(&index.data(), &mut all);
-    places.extend(all.iter().map(|path| path.strip_prefix(index.data()).unwrap().to_owned()));
+    collect_files(&index.data_folder(), &mut all);
+    places
+        .extend(all.iter().map(|path| path.strip_prefix(index.data_folder()).unwrap().to_owned()));
     let is_named = |end: &str| places.iter().any(|place| place.ends_with(end));
     assert!(is_named("store/roots.json") && is_named("manifest.json") && is_named("store/lock"));
-    let mut state = seed();
+    let mut state = read_seed();
     for place in &places {
-        let chosen = [KINDS[usize::try_from(next(&mut state) % 4).unwrap()]];
+        let chosen = [KINDS[usize::try_from(next_random(&mut state) % 4).unwrap()]];
         for kind in if env::var_os(ALL).is_some() { &KINDS[..] } else { &chosen } {
             let what = format!("{kind:?} {}", place.display());
             let work = TempDir::new().unwrap();
             let data = work.path().join("data");
-            copy(&index.data(), &data).await;
-            kind.put(&data.join(place));
+            copy_store(&index.data_folder(), &data).await;
+            kind.create_at(&data.join(place));
             // A reader of a pipe waits only until this is dropped.
             let mut options = File::options();
             let options = options.read(true).write(true);
-            let _held = matches!(kind, Kind::Pipe).then(|| options.open(data.join(place)));
-            index.heals(&data, &what).await;
-            assert!(aside(&data).len() <= 1, "{what}");
+            let _held = matches!(kind, StrangeFile::Pipe).then(|| options.open(data.join(place)));
+            index.assert_repaired(&data, &what).await;
+            assert!(list_damaged_stores(&data).len() <= 1, "{what}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_of_repositories_is_found_in_its_copy() {
-    let index = Index::new().await;
-    let data = index.data();
+    let index = ClosedIndex::new().await;
+    let data = index.data_folder();
     fs::remove_file(data.join("roots.json")).unwrap();
     fs::write(data.join("store/manifest.json"), "{").unwrap();
-    index.heals(&data, "no list beside the store").await;
+    index.assert_repaired(&data, "no list beside the store").await;
     assert_eq!(
         fs::read(data.join("roots.json")).unwrap(),
         fs::read(data.join("store/roots.json")).unwrap()
     );
     fs::write(data.join("roots.json"), "{").unwrap();
     fs::remove_file(data.join("store/manifest.json")).unwrap();
-    index.heals(&data, "a damaged list, and no manifest").await;
+    index.assert_repaired(&data, "a damaged list, and no manifest").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_without_its_list_of_repositories_is_not_well() {
-    let index = Index::new().await;
+async fn an_index_without_its_list_of_repositories_is_unhealthy() {
+    let index = ClosedIndex::new().await;
     for is_there in [true, false] {
         let work = TempDir::new().unwrap();
         let data = work.path().join("data");
-        copy(&index.data(), &data).await;
+        copy_store(&index.data_folder(), &data).await;
         for list in ["roots.json", "store/roots.json", "store/manifest.json"] {
             fs::remove_file(data.join(list)).unwrap();
         }
@@ -161,7 +163,7 @@ async fn an_index_without_its_list_of_repositories_is_not_well() {
             harness.ingest(&index.folder.path().join("repos").join(name), name).await;
         }
         assert_eq!(harness.store.damage(), None);
-        assert_eq!(harness.look().await, index.before);
+        assert_eq!(harness.take_snapshot().await, index.before);
         harness.close().await;
     }
 }

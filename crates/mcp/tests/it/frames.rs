@@ -11,20 +11,20 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
 /// A tool that never ends, and notifies when it is dropped.
-struct Endless {
+struct EndlessTool {
     about: EndpointInfo,
     dropped: Arc<Notify>,
 }
 
-struct Rings(Arc<Notify>);
+struct DropNotifier(Arc<Notify>);
 
-impl Drop for Rings {
+impl Drop for DropNotifier {
     fn drop(&mut self) {
         self.0.notify_one();
     }
 }
 
-impl Endless {
+impl EndlessTool {
     fn start() -> (Arc<dyn Endpoint>, Arc<Notify>) {
         let schema = json!({ "type": "object" });
         let tool =
@@ -40,7 +40,7 @@ impl Endless {
     }
 }
 
-impl Endpoint for Endless {
+impl Endpoint for EndlessTool {
     fn endpoint_info(&self) -> &EndpointInfo {
         &self.about
     }
@@ -55,7 +55,7 @@ impl Endpoint for Endless {
         _: Value,
         _: Map<String, Value>,
     ) -> BoxFuture<'a, Result<StartedCall, ToolCallError>> {
-        let rings = Rings(Arc::clone(&self.dropped));
+        let rings = DropNotifier(Arc::clone(&self.dropped));
         let never = stream::once(async move {
             let _rings = rings;
             future::pending::<()>().await;
@@ -66,11 +66,11 @@ impl Endpoint for Endless {
 }
 
 /// Returns a request of a client with a session.
-fn post(text: &[u8]) -> McpPost<'_> {
+fn build_post(text: &[u8]) -> McpPost<'_> {
     McpPost::new(|name| (name == "mcp-session-id").then(|| "s".into()), text)
 }
 
-fn bounds() -> McpContext {
+fn make_context() -> McpContext {
     McpContext {
         max_batch: 8,
         keep_alive: Duration::from_millis(5),
@@ -78,7 +78,7 @@ fn bounds() -> McpContext {
     }
 }
 
-fn call(id: u64, version: Option<&str>) -> String {
+fn call_frame(id: u64, version: Option<&str>) -> String {
     let mut meta = json!({ "progressToken": 1 });
     if let Some(version) = version {
         meta["io.modelcontextprotocol/protocolVersion"] = json!(version);
@@ -88,7 +88,7 @@ fn call(id: u64, version: Option<&str>) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
 }
 
-fn cancel(id: u64) -> String {
+fn cancel_frame(id: u64) -> String {
     let params = json!({ "requestId": id });
     json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string()
 }
@@ -96,21 +96,24 @@ fn cancel(id: u64) -> String {
 #[tokio::test]
 async fn a_later_frame_cancels_the_call_of_its_stream_in_both_eras() {
     for version in [None, Some("2026-07-28")] {
-        let ((endpoint, dropped), bounds) = (Endless::start(), bounds());
+        let ((endpoint, dropped), bounds) = (EndlessTool::start(), make_context());
         let frame = async |session, text: &str| {
             answer_post(&endpoint, McpPost::from_frame(session, text.as_bytes()), &bounds).await
         };
-        let McpReply::Events(mut events) = frame("a", &call(7, version)).await else {
+        let McpReply::Events(mut events) = frame("a", &call_frame(7, version)).await else {
             panic!("no events")
         };
         // The progress of the call arrives in the meantime.
         let news: Value = serde_json::from_str(&events.next().await.unwrap()).unwrap();
         assert_eq!(news["method"], "notifications/progress");
         for not_meant in [("b", 7), ("a", 8)] {
-            assert!(matches!(frame(not_meant.0, &cancel(not_meant.1)).await, McpReply::Accepted));
+            assert!(matches!(
+                frame(not_meant.0, &cancel_frame(not_meant.1)).await,
+                McpReply::Accepted
+            ));
         }
         assert!(events.next().await.is_some());
-        assert!(matches!(frame("a", &cancel(7)).await, McpReply::Accepted));
+        assert!(matches!(frame("a", &cancel_frame(7)).await, McpReply::Accepted));
         assert_eq!(events.next().await, None);
         dropped.notified().now_or_never().expect("the call goes on");
     }
@@ -118,18 +121,18 @@ async fn a_later_frame_cancels_the_call_of_its_stream_in_both_eras() {
 
 #[tokio::test]
 async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
-    let ((endpoint, dropped), bounds) = (Endless::start(), bounds());
-    let (one, batch) = (call(1, None), format!("[{}]", call(2, None)));
+    let ((endpoint, dropped), bounds) = (EndlessTool::start(), make_context());
+    let (one, batch) = (call_frame(1, None), format!("[{}]", call_frame(2, None)));
     for (text, id) in [(&one, 1), (&batch, 2)] {
         let McpReply::Deferred(mut reply) =
-            answer_post(&endpoint, post(text.as_bytes()), &bounds).await
+            answer_post(&endpoint, build_post(text.as_bytes()), &bounds).await
         else {
             panic!("not deferred")
         };
         assert_eq!((&mut reply).now_or_never(), None);
-        let cancelled = format!("[{}]", cancel(id));
+        let cancelled = format!("[{}]", cancel_frame(id));
         assert!(matches!(
-            answer_post(&endpoint, post(cancelled.as_bytes()), &bounds).await,
+            answer_post(&endpoint, build_post(cancelled.as_bytes()), &bounds).await,
             McpReply::Accepted
         ));
         let reply: Value = serde_json::from_str(&reply.await).unwrap();
@@ -142,7 +145,7 @@ async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
 
 #[tokio::test]
 async fn a_frame_needs_no_headers_and_its_metadata_is_checked() {
-    let ((endpoint, _), bounds) = (Endless::start(), bounds());
+    let ((endpoint, _), bounds) = (EndlessTool::start(), make_context());
     let heard = async |text: String| match answer_post(
         &endpoint,
         McpPost::from_frame("a", text.as_bytes()),

@@ -18,14 +18,14 @@ const KNOWN: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 const MAX_BATCH: usize = 8;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Headers {
+pub(crate) struct PostHeaders {
     pub(crate) accept: Option<String>,
     pub(crate) version: Option<String>,
     pub(crate) method: Option<String>,
     pub(crate) name: Option<String>,
 }
 
-impl Headers {
+impl PostHeaders {
     fn get(&self, name: &str) -> Option<&str> {
         match name {
             "accept" => self.accept.as_deref(),
@@ -39,21 +39,21 @@ impl Headers {
 
 /// Reply as a client receives it.
 #[derive(Debug, PartialEq)]
-enum Heard {
+enum ClientReply {
     Nothing,
     Json(u16, String),
     Events(Vec<String>),
 }
 
 /// Endpoints with one tool of each kind, open and gated, and a runtime to call them.
-pub(crate) struct Judge {
+pub(crate) struct EndpointJudge {
     runtime: tokio::runtime::Runtime,
     open: Arc<dyn Endpoint>,
     gated: Arc<dyn Endpoint>,
     bounds: McpContext,
 }
 
-impl Judge {
+impl EndpointJudge {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let wait = Duration::from_mins(1);
@@ -61,31 +61,40 @@ impl Judge {
             McpContext { max_batch: MAX_BATCH, keep_alive: wait, calls: CallRegistry::default() };
         Self {
             runtime: runtime.unwrap(),
-            open: Arc::new(Tools::new(true)),
-            gated: Arc::new(Tools::new(false)),
+            open: Arc::new(JudgedTools::new(true)),
+            gated: Arc::new(JudgedTools::new(false)),
             bounds,
         }
     }
 
     /// Panics unless both endpoints answer correctly, and identically when asked again.
-    pub(crate) fn check(&self, headers: &Headers, body: &[u8]) {
+    pub(crate) fn check_post(&self, headers: &PostHeaders, body: &[u8]) {
         for endpoint in [&self.open, &self.gated] {
-            let heard = self.hear(endpoint, headers, body);
-            judge(headers, body, &heard);
-            assert_eq!(heard, self.hear(endpoint, headers, body), "another answer to the same");
+            let heard = self.send_post(endpoint, headers, body);
+            judge_reply(headers, body, &heard);
+            assert_eq!(
+                heard,
+                self.send_post(endpoint, headers, body),
+                "another answer to the same"
+            );
         }
     }
 
-    fn hear(&self, endpoint: &Arc<dyn Endpoint>, headers: &Headers, body: &[u8]) -> Heard {
+    fn send_post(
+        &self,
+        endpoint: &Arc<dyn Endpoint>,
+        headers: &PostHeaders,
+        body: &[u8],
+    ) -> ClientReply {
         self.runtime.block_on(async {
             let post = McpPost::new(|name| headers.get(name).map(Into::into), body);
             match answer_post(endpoint, post, &self.bounds).await {
-                McpReply::Accepted => Heard::Nothing,
-                McpReply::Json { status, text } => Heard::Json(status, text),
-                McpReply::Greeting { text, .. } => Heard::Json(200, text),
-                McpReply::Deferred(text) => Heard::Json(200, text.await),
+                McpReply::Accepted => ClientReply::Nothing,
+                McpReply::Json { status, text } => ClientReply::Json(status, text),
+                McpReply::Greeting { text, .. } => ClientReply::Json(200, text),
+                McpReply::Deferred(text) => ClientReply::Json(200, text.await),
                 McpReply::Events(messages) | McpReply::Listening(messages) => {
-                    Heard::Events(messages.collect().await)
+                    ClientReply::Events(messages.collect().await)
                 }
             }
         })
@@ -94,14 +103,14 @@ impl Judge {
 
 /// Kind of a message, determined without the code under test.
 #[derive(Debug, PartialEq)]
-enum Kind {
+enum PostKind {
     Request(Value),
     /// A notification or a response, which has no answer.
     Silent,
     Invalid(Value),
 }
 
-impl Kind {
+impl PostKind {
     fn from_message(message: &Value) -> Self {
         let Value::Object(members) = message else { return Self::Invalid(Value::Null) };
         let given = members.get("id");
@@ -127,60 +136,60 @@ impl Kind {
     }
 }
 
-fn judge(headers: &Headers, body: &[u8], heard: &Heard) {
-    if let Heard::Json(406, text) = heard {
+fn judge_reply(headers: &PostHeaders, body: &[u8], heard: &ClientReply) {
+    if let ClientReply::Json(406, text) = heard {
         let message: Value = serde_json::from_slice(body).unwrap_or_default();
         // A subscription can only be answered with a stream.
         let listens = message["method"] == "subscriptions/listen"
             && text.contains("must allow text/event-stream");
         let id = if listens { message["id"].clone() } else { Value::Null };
         assert!(listens || headers.accept.is_some(), "any reply is acceptable: {text}");
-        assert_eq!(code(text, &id), Some(-32600));
+        assert_eq!(read_error_code(text, &id), Some(-32600));
         return;
     }
     match serde_json::from_slice(body) {
         Err(_) => assert_refused(heard, -32700),
         Ok(Value::Array(elements)) => judge_batch(headers, &elements, heard),
-        Ok(message) => match Kind::from_message(&message) {
-            Kind::Silent => judge_silent(headers, &message, heard),
-            Kind::Invalid(id) => {
-                let Heard::Json(400, text) = heard else { panic!("{heard:?}") };
-                assert_eq!(code(text, &id), Some(-32600));
+        Ok(message) => match PostKind::from_message(&message) {
+            PostKind::Silent => judge_notification(headers, &message, heard),
+            PostKind::Invalid(id) => {
+                let ClientReply::Json(400, text) = heard else { panic!("{heard:?}") };
+                assert_eq!(read_error_code(text, &id), Some(-32600));
             }
-            Kind::Request(id) => judge_request(&message, &id, heard),
+            PostKind::Request(id) => judge_request(&message, &id, heard),
         },
     }
 }
 
 /// Checks that a notification has no answer, except for a header with an unsupported version.
-fn judge_silent(headers: &Headers, message: &Value, heard: &Heard) {
+fn judge_notification(headers: &PostHeaders, message: &Value, heard: &ClientReply) {
     let version = headers.version.as_deref();
     match heard {
-        Heard::Nothing => {}
-        Heard::Json(400, text) if message.get("method").is_none() => {
+        ClientReply::Nothing => {}
+        ClientReply::Json(400, text) if message.get("method").is_none() => {
             assert!(version.is_some(), "{text}");
-            code(text, &Value::Null);
+            read_error_code(text, &Value::Null);
         }
-        Heard::Json(400, text) => {
+        ClientReply::Json(400, text) => {
             assert!(version.is_some_and(|version| !KNOWN.contains(&version)), "{text}");
-            assert_eq!(code(text, &Value::Null), Some(-32022));
+            assert_eq!(read_error_code(text, &Value::Null), Some(-32022));
         }
         other => panic!("{other:?}"),
     }
 }
 
-fn judge_request(message: &Value, id: &Value, heard: &Heard) {
+fn judge_request(message: &Value, id: &Value, heard: &ClientReply) {
     let meta = &message["params"]["_meta"];
     let (status, text) = match heard {
-        Heard::Json(status, text) => (*status, text),
-        Heard::Events(messages) => {
+        ClientReply::Json(status, text) => (*status, text),
+        ClientReply::Events(messages) => {
             let (last, news) = messages.split_last().unwrap();
             judge_progress(&meta["progressToken"], news);
             (200, last)
         }
-        Heard::Nothing => panic!("a request is not answered"),
+        ClientReply::Nothing => panic!("a request is not answered"),
     };
-    let code = code(text, id);
+    let code = read_error_code(text, id);
     match status {
         200 => assert!(!matches!(code, Some(-32700 | -32600 | -32020 | -32022)), "{text}"),
         400 => assert!(matches!(code, Some(-32602 | -32020 | -32022)), "{text}"),
@@ -210,12 +219,12 @@ fn judge_progress(token: &Value, news: &[String]) {
     }
 }
 
-fn judge_batch(headers: &Headers, elements: &[Value], heard: &Heard) {
-    let kinds = elements.iter().map(Kind::from_message);
+fn judge_batch(headers: &PostHeaders, elements: &[Value], heard: &ClientReply) {
+    let kinds = elements.iter().map(PostKind::from_message);
     let ids: Vec<Value> = kinds
         .filter_map(|kind| match kind {
-            Kind::Silent => None,
-            Kind::Request(id) | Kind::Invalid(id) => Some(id),
+            PostKind::Silent => None,
+            PostKind::Request(id) | PostKind::Invalid(id) => Some(id),
         })
         .collect();
     let allowed = headers.version.as_deref().is_none_or(|version| version == "2025-03-26");
@@ -223,25 +232,25 @@ fn judge_batch(headers: &Headers, elements: &[Value], heard: &Heard) {
         return assert_refused(heard, -32600);
     }
     let text = match heard {
-        Heard::Nothing => return assert!(ids.is_empty(), "{elements:?} are not answered"),
-        Heard::Json(200, text) => text,
-        Heard::Events(texts) if texts.len() == 1 => &texts[0],
+        ClientReply::Nothing => return assert!(ids.is_empty(), "{elements:?} are not answered"),
+        ClientReply::Json(200, text) => text,
+        ClientReply::Events(texts) if texts.len() == 1 => &texts[0],
         other => panic!("{other:?}"),
     };
     let answers: Vec<Value> = serde_json::from_str(text).unwrap();
     assert!(!answers.is_empty() && answers.len() == ids.len(), "{text} for {ids:?}");
     for (answer, id) in answers.iter().zip(&ids) {
-        code(&answer.to_string(), id);
+        read_error_code(&answer.to_string(), id);
     }
 }
 
-fn assert_refused(heard: &Heard, expected: i64) {
-    let Heard::Json(400, text) = heard else { panic!("{heard:?}") };
-    assert_eq!(code(text, &Value::Null), Some(expected));
+fn assert_refused(heard: &ClientReply, expected: i64) {
+    let ClientReply::Json(400, text) = heard else { panic!("{heard:?}") };
+    assert_eq!(read_error_code(text, &Value::Null), Some(expected));
 }
 
 /// Checks the form of an answer and returns the code of its error, if it is one.
-fn code(text: &str, id: &Value) -> Option<i64> {
+fn read_error_code(text: &str, id: &Value) -> Option<i64> {
     let answer: Value = serde_json::from_str(text).unwrap();
     let members = answer.as_object().unwrap();
     assert_eq!(members.len(), 3, "{text}");
@@ -261,12 +270,12 @@ fn code(text: &str, id: &Value) -> Option<i64> {
 }
 
 /// Four tools: one answers at once, one takes time, one is lost, one refuses.
-struct Tools {
+struct JudgedTools {
     about: EndpointInfo,
     open: bool,
 }
 
-impl Tools {
+impl JudgedTools {
     fn new(open: bool) -> Self {
         let schema = json!({
             "type": "object",
@@ -287,7 +296,7 @@ impl Tools {
     }
 }
 
-impl Endpoint for Tools {
+impl Endpoint for JudgedTools {
     fn endpoint_info(&self) -> &EndpointInfo {
         &self.about
     }

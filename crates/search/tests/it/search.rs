@@ -15,14 +15,14 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 /// A store with indexed repositories.
-struct Library {
+struct SearchLibrary {
     store: Store,
     embedder: Arc<BuiltinEmbedder>,
     _folder: TempDir,
 }
 
-impl Library {
-    async fn empty() -> Self {
+impl SearchLibrary {
+    async fn create() -> Self {
         let tasks = Tasks::default();
         let embedder = Arc::new(BuiltinEmbedder::load(tasks.clone()).unwrap());
         let folder = TempDir::new().unwrap();
@@ -41,15 +41,15 @@ impl Library {
     }
 
     /// A shop's server in one repository, its web page in another.
-    async fn shop() -> Self {
-        let library = Self::empty().await;
-        library.index("server", 1, SERVER).await;
-        library.index("page", 1, PAGE).await;
+    async fn with_shop() -> Self {
+        let library = Self::create().await;
+        library.index_chunks("server", 1, SERVER).await;
+        library.index_chunks("page", 1, PAGE).await;
         library
     }
 
     /// Indexes `chunks`, each a path, a symbol and a text, as they were at `indexed_at_ms`.
-    async fn index(&self, name: &str, indexed_at_ms: u64, chunks: &[(&str, &str, &str)]) {
+    async fn index_chunks(&self, name: &str, indexed_at_ms: u64, chunks: &[(&str, &str, &str)]) {
         let path = PathBuf::from("/data/repos").join(name);
         let root = Root {
             name: name.to_owned(),
@@ -60,12 +60,12 @@ impl Library {
         self.store.put_root(root).await.unwrap();
         let mut all = Vec::new();
         for ((path, symbol, text), line) in chunks.iter().zip((1..).step_by(10)) {
-            all.push(self.chunk(id, indexed_at_ms, line, (path, symbol, text)).await);
+            all.push(self.embed_chunk(id, indexed_at_ms, line, (path, symbol, text)).await);
         }
         self.store.put_chunks(all).await.unwrap();
     }
 
-    async fn chunk(
+    async fn embed_chunk(
         &self,
         root: RootId,
         indexed_at_ms: u64,
@@ -86,7 +86,7 @@ impl Library {
             roles: role::detect_roles(path).collect(),
             language: Some("rust".to_owned()),
             text: text.to_owned(),
-            ..codeinfo_test_support::store::record(path, path)
+            ..codeinfo_test_support::store::make_chunk_record(path, path)
         };
         let place = format!("{path} {indexed_at_ms} {start_line}");
         let document = EmbeddingDocument { path, symbol, text };
@@ -99,32 +99,36 @@ impl Library {
         }
     }
 
-    fn search(&self, path_map: PathMap) -> Search {
+    fn build_search(&self, path_map: PathMap) -> Search {
         let embedder = Arc::clone(&self.embedder) as Arc<dyn Embedder>;
         Search::new(self.store.clone(), embedder, path_map)
     }
 
-    async fn find(&self, text: &str) -> SearchResults {
-        self.search(PathMap::default())
+    async fn search_text(&self, text: &str) -> SearchResults {
+        self.build_search(PathMap::default())
             .find_chunks(&SearchQuery::new(text, None, None).unwrap())
             .await
             .unwrap()
     }
 
-    async fn find_in(&self, text: &str, repository: &str) -> Result<SearchResults, SearchError> {
-        self.search(PathMap::default())
+    async fn search_repository(
+        &self,
+        text: &str,
+        repository: &str,
+    ) -> Result<SearchResults, SearchError> {
+        self.build_search(PathMap::default())
             .find_chunks(&SearchQuery::new(text, Some(repository), Some(20)).unwrap())
             .await
     }
 }
 
 #[tokio::test]
-async fn words_found_nowhere_and_names_of_documents_alone_are_told() {
-    let library = Library::shop().await;
+async fn words_found_nowhere_and_names_of_documents_alone_are_reported() {
+    let library = SearchLibrary::with_shop().await;
     let notes = [("docs/notes.md", "Plans", "# Plans\n\nSee LoyaltyMiddleware of another vendor.")];
-    library.index("notes", 1, &notes).await;
+    library.index_chunks("notes", 1, &notes).await;
     let query = "how does the LoyaltyMiddleware remove removable refunding giraffes from anti-basket totals";
-    let found = library.find(query).await;
+    let found = library.search_text(query).await;
     assert_eq!((found.absent.len(), found.documented.len()), (0, 1), "{found:?}");
     let documented = &found.documented[0];
     assert_eq!(documented.name, "LoyaltyMiddleware");
@@ -133,7 +137,7 @@ async fn words_found_nowhere_and_names_of_documents_alone_are_told() {
     assert_eq!(found.absent_words, ["giraffes", "anti"]);
 }
 
-fn symbols(found: &SearchResults) -> Vec<&str> {
+fn list_symbols(found: &SearchResults) -> Vec<&str> {
     found.hits.iter().map(|hit| hit.symbol.as_deref().unwrap_or("")).collect()
 }
 
@@ -261,7 +265,7 @@ const PAGE: &[(&str, &str, &str)] = &[
 
 #[tokio::test]
 async fn an_exact_name_finds_its_definition_first() {
-    let shop = Library::shop().await;
+    let shop = SearchLibrary::with_shop().await;
     for (query, wanted) in [
         ("charge_card", "charge_card"),
         ("chargeCard", "charge_card"),
@@ -270,41 +274,41 @@ async fn an_exact_name_finds_its_definition_first() {
         ("where is verify_password defined?", "verify_password"),
         ("LoginForm", "LoginForm"),
     ] {
-        assert_eq!(symbols(&shop.find(query).await).first(), Some(&wanted), "{query}");
+        assert_eq!(list_symbols(&shop.search_text(query).await).first(), Some(&wanted), "{query}");
     }
 }
 
 #[tokio::test]
 async fn prose_finds_by_meaning() {
-    let shop = Library::shop().await;
+    let shop = SearchLibrary::with_shop().await;
     for (query, wanted) in [
         ("exponential retry delay after an error", "with_backoff"),
         ("dark mode colors", "darkTheme"),
         ("how are users authenticated", "verify_password"),
         ("load the configuration file", "Settings::read"),
     ] {
-        let found = shop.find(query).await;
-        let best = symbols(&found);
+        let found = shop.search_text(query).await;
+        let best = list_symbols(&found);
         assert!(best.iter().take(3).any(|symbol| *symbol == wanted), "{query}: {best:?}");
     }
 }
 
 #[tokio::test]
 async fn a_path_finds_its_file() {
-    let found = Library::shop().await.find("src/payment/refund.rs").await;
+    let found = SearchLibrary::with_shop().await.search_text("src/payment/refund.rs").await;
     assert_eq!(found.hits[0].rel_path, "src/payment/refund.rs");
 }
 
 #[tokio::test]
 async fn a_path_with_a_line_finds_the_chunk_with_that_line() {
-    let library = Library::shop().await;
+    let library = SearchLibrary::with_shop().await;
     let uses: Vec<String> =
         (0..150).map(|at| format!("fn use_{at}() {{\n    basket(basket, {at});\n}}")).collect();
     let uses: Vec<(&str, &str, &str)> =
         uses.iter().map(|text| ("src/uses/basket.rs", "basket", text.as_str())).collect();
-    library.index("more", 1, &uses).await;
+    library.index_chunks("more", 1, &uses).await;
     for query in ["src/uses/basket.rs:1203", "uses/basket.rs:1203", "what is in basket.rs:1203?"] {
-        let found = library.find_in(query, "more").await.unwrap();
+        let found = library.search_repository(query, "more").await.unwrap();
         let first = &found.hits[0];
         assert_eq!(
             (first.rel_path.as_str(), first.start_line),
@@ -315,9 +319,9 @@ async fn a_path_with_a_line_finds_the_chunk_with_that_line() {
 }
 
 #[tokio::test]
-async fn a_hit_tells_all_of_its_chunk() {
-    let shop = Library::shop().await;
-    let found = shop.find("refund").await;
+async fn a_hit_describes_its_whole_chunk() {
+    let shop = SearchLibrary::with_shop().await;
+    let found = shop.search_text("refund").await;
     let mut hit = serde_json::to_value(&found.hits[0]).unwrap();
     let score = hit["score"].take().as_f64().unwrap();
     assert!(0.5 < score && score <= 1.0, "{score}");
@@ -342,19 +346,20 @@ async fn a_hit_tells_all_of_its_chunk() {
 
 #[tokio::test]
 async fn scores_fall_with_the_rank_and_the_order_never_changes() {
-    let shop = Library::shop().await;
-    let first = shop.find_in("item price total", "server").await.unwrap();
+    let shop = SearchLibrary::with_shop().await;
+    let first = shop.search_repository("item price total", "server").await.unwrap();
     assert!(first.hits.len() > 5);
     assert!(first.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
     assert!(first.hits.is_sorted_by(|a, b| b.score <= a.score));
     for _ in 0..5 {
-        assert_eq!(shop.find_in("item price total", "server").await.unwrap(), first);
+        assert_eq!(shop.search_repository("item price total", "server").await.unwrap(), first);
     }
 }
 
 #[tokio::test]
 async fn files_sum_up_the_hits() {
-    let found = Library::shop().await.find_in("basket items", "server").await.unwrap();
+    let found =
+        SearchLibrary::with_shop().await.search_repository("basket items", "server").await.unwrap();
     let basket = &found.files[0];
     assert_eq!(basket.rel_path, "src/basket.rs");
     assert_eq!((basket.chunks, basket.lines), (3, 10));
@@ -365,10 +370,10 @@ async fn files_sum_up_the_hits() {
 
 #[tokio::test]
 async fn a_repository_is_chosen_by_name_id_or_path() {
-    let shop = Library::shop().await;
+    let shop = SearchLibrary::with_shop().await;
     let id = RootId::from_path(&PathBuf::from("/data/repos/page")).to_string();
     for reference in ["page", id.as_str(), "/data/repos/page", "/data/repos/page/"] {
-        let found = shop.find_in("basket", reference).await.unwrap();
+        let found = shop.search_repository("basket", reference).await.unwrap();
         assert!(!found.hits.is_empty());
         assert!(found.hits.iter().all(|hit| hit.repo == "page"), "{reference}");
     }
@@ -376,9 +381,9 @@ async fn a_repository_is_chosen_by_name_id_or_path() {
 
 #[tokio::test]
 async fn paths_are_shown_as_clients_see_them() {
-    let shop = Library::shop().await;
+    let shop = SearchLibrary::with_shop().await;
     let map = PathMap::new(PathBuf::from("/data"), PathBuf::from("/home/me"));
-    let search = shop.search(map);
+    let search = shop.build_search(map);
     let found = search.find_chunks(&SearchQuery::new("refund", None, None).unwrap()).await.unwrap();
     assert_eq!(found.hits[0].path, "/home/me/repos/server/src/payment/refund.rs");
     assert_eq!(found.files[0].path, found.hits[0].path);
@@ -388,8 +393,8 @@ async fn paths_are_shown_as_clients_see_them() {
 
 #[tokio::test]
 async fn an_unknown_repository_is_refused_with_the_known_ones() {
-    let shop = Library::shop().await;
-    let failure = shop.find_in("basket", "sever").await.unwrap_err();
+    let shop = SearchLibrary::with_shop().await;
+    let failure = shop.search_repository("basket", "sever").await.unwrap_err();
     assert_eq!(failure.code(), ErrorCode::RepoNotFound);
     let message = "no repository `sever` is indexed; known are `page`, `server`";
     assert_eq!(failure.to_string(), message);
@@ -397,34 +402,42 @@ async fn an_unknown_repository_is_refused_with_the_known_ones() {
 
 #[tokio::test]
 async fn nothing_indexed_asks_for_an_ingest() {
-    let library = Library::empty().await;
-    let failure = library.find_in("basket", "server").await.unwrap_err();
+    let library = SearchLibrary::create().await;
+    let failure = library.search_repository("basket", "server").await.unwrap_err();
     assert_eq!(failure.code(), ErrorCode::IngestRequired);
 }
 
 #[tokio::test]
 async fn a_query_without_any_known_word_finds_nothing() {
-    let shop = Library::shop().await;
-    let found = shop.find("¿?").await;
+    let shop = SearchLibrary::with_shop().await;
+    let found = shop.search_text("¿?").await;
     assert_eq!((found.hits, found.files), (vec![], vec![]));
-    assert!(render_found(&shop.find("~~").await, 12_000).text.starts_with("Nothing indexed fits"));
+    assert!(
+        render_within(&shop.search_text("~~").await, 12_000)
+            .text
+            .starts_with("Nothing indexed fits")
+    );
 }
 
 #[tokio::test]
 async fn an_excerpt_keeps_to_its_limit_and_counts_what_is_left_out() {
-    let found = Library::shop().await.find_in("customer money", "server").await.unwrap();
-    let whole = render_found(&found, 12_000);
+    let found = SearchLibrary::with_shop()
+        .await
+        .search_repository("customer money", "server")
+        .await
+        .unwrap();
+    let whole = render_within(&found, 12_000);
     let best = found.hits[0].score;
     let fitting = found.hits.iter().filter(|hit| hit.score >= 0.3 * best).count();
     let chunks: u32 = whole.files.iter().map(|file| file.chunks).sum();
     assert_eq!((whole.left_out, chunks as usize), (0, fitting));
     assert!(fitting < found.hits.len() && whole.text.len() > 450, "{}", whole.text);
-    let short = render_found(&found, 450);
+    let short = render_within(&found, 450);
     assert!(short.text.len() <= 450);
     assert!(0 < short.left_out && short.text.contains(&format!("({} more", short.left_out)));
 }
 
-fn render_found(found: &SearchResults, max_bytes: usize) -> Excerpt {
+fn render_within(found: &SearchResults, max_bytes: usize) -> Excerpt {
     render_excerpt(
         found,
         "customer money",
@@ -435,16 +448,16 @@ fn render_found(found: &SearchResults, max_bytes: usize) -> Excerpt {
 }
 
 #[tokio::test]
-async fn a_word_that_means_about_the_same_counts_in_part() {
-    let library = Library::empty().await;
+async fn a_synonym_counts_in_part() {
+    let library = SearchLibrary::create().await;
     let login = ("src/login.rs", "login", "fn login(passwd: &str) -> bool {\n    check(passwd)\n}");
     let other = ("src/other.rs", "other", "fn other(password: &str) -> bool {\n    false\n}");
-    library.index("server", 1, &[login, other]).await;
+    library.index_chunks("server", 1, &[login, other]).await;
     let query = SearchQuery::new("where is the password checked", None, None).unwrap();
     let mut scores = Vec::new();
     for near in [0.0, 1.0] {
         let weights = SearchWeights { near, ..SearchWeights::SHIPPED };
-        let search = library.search(PathMap::default()).with_weights(weights);
+        let search = library.build_search(PathMap::default()).with_weights(weights);
         let found = search.find_chunks(&query).await.unwrap();
         let hit = found.hits.iter().find(|hit| hit.rel_path == "src/login.rs");
         scores.push(hit.unwrap().score);

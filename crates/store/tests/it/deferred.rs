@@ -8,30 +8,33 @@ use std::sync::{
 use codeinfo_core::task::Tasks;
 use codeinfo_store::{ChunkQuery, OnMismatch, Store, StoreError, StoreMode};
 use codeinfo_test_support::{
-    embedded::{Folder, open_engine},
-    store::{Place, a_file, a_root, chunk, id, put, root},
+    embedded::{StoreFolder, open_engine},
+    store::{
+        EngineStorage, make_chunk, make_chunk_id, make_file_record, make_root, make_root_id,
+        put_chunks,
+    },
 };
 use futures_util::FutureExt;
 
 use crate::suite::store_suite;
 
-store_suite!(wrapper Deferred);
+store_suite!(wrapper DeferredFolder);
 
 /// A folder whose store opens at the second try.
-struct Deferred(Folder);
+struct DeferredFolder(StoreFolder);
 
-impl Place for Deferred {
-    async fn fresh() -> Self {
-        Self(Folder::new())
+impl EngineStorage for DeferredFolder {
+    async fn create() -> Self {
+        Self(StoreFolder::new())
     }
 
-    async fn open_as(&self, _: &str, _: OnMismatch) -> Result<Store, StoreError> {
-        Ok(deferred(&self.0, 1, StoreMode::Flat))
+    async fn open_for_model(&self, _: &str, _: OnMismatch) -> Result<Store, StoreError> {
+        Ok(open_deferred(&self.0, 1, StoreMode::Flat))
     }
 }
 
 /// Opens the folder's store after `failures` failed tries.
-fn deferred(folder: &Folder, failures: usize, mode: StoreMode) -> Store {
+fn open_deferred(folder: &StoreFolder, failures: usize, mode: StoreMode) -> Store {
     let path = folder.path().to_owned();
     let tries = Arc::new(AtomicUsize::new(0));
     let open = move || {
@@ -50,25 +53,25 @@ fn deferred(folder: &Folder, failures: usize, mode: StoreMode) -> Store {
 }
 
 #[tokio::test]
-async fn until_it_is_open_a_store_of_ones_own_is_empty_and_a_shared_one_says_why() {
-    let folder = Folder::new();
-    let own = deferred(&folder, usize::MAX, StoreMode::Exclusive);
-    let shared = deferred(&folder, usize::MAX, StoreMode::Shared);
+async fn before_it_opens_a_private_store_is_empty_and_a_shared_one_says_why() {
+    let folder = StoreFolder::new();
+    let own = open_deferred(&folder, usize::MAX, StoreMode::Exclusive);
+    let shared = open_deferred(&folder, usize::MAX, StoreMode::Shared);
     assert_eq!(own.count(None).await.unwrap(), 0);
     assert_eq!(own.search(ChunkQuery::nearest(vec![1.0; 4], None, 5)).await.unwrap(), []);
     let error = shared.count(None).await.unwrap_err();
     assert!(matches!(error, StoreError::NotYet { .. }), "{error}");
     assert_eq!(own.roots().await.unwrap(), []);
-    assert!(shared.roots().await.is_err() && shared.files(root("a")).await.is_err());
+    assert!(shared.roots().await.is_err() && shared.files(make_root_id("a")).await.is_err());
     for store in [&own, &shared] {
-        let one = chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[]);
+        let one = make_chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[]);
         let refused = [
             store.put_chunks(vec![one]).await,
-            store.remove_chunks(vec![id(1)]).await,
-            store.put_files(vec![a_file(root("a"), 1, "v1")]).await,
-            store.remove_files(root("a"), vec!["x".to_owned()]).await,
-            store.put_root(a_root("a")).await,
-            store.remove_root(root("a")).await,
+            store.remove_chunks(vec![make_chunk_id(1)]).await,
+            store.put_files(vec![make_file_record(make_root_id("a"), 1, "v1")]).await,
+            store.remove_files(make_root_id("a"), vec!["x".to_owned()]).await,
+            store.put_root(make_root("a")).await,
+            store.remove_root(make_root_id("a")).await,
         ];
         for refused in refused {
             let error = refused.unwrap_err();
@@ -81,9 +84,9 @@ async fn until_it_is_open_a_store_of_ones_own_is_empty_and_a_shared_one_says_why
 
 #[tokio::test]
 async fn a_write_opens_the_store_that_readers_then_see() {
-    let folder = Folder::new();
-    let store = deferred(&folder, 2, StoreMode::Shared);
-    put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
+    let folder = StoreFolder::new();
+    let store = open_deferred(&folder, 2, StoreMode::Shared);
+    put_chunks(&store, [make_chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
     assert_eq!(store.count(None).await.unwrap(), 1);
     assert!(store.health().await.is_ok() && store.check_writes().is_ok());
 }

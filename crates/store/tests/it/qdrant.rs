@@ -10,15 +10,18 @@ use codeinfo_store::{
     ChunkQuery, EmbeddedEngine, NewChunk, OnMismatch, ScoredChunk, StoreError, StoreMode,
 };
 use codeinfo_test_support::{
-    qdrant::{Problem, Rule, StandIn, VERSION, fixture::Fixture},
-    store::{MODEL, Place, Store, a_root, all, chunk, id, numbers, numbers_of, put, root, vector},
+    qdrant::{FakeQdrant, FaultKind, FaultRule, VERSION, fixture::QdrantFixture},
+    store::{
+        EngineStorage, MODEL, Store, load_all_chunks, make_chunk, make_chunk_id, make_root,
+        make_root_id, make_vector, put_chunks, read_chunk_numbers, read_hit_numbers,
+    },
 };
 use futures_util::future::join_all;
 use uuid::Uuid;
 
 use crate::suite::store_suite;
 
-store_suite!(Fixture);
+store_suite!(QdrantFixture);
 
 /// By how much a score may differ between engines: each rounds vectors in its own way.
 const TOLERANCE: f32 = 2e-4;
@@ -28,7 +31,7 @@ const WIDE: usize = 64;
 #[tokio::test]
 async fn both_engines_find_the_same_in_the_same_order() {
     let folder = tempfile::TempDir::new().unwrap();
-    let fixture = Fixture::new();
+    let fixture = QdrantFixture::new();
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
     let exact = codeinfo_store::EmbeddedStoreSettings {
         seal_chunks: 4096,
@@ -38,53 +41,53 @@ async fn both_engines_find_the_same_in_the_same_order() {
     let at = folder.path().join("store");
     let embedded = EmbeddedEngine::open(&at, MODEL, WIDE, refuse, &exact, tasks.clone());
     let embedded = Store::new(embedded.await.unwrap(), StoreMode::Flat, tasks.clone());
-    let server = fixture.open_for(MODEL, WIDE, "one", &tasks).await.unwrap();
+    let server = fixture.open_with_model(MODEL, WIDE, "one", &tasks).await.unwrap();
     for store in [&embedded, &server] {
-        put(store, (1..=400).map(varied)).await;
+        put_chunks(store, (1..=400).map(make_varied_chunk)).await;
     }
-    let scopes = [None, Some(root("r1")), Some(root("r2"))];
+    let scopes = [None, Some(make_root_id("r1")), Some(make_root_id("r2"))];
     for (of, n) in scopes.into_iter().zip(1..) {
-        let (a, b) = (near(&embedded, of, n).await, near(&server, of, n).await);
-        assert_same(&a, &b);
+        let (a, b) = (search_nearest(&embedded, of, n).await, search_nearest(&server, of, n).await);
+        assert_same_hits(&a, &b);
         let terms =
             TermVector { indices: vec![1, 2, 3, 5, 90], values: vec![1.0, 0.5, 2.0, 1.0, 1.0] };
         let a = embedded.search(ChunkQuery::lexical(terms.clone(), of, 25)).await.unwrap();
         let b = server.search(ChunkQuery::lexical(terms, of, 25)).await.unwrap();
-        assert_same(&a, &b);
+        assert_same_hits(&a, &b);
     }
     for store in [&embedded, &server] {
-        store.remove_root(root("r3")).await.unwrap();
-        put(store, (1..=20).map(|n| varied(n * 7 % 400 + 1))).await;
+        store.remove_root(make_root_id("r3")).await.unwrap();
+        put_chunks(store, (1..=20).map(|n| make_varied_chunk(n * 7 % 400 + 1))).await;
     }
     // What is deleted counts as a holder of its terms until the engine tidies up, so that the weights of
     // terms may differ for a while.
     for (of, n) in scopes.into_iter().zip(1..) {
-        let (a, b) = (near(&embedded, of, n).await, near(&server, of, n).await);
-        assert_same(&a, &b);
+        let (a, b) = (search_nearest(&embedded, of, n).await, search_nearest(&server, of, n).await);
+        assert_same_hits(&a, &b);
     }
-    assert_eq!(all(&embedded).await, all(&server).await);
+    assert_eq!(load_all_chunks(&embedded).await, load_all_chunks(&server).await);
 }
 
-async fn near(store: &Store, of: Option<RootId>, n: u64) -> Vec<ScoredChunk> {
-    store.search(ChunkQuery::nearest(wide(n * 13), of, 25)).await.unwrap()
+async fn search_nearest(store: &Store, of: Option<RootId>, n: u64) -> Vec<ScoredChunk> {
+    store.search(ChunkQuery::nearest(make_wide_vector(n * 13), of, 25)).await.unwrap()
 }
 
 /// A chunk whose root, vector and terms follow from its number.
-fn varied(n: u64) -> NewChunk {
+fn make_varied_chunk(n: u64) -> NewChunk {
     let terms: Vec<(u32, f32)> = (1..=6_u32)
         .filter(|term| n.is_multiple_of(u64::from(*term)))
         .map(|term| (term, 1.0 / f32::from(u16::try_from(n % 7 + 1).unwrap())))
         .collect();
-    let mut chunk = chunk(n, &format!("r{}", n % 4), "x", vector(n), &terms);
-    chunk.vectors.dense = wide(n);
+    let mut chunk = make_chunk(n, &format!("r{}", n % 4), "x", make_vector(n), &terms);
+    chunk.vectors.dense = make_wide_vector(n);
     chunk
 }
 
-fn wide(n: u64) -> Vec<f32> {
-    (1..=WIDE as u64 / 4).flat_map(|part| vector(n * 31 * part + part)).collect()
+fn make_wide_vector(n: u64) -> Vec<f32> {
+    (1..=WIDE as u64 / 4).flat_map(|part| make_vector(n * 31 * part + part)).collect()
 }
 
-fn assert_same(a: &[ScoredChunk], b: &[ScoredChunk]) {
+fn assert_same_hits(a: &[ScoredChunk], b: &[ScoredChunk]) {
     assert_eq!(a.len(), b.len());
     for (place, (a_hit, b_hit)) in a.iter().zip(b).enumerate() {
         assert!((a_hit.score - b_hit.score).abs() <= TOLERANCE, "{place}: {a_hit:?} {b_hit:?}");
@@ -98,37 +101,37 @@ fn assert_same(a: &[ScoredChunk], b: &[ScoredChunk]) {
 
 #[tokio::test]
 async fn the_server_builds_a_graph_once_there_are_many_chunks() {
-    let mut fixture = Fixture::new();
+    let mut fixture = QdrantFixture::new();
     fixture.settings.hnsw_min_chunks = 60;
     let store = fixture.open().await;
     let m_with = async |numbers: std::ops::RangeInclusive<u64>| {
-        put(&store, numbers.map(|n| chunk(n, "r", "x", vector(n), &[]))).await;
+        put_chunks(&store, numbers.map(|n| make_chunk(n, "r", "x", make_vector(n), &[]))).await;
         store.flush().await.unwrap();
-        fixture.m().await
+        fixture.read_max_links().await
     };
     assert_eq!(m_with(1..=40).await, 0);
     assert_eq!(m_with(41..=80).await, 16);
     // They stay, and another process has nothing to change.
-    store.remove_root(root("r")).await.unwrap();
-    let other = fixture.open_by("two", &Tasks::default()).await;
+    store.remove_root(make_root_id("r")).await.unwrap();
+    let other = fixture.open_as_owner("two", &Tasks::default()).await;
     other.flush().await.unwrap();
-    assert_eq!(fixture.m().await, 16);
+    assert_eq!(fixture.read_max_links().await, 16);
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_named_with_what_to_do() {
-    let stand_in = StandIn::start();
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+async fn an_unreachable_server_is_named_with_what_to_do() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
-    stand_in.shut(0);
+    stand_in.close_node(0);
     // Opening goes on without it.
     let store = fixture.open().await;
     let url = &fixture.settings.urls[0];
     let failures = [
         store.health().await.err().unwrap(),
         store.count(None).await.err().unwrap(),
-        store.remove_root(root("a")).await.err().unwrap(),
-        store.lease(a_root("one").id).await.err().unwrap(),
+        store.remove_root(make_root_id("a")).await.err().unwrap(),
+        store.lease(make_root("one").id).await.err().unwrap(),
     ];
     for error in failures {
         assert_eq!(error.code(), ErrorCode::StoreUnavailable);
@@ -137,7 +140,7 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
         assert!(message.contains("`QDRANT_URL` names its gRPC port, 6334"), "{message}");
     }
     // It is found without a restart. Until a change succeeds, the last one counts as failed.
-    stand_in.open(0);
+    stand_in.open_node(0);
     let error = store.health().await.unwrap_err();
     assert!(error.to_string().starts_with("cannot make the last change: "), "{error}");
     store.flush().await.unwrap();
@@ -146,89 +149,90 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
         (health.version.as_deref(), health.chunks, health.copies),
         (Some(VERSION), 0, vec![])
     );
-    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    put_chunks(&store, [make_chunk(1, "a", "x", make_vector(1), &[])]).await;
     assert_eq!(store.health().await.unwrap().chunks, 1);
 }
 
 #[tokio::test]
 async fn removing_nothing_sends_no_deletion() {
-    let stand_in = StandIn::start();
-    let fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&stand_in);
     let store = fixture.open().await;
     // A server may take a selection of nothing for one of everything.
     store.remove_chunks(Vec::new()).await.unwrap();
-    store.remove_files(root("a"), Vec::new()).await.unwrap();
-    assert_eq!(stand_in.calls("delete", ""), 0);
-    store.remove_chunks(vec![id(1)]).await.unwrap();
-    assert_eq!(stand_in.calls("delete", ""), 1);
+    store.remove_files(make_root_id("a"), Vec::new()).await.unwrap();
+    assert_eq!(stand_in.count_calls("delete", ""), 0);
+    store.remove_chunks(vec![make_chunk_id(1)]).await.unwrap();
+    assert_eq!(stand_in.count_calls("delete", ""), 1);
 }
 
 #[tokio::test]
 async fn a_short_absence_is_not_noticed() {
-    let stand_in = StandIn::start();
-    let fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&stand_in);
     let store = fixture.open().await;
-    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
-    stand_in.shut(0);
+    put_chunks(&store, [make_chunk(1, "a", "x", make_vector(1), &[])]).await;
+    stand_in.close_node(0);
     let back = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        stand_in.open(0);
+        stand_in.open_node(0);
     };
-    let write = put(&store, [chunk(2, "a", "x", vector(2), &[])]);
-    let read = store.search(ChunkQuery::nearest(vector(1).to_vec(), None, 1));
+    let write = put_chunks(&store, [make_chunk(2, "a", "x", make_vector(2), &[])]);
+    let read = store.search(ChunkQuery::nearest(make_vector(1).to_vec(), None, 1));
     let ((), (), found) = tokio::join!(back, write, read);
-    assert_eq!(numbers_of(&found.unwrap()), [1]);
-    assert_eq!(numbers(&all(&store).await), [1, 2]);
+    assert_eq!(read_hit_numbers(&found.unwrap()), [1]);
+    assert_eq!(read_chunk_numbers(&load_all_chunks(&store).await), [1, 2]);
 }
 
 #[tokio::test]
 async fn most_of_the_time_for_retries_is_used() {
-    let stand_in = StandIn::start();
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.retry = Duration::from_secs(4);
     let store = fixture.open().await;
-    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
-    stand_in.shut(0);
+    put_chunks(&store, [make_chunk(1, "a", "x", make_vector(1), &[])]).await;
+    stand_in.close_node(0);
     let back = async {
         tokio::time::sleep(Duration::from_secs(3)).await;
-        stand_in.open(0);
+        stand_in.open_node(0);
     };
-    let read = store.search(ChunkQuery::nearest(vector(1).to_vec(), None, 1));
+    let read = store.search(ChunkQuery::nearest(make_vector(1).to_vec(), None, 1));
     let ((), found) = tokio::join!(back, read);
-    assert_eq!(numbers_of(&found.unwrap()), [1]);
+    assert_eq!(read_hit_numbers(&found.unwrap()), [1]);
 }
 
 #[tokio::test]
 async fn another_node_serves_when_one_is_lost() {
-    let stand_in = StandIn::with_doors(3);
-    let fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start_nodes(3);
+    let fixture = QdrantFixture::for_server(&stand_in);
     let store = fixture.open().await;
-    put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
+    put_chunks(&store, (1..=9).map(|n| make_chunk(n, "a", "x", make_vector(n), &[]))).await;
     for door in [0, 1] {
-        stand_in.shut(door);
+        stand_in.close_node(door);
         let started = Instant::now();
-        let found = store.search(ChunkQuery::nearest(vector(3).to_vec(), None, 1)).await.unwrap();
-        assert_eq!(numbers_of(&found), [3]);
-        put(&store, [chunk(10, "b", "x", vector(10), &[])]).await;
+        let found =
+            store.search(ChunkQuery::nearest(make_vector(3).to_vec(), None, 1)).await.unwrap();
+        assert_eq!(read_hit_numbers(&found), [3]);
+        put_chunks(&store, [make_chunk(10, "b", "x", make_vector(10), &[])]).await;
         assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
     }
-    assert!(stand_in.is_open(2));
+    assert!(stand_in.is_node_open(2));
 }
 
 #[tokio::test]
 async fn another_node_serves_when_one_has_lost_its_peers() {
-    let stand_in = StandIn::with_doors(2);
-    let fixture = Fixture::for_stand_in(&stand_in);
-    stand_in.cut_off(0);
+    let stand_in = FakeQdrant::start_nodes(2);
+    let fixture = QdrantFixture::for_server(&stand_in);
+    stand_in.isolate_node(0);
     let store = fixture.open().await;
-    put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
-    let found = store.search(ChunkQuery::nearest(vector(3).to_vec(), None, 1)).await.unwrap();
-    assert_eq!(numbers_of(&found), [3]);
-    store.lease(a_root("one").id).await.unwrap().release().await;
-    store.remove_root(root("a")).await.unwrap();
-    assert_eq!(all(&store).await, []);
+    put_chunks(&store, (1..=9).map(|n| make_chunk(n, "a", "x", make_vector(n), &[]))).await;
+    let found = store.search(ChunkQuery::nearest(make_vector(3).to_vec(), None, 1)).await.unwrap();
+    assert_eq!(read_hit_numbers(&found), [3]);
+    store.lease(make_root("one").id).await.unwrap().release().await;
+    store.remove_root(make_root_id("a")).await.unwrap();
+    assert_eq!(load_all_chunks(&store).await, []);
     // With nobody left it is reported, after some tries at each.
-    stand_in.cut_off(1);
+    stand_in.isolate_node(1);
     let started = Instant::now();
     let error = store.count(None).await.unwrap_err();
     assert!(error.to_string().contains("1 of 1 read operations failed"), "{error}");
@@ -236,24 +240,34 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
 }
 
 #[tokio::test]
-async fn nodes_that_are_away_are_named_whichever_was_asked_last() {
-    let stand_in = StandIn::with_doors(3);
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+async fn unreachable_nodes_are_named_whichever_was_asked_last() {
+    let stand_in = FakeQdrant::start_nodes(3);
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
     let store = fixture.open().await;
     let urls: Vec<String> = stand_in.urls().iter().map(|url| format!("`{url}`")).collect();
     let failures = async || {
         [
             store.count(None).await.err().unwrap(),
-            store.put_chunks(vec![chunk(1, "a", "x", vector(1), &[])]).await.err().unwrap(),
+            store
+                .put_chunks(vec![make_chunk(1, "a", "x", make_vector(1), &[])])
+                .await
+                .err()
+                .unwrap(),
             store.health().await.err().unwrap(),
         ]
         .map(|error| error.to_string())
     };
-    stand_in.shut(0);
+    stand_in.close_node(0);
     // Without its peer a node may say that it cannot, or that it is not available.
-    let unavailable = Problem::Refuse(tonic::Code::Unavailable);
-    stand_in.rule(Rule { call: "", of: "", after: 0, times: usize::MAX, problem: unavailable });
+    let unavailable = FaultKind::Refuse(tonic::Code::Unavailable);
+    stand_in.add_fault(FaultRule {
+        call: "",
+        of: "",
+        after: 0,
+        times: usize::MAX,
+        problem: unavailable,
+    });
     for message in failures().await {
         assert!(
             message.contains(&format!("Qdrant at {} cannot be reached (", urls[0])),
@@ -261,9 +275,9 @@ async fn nodes_that_are_away_are_named_whichever_was_asked_last() {
         );
         assert!(message.contains("another node: told to answer Unavailable"), "{message}");
     }
-    stand_in.forgive();
-    stand_in.cut_off(1);
-    stand_in.cut_off(2);
+    stand_in.clear_faults();
+    stand_in.isolate_node(1);
+    stand_in.isolate_node(2);
     for message in failures().await {
         assert!(
             message.contains(&format!("Qdrant at {} cannot be reached (", urls[0])),
@@ -271,14 +285,14 @@ async fn nodes_that_are_away_are_named_whichever_was_asked_last() {
         );
         assert!(message.contains("another node: 1 of 1 read operations failed"), "{message}");
     }
-    stand_in.shut(2);
+    stand_in.close_node(2);
     let both = format!("Qdrant at {} and {} cannot be reached (", urls[0], urls[2]);
     for message in failures().await {
         assert!(message.contains(&both), "{message}");
     }
     // One that is back is no longer blamed.
-    stand_in.cut_off(0);
-    stand_in.open(0);
+    stand_in.isolate_node(0);
+    stand_in.open_node(0);
     for message in failures().await {
         assert!(
             message.contains(&format!("Qdrant at {} cannot be reached (", urls[2])),
@@ -288,11 +302,11 @@ async fn nodes_that_are_away_are_named_whichever_was_asked_last() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_refused_is_said_to_be_and_no_more() {
-    let stand_in = StandIn::start();
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+async fn a_refused_connection_is_reported_without_details() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
-    stand_in.shut(0);
+    stand_in.close_node(0);
     let address = fixture.settings.urls[0].strip_prefix("http://").unwrap();
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -308,24 +322,27 @@ async fn a_connection_that_is_refused_is_said_to_be_and_no_more() {
 }
 
 #[tokio::test]
-async fn failures_say_what_could_not_be_done_in_words_that_people_know() {
-    let stand_in = StandIn::start();
-    let fixture = Fixture::for_stand_in(&stand_in);
+async fn failures_name_the_failed_action_in_common_words() {
+    let stand_in = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&stand_in);
     let store = fixture.open().await;
-    let problem = Problem::Refuse(tonic::Code::InvalidArgument);
-    stand_in.rule(Rule { call: "", of: "", after: 0, times: usize::MAX, problem });
+    let problem = FaultKind::Refuse(tonic::Code::InvalidArgument);
+    stand_in.add_fault(FaultRule { call: "", of: "", after: 0, times: usize::MAX, problem });
     let term = || TermVector { indices: vec![1], values: vec![1.0] };
     let failures = [
-        ("search", store.search(ChunkQuery::nearest(vector(1).to_vec(), None, 1)).await.err()),
+        ("search", store.search(ChunkQuery::nearest(make_vector(1).to_vec(), None, 1)).await.err()),
         ("search", store.search(ChunkQuery::lexical(term(), None, 1)).await.err()),
         ("read the list of repositories", store.roots().await.err()),
-        ("read the index", store.files(root("a")).await.err()),
-        ("read the index", store.chunks_by_id(vec![id(1)]).await.err()),
+        ("read the index", store.files(make_root_id("a")).await.err()),
+        ("read the index", store.chunks_by_id(vec![make_chunk_id(1)]).await.err()),
         ("count the chunks", store.count(None).await.err()),
-        ("write the list of repositories", store.put_root(a_root("one")).await.err()),
-        ("write the index", store.put_chunks(vec![chunk(1, "a", "x", vector(1), &[])]).await.err()),
-        ("write the index", store.remove_chunks(vec![id(1)]).await.err()),
-        ("see who changes the repository", store.lease(root("a")).await.err()),
+        ("write the list of repositories", store.put_root(make_root("one")).await.err()),
+        (
+            "write the index",
+            store.put_chunks(vec![make_chunk(1, "a", "x", make_vector(1), &[])]).await.err(),
+        ),
+        ("write the index", store.remove_chunks(vec![make_chunk_id(1)]).await.err()),
+        ("see who changes the repository", store.lease(make_root_id("a")).await.err()),
         ("use the index", store.health().await.err()),
     ];
     for (action, error) in failures {
@@ -335,9 +352,9 @@ async fn failures_say_what_could_not_be_done_in_words_that_people_know() {
 }
 
 #[tokio::test]
-async fn copies_in_a_cluster_are_counted_by_the_shard_that_has_fewest() {
-    let stand_in = StandIn::with_doors(3);
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+async fn copies_in_a_cluster_are_counted_by_the_shard_with_the_fewest() {
+    let stand_in = FakeQdrant::start_nodes(3);
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.shards = Some(2);
     fixture.settings.replication = 2;
     let store = fixture.open().await;
@@ -352,23 +369,23 @@ async fn copies_in_a_cluster_are_counted_by_the_shard_that_has_fewest() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again_and_the_rest_reported_at_once() {
-    let stand_in = StandIn::start();
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+async fn temporary_failures_are_retried_and_others_reported_at_once() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.timeout = Duration::from_millis(400);
     let store = fixture.open().await;
-    let one = || vec![chunk(1, "a", "x", vector(1), &[(1, 1.0)])];
+    let one = || vec![make_chunk(1, "a", "x", make_vector(1), &[(1, 1.0)])];
     let rule = |times, problem| {
-        stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times, problem });
+        stand_in.add_fault(FaultRule { call: "upsert", of: "_chunks_", after: 0, times, problem });
     };
-    let upserts = || stand_in.calls("upsert", "_chunks_");
+    let upserts = || stand_in.count_calls("upsert", "_chunks_");
     let passing = [
-        Problem::Refuse(tonic::Code::Unavailable),
-        Problem::Refuse(tonic::Code::DeadlineExceeded),
-        Problem::Refuse(tonic::Code::ResourceExhausted),
-        Problem::Refuse(tonic::Code::Internal),
-        Problem::Delay(Duration::from_secs(30)),
-        Problem::Lose,
+        FaultKind::Refuse(tonic::Code::Unavailable),
+        FaultKind::Refuse(tonic::Code::DeadlineExceeded),
+        FaultKind::Refuse(tonic::Code::ResourceExhausted),
+        FaultKind::Refuse(tonic::Code::Internal),
+        FaultKind::Delay(Duration::from_secs(30)),
+        FaultKind::Lose,
     ];
     for problem in passing {
         let before = upserts();
@@ -376,72 +393,72 @@ async fn what_may_pass_is_tried_again_and_the_rest_reported_at_once() {
         store.put_chunks(one()).await.unwrap();
         assert_eq!(upserts() - before, 3, "{problem:?}");
     }
-    assert_eq!(numbers(&all(&store).await), [1]);
+    assert_eq!(read_chunk_numbers(&load_all_chunks(&store).await), [1]);
     for code in [tonic::Code::InvalidArgument, tonic::Code::FailedPrecondition] {
         let before = upserts();
-        rule(1, Problem::Refuse(code));
+        rule(1, FaultKind::Refuse(code));
         let error = store.put_chunks(one()).await.unwrap_err();
         let expected = format!("cannot write the index: told to answer {code:?}");
         assert_eq!((error.to_string(), upserts() - before), (expected, 1));
     }
     // A server that fails by itself is not asked for ever.
-    rule(100, Problem::Refuse(tonic::Code::Internal));
+    rule(100, FaultKind::Refuse(tonic::Code::Internal));
     let before = upserts();
     store.put_chunks(one()).await.unwrap_err();
     assert_eq!(upserts() - before, 4);
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_made_is_given_up_in_time() {
-    let stand_in = StandIn::start();
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+async fn a_change_that_keeps_failing_is_abandoned_in_time() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.retry = Duration::from_secs(3);
     let store = fixture.open().await;
-    let problem = Problem::Refuse(tonic::Code::Unavailable);
-    stand_in.rule(Rule { call: "delete", of: "_files_", after: 0, times: 1000, problem });
+    let problem = FaultKind::Refuse(tonic::Code::Unavailable);
+    stand_in.add_fault(FaultRule { call: "delete", of: "_files_", after: 0, times: 1000, problem });
     let started = Instant::now();
-    let error = store.remove_files(root("a"), vec!["x".to_owned()]).await.unwrap_err();
+    let error = store.remove_files(make_root_id("a"), vec!["x".to_owned()]).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     // Pauses grow: a server that recovers is not flooded.
-    let tries = stand_in.calls("delete", "_files_");
+    let tries = stand_in.count_calls("delete", "_files_");
     assert!(tries <= 20, "{tries}");
 }
 
 #[tokio::test]
 async fn a_wrong_key_stops_the_start_and_is_not_shown() {
-    let stand_in = StandIn::start();
-    stand_in.require("right");
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start();
+    stand_in.require_key("right");
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.api_key = Some(Secret::new("wrong-key".to_owned()));
-    let error = fixture.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
+    let error = fixture.open_for_model(MODEL, OnMismatch::Refuse).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::StoreUnavailable);
     let message = error.to_string();
     assert!(message.ends_with("set `QDRANT_API_KEY` to a key that may write"), "{message}");
     assert!(!message.contains("wrong-key"), "{message}");
     assert!(!format!("{:?}", fixture.settings).contains("wrong-key"));
     fixture.settings.api_key = Some(Secret::new("right".to_owned()));
-    put(&fixture.open().await, [chunk(1, "a", "x", vector(1), &[])]).await;
+    put_chunks(&fixture.open().await, [make_chunk(1, "a", "x", make_vector(1), &[])]).await;
 }
 
 #[tokio::test]
 async fn several_processes_make_the_collections_at_once() {
-    let fixture = Fixture::new();
+    let fixture = QdrantFixture::new();
     let opened = (0..6).map(|_| fixture.open());
     let stores: Vec<Store> = join_all(opened).await;
     for (store, n) in stores.iter().zip(1..) {
-        put(store, [chunk(n, "a", "x", vector(n), &[])]).await;
+        put_chunks(store, [make_chunk(n, "a", "x", make_vector(n), &[])]).await;
     }
     for store in &stores {
-        assert_eq!(numbers(&all(store).await), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(read_chunk_numbers(&load_all_chunks(store).await), [1, 2, 3, 4, 5, 6]);
     }
 }
 
 #[tokio::test]
-async fn of_two_models_at_once_one_is_kept() {
-    let fixture = Fixture::new();
+async fn one_of_two_models_at_once_is_kept() {
+    let fixture = QdrantFixture::new();
     let models = ["one@1", "two@1", "three@1"];
-    let opened = models.map(|model| fixture.open_as(model, OnMismatch::Refuse));
+    let opened = models.map(|model| fixture.open_for_model(model, OnMismatch::Refuse));
     let opened = join_all(opened).await;
     assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 1);
     let refused = opened.into_iter().filter_map(Result::err);
@@ -450,63 +467,64 @@ async fn of_two_models_at_once_one_is_kept() {
 
 #[tokio::test]
 async fn a_process_notices_that_another_one_changed_the_model() {
-    let fixture = Fixture::new();
+    let fixture = QdrantFixture::new();
     let old = fixture.open().await;
-    put(&old, [chunk(1, "a", "x", vector(1), &[])]).await;
-    let new = fixture.open_as("other@2", OnMismatch::Discard).await.unwrap();
+    put_chunks(&old, [make_chunk(1, "a", "x", make_vector(1), &[])]).await;
+    let new = fixture.open_for_model("other@2", OnMismatch::Discard).await.unwrap();
     let failures = [
-        old.put_chunks(vec![chunk(2, "a", "x", vector(2), &[])]).await.err(),
+        old.put_chunks(vec![make_chunk(2, "a", "x", make_vector(2), &[])]).await.err(),
         old.count(None).await.err(),
         old.health().await.err(),
     ];
     for error in failures {
         assert_eq!(error.unwrap().code(), ErrorCode::EmbedModelMismatch);
     }
-    assert_eq!(all(&new).await, []);
+    assert_eq!(load_all_chunks(&new).await, []);
     // The first model again: a process of its first time must not mix into that.
-    fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    fixture.open_for_model(MODEL, OnMismatch::Discard).await.unwrap();
     let error = old.count(None).await.err().unwrap();
     assert!(error.to_string().ends_with("restart this one"), "{error}");
 }
 
 #[tokio::test]
-async fn two_processes_that_may_discard_do_so_once_each() {
-    let fixture = Fixture::new();
-    let old = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
-    let new = fixture.open_as("other@2", OnMismatch::Discard).await.unwrap();
-    put(&new, [chunk(1, "a", "x", vector(1), &[])]).await;
+async fn two_processes_that_may_discard_discard_once_each() {
+    let fixture = QdrantFixture::new();
+    let old = fixture.open_for_model(MODEL, OnMismatch::Discard).await.unwrap();
+    let new = fixture.open_for_model("other@2", OnMismatch::Discard).await.unwrap();
+    put_chunks(&new, [make_chunk(1, "a", "x", make_vector(1), &[])]).await;
     let error = old.count(None).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::EmbedModelMismatch);
-    assert_eq!(all(&new).await.len(), 1);
+    assert_eq!(load_all_chunks(&new).await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_collection_that_somebody_deleted_is_reported_and_made_again_on_request() {
-    let stand_in = StandIn::start();
-    let fixture = Fixture::for_stand_in(&stand_in);
+async fn a_deleted_collection_is_reported_and_created_again_on_request() {
+    let stand_in = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&stand_in);
     let store = fixture.open().await;
-    store.put_root(a_root("one")).await.unwrap();
-    let chunks = stand_in.collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
-    stand_in.delete(&chunks);
-    let error = fixture.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
+    store.put_root(make_root("one")).await.unwrap();
+    let chunks =
+        stand_in.list_collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
+    stand_in.delete_collection(&chunks);
+    let error = fixture.open_for_model(MODEL, OnMismatch::Refuse).await.err().unwrap();
     let message = error.to_string();
     assert!(message.contains(&format!("its collection `{chunks}` is gone")), "{message}");
     assert!(message.contains("`--reembed`"), "{message}");
-    let store = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
-    assert_eq!(store.roots().await.unwrap(), [a_root("one").without_index()]);
+    let store = fixture.open_for_model(MODEL, OnMismatch::Discard).await.unwrap();
+    assert_eq!(store.roots().await.unwrap(), [make_root("one").without_index()]);
     fixture.open().await;
     // Nothing of before is left.
-    let left = stand_in.collections().len();
-    assert_eq!(left, 4, "{:?}", stand_in.collections());
+    let left = stand_in.list_collections().len();
+    assert_eq!(left, 4, "{:?}", stand_in.list_collections());
 }
 
 #[tokio::test]
 async fn the_lease_of_a_root_is_of_one_process_at_a_time() {
-    let fixture = Fixture::new();
+    let fixture = QdrantFixture::new();
     let tasks = Tasks::default();
     let stores: Vec<Store> =
-        join_all(["a", "b", "c", "d"].map(|owner| fixture.open_by(owner, &tasks))).await;
-    let (one, two) = (a_root("one").id, a_root("two").id);
+        join_all(["a", "b", "c", "d"].map(|owner| fixture.open_as_owner(owner, &tasks))).await;
+    let (one, two) = (make_root("one").id, make_root("two").id);
     let asked = stores.iter().map(|store| async {
         tokio::time::timeout(Duration::from_millis(500), store.lease(one)).await
     });
@@ -523,11 +541,12 @@ async fn the_lease_of_a_root_is_of_one_process_at_a_time() {
 
 #[tokio::test]
 async fn asking_for_the_lease_of_a_living_process_names_it() {
-    let mut fixture = Fixture::new();
+    let mut fixture = QdrantFixture::new();
     fixture.settings.lease = Duration::from_secs(2);
     let tasks = Tasks::default();
-    let (a, b) = (fixture.open_by("a", &tasks).await, fixture.open_by("b", &tasks).await);
-    let root = a_root("one").id;
+    let (a, b) =
+        (fixture.open_as_owner("a", &tasks).await, fixture.open_as_owner("b", &tasks).await);
+    let root = make_root("one").id;
     let lease = a.lease(root).await.unwrap();
     let error = b.lease(root).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::Busy);
@@ -537,7 +556,7 @@ async fn asking_for_the_lease_of_a_living_process_names_it() {
     );
     lease.check().unwrap();
     // The same process, started again, need not wait for itself.
-    let again = fixture.open_by("a", &tasks).await.lease(root).await.unwrap();
+    let again = fixture.open_as_owner("a", &tasks).await.lease(root).await.unwrap();
     // And the one before it learns that it is no longer the holder.
     let lost = lease.wait_until_lost().await;
     assert!(matches!(lost, StoreError::LeaseLost { .. }), "{lost}");
@@ -548,19 +567,19 @@ async fn asking_for_the_lease_of_a_living_process_names_it() {
 
 #[test]
 fn the_lease_of_a_dead_process_expires() {
-    let mut fixture = Fixture::new();
+    let mut fixture = QdrantFixture::new();
     fixture.settings.lease = Duration::from_millis(900);
-    let root = a_root("one").id;
+    let root = make_root("one").id;
     let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dying = runtime();
     let tasks = Tasks::default();
     let lease = dying.block_on(async {
-        let store = fixture.open_by("a", &tasks).await;
+        let store = fixture.open_as_owner("a", &tasks).await;
         store.lease(root).await.unwrap()
     });
     dying.shutdown_background();
     runtime().block_on(async {
-        let store = fixture.open_by("b", &tasks).await;
+        let store = fixture.open_as_owner("b", &tasks).await;
         let started = Instant::now();
         let taken = store.lease(root).await.unwrap();
         assert!(fixture.settings.lease <= started.elapsed(), "{:?}", started.elapsed());
@@ -573,90 +592,102 @@ fn the_lease_of_a_dead_process_expires() {
 
 #[tokio::test]
 async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it() {
-    let stand_in = StandIn::start();
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.lease = Duration::from_millis(2400);
     let tasks = Tasks::default();
-    let store = fixture.open_by("a", &tasks).await;
+    let store = fixture.open_as_owner("a", &tasks).await;
     let started = Instant::now();
-    let lease = store.lease(a_root("one").id).await.unwrap();
+    let lease = store.lease(make_root("one").id).await.unwrap();
     // Some renewals go well.
     let lasted = tokio::time::timeout(Duration::from_secs(2), lease.wait_until_lost()).await;
     assert!(lasted.is_err(), "lost after {:?}", started.elapsed());
     lease.check().unwrap();
-    stand_in.shut(0);
+    stand_in.close_node(0);
     let shut = Instant::now();
     let error = lease.wait_until_lost().await;
     assert_eq!(error.code(), ErrorCode::StoreUnavailable);
     assert!(shut.elapsed() < fixture.settings.lease, "{:?}", shut.elapsed());
     lease.check().unwrap_err();
     lease.release().await;
-    stand_in.open(0);
+    stand_in.open_node(0);
 }
 
 #[tokio::test]
-async fn a_lost_answer_leaves_the_lease_with_who_asked() {
-    let stand_in = StandIn::start();
-    let mut fixture = Fixture::for_stand_in(&stand_in);
+async fn a_lost_answer_leaves_the_lease_with_the_requester() {
+    let stand_in = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.lease = Duration::from_millis(2400);
     let tasks = Tasks::default();
-    let store = fixture.open_by("a", &tasks).await;
-    let lose =
-        |after| Rule { call: "upsert", of: "_control_", after, times: 1, problem: Problem::Lose };
-    stand_in.rule(lose(0));
-    let lease = store.lease(a_root("one").id).await.unwrap();
+    let store = fixture.open_as_owner("a", &tasks).await;
+    let lose = |after| FaultRule {
+        call: "upsert",
+        of: "_control_",
+        after,
+        times: 1,
+        problem: FaultKind::Lose,
+    };
+    stand_in.add_fault(lose(0));
+    let lease = store.lease(make_root("one").id).await.unwrap();
     // And so does that of a renewal.
-    stand_in.rule(lose(0));
+    stand_in.add_fault(lose(0));
     let lasted = tokio::time::timeout(Duration::from_secs(2), lease.wait_until_lost()).await;
     assert!(lasted.is_err());
     lease.check().unwrap();
     lease.release().await;
     // It was given back under the token that counted.
-    let other = fixture.open_by("b", &tasks).await;
+    let other = fixture.open_as_owner("b", &tasks).await;
     let started = Instant::now();
-    other.lease(a_root("one").id).await.unwrap().release().await;
+    other.lease(make_root("one").id).await.unwrap().release().await;
     assert!(started.elapsed() < fixture.settings.lease, "{:?}", started.elapsed());
 }
 
 #[tokio::test]
-async fn ids_travel_as_they_are() {
-    let fixture = Fixture::new();
+async fn ids_are_stored_unchanged() {
+    let fixture = QdrantFixture::new();
     let store = fixture.open().await;
     let ids: Vec<u128> = vec![0, 1, 1 << 64, u128::MAX];
-    put(
+    put_chunks(
         &store,
         ids.iter().map(|number| NewChunk {
             id: Uuid::from_u128(*number),
-            ..chunk(1, "a", "x", vector(1), &[])
+            ..make_chunk(1, "a", "x", make_vector(1), &[])
         }),
     )
     .await;
-    let stored: Vec<u128> = all(&store).await.iter().map(|chunk| chunk.id.as_u128()).collect();
+    let stored: Vec<u128> =
+        load_all_chunks(&store).await.iter().map(|chunk| chunk.id.as_u128()).collect();
     assert_eq!(stored, ids);
 }
 
 #[tokio::test]
 async fn hits_come_with_their_records_unless_very_many_are_tied() {
-    let stand_in = StandIn::start();
-    let fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&stand_in);
     let store = fixture.open().await;
-    put(
+    put_chunks(
         &store,
         (1..=30).map(|n| {
             let weight = f32::from(u8::try_from(n).unwrap());
-            chunk(n, "a", &format!("{n}.rs"), vector(n), &[(1, weight)])
+            make_chunk(n, "a", &format!("{n}.rs"), make_vector(n), &[(1, weight)])
         }),
     )
     .await;
-    put(&store, (31..=90).map(|n| chunk(n, "b", "x", vector(1), &[(2, 1.0)]))).await;
-    let reads = || stand_in.calls("get", "_chunks_");
+    put_chunks(&store, (31..=90).map(|n| make_chunk(n, "b", "x", make_vector(1), &[(2, 1.0)])))
+        .await;
+    let reads = || stand_in.count_calls("get", "_chunks_");
     let term = |term| TermVector { indices: vec![term], values: vec![1.0] };
-    let found =
-        store.search(ChunkQuery::nearest(vector(7).to_vec(), Some(root("a")), 5)).await.unwrap();
-    assert_eq!((found.len(), found[0].id, found[0].record.path.as_str()), (5, id(7), "7.rs"));
+    let found = store
+        .search(ChunkQuery::nearest(make_vector(7).to_vec(), Some(make_root_id("a")), 5))
+        .await
+        .unwrap();
+    assert_eq!(
+        (found.len(), found[0].id, found[0].record.path.as_str()),
+        (5, make_chunk_id(7), "7.rs")
+    );
     let found = store.search(ChunkQuery::lexical(term(1), None, 5)).await.unwrap();
-    assert_eq!((found[0].id, reads()), (id(30), 0));
+    assert_eq!((found[0].id, reads()), (make_chunk_id(30), 0));
     let tied = store.search(ChunkQuery::lexical(term(2), None, 5)).await.unwrap();
     let ids: Vec<Uuid> = tied.iter().map(|found| found.id).collect();
-    assert_eq!((ids, reads()), ((31..=35).map(id).collect(), 1));
+    assert_eq!((ids, reads()), ((31..=35).map(make_chunk_id).collect(), 1));
 }

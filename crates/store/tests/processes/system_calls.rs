@@ -12,8 +12,14 @@ use std::{
 
 use codeinfo_core::FileRecord;
 use codeinfo_test_support::{
-    embedded::{Folder, aside, damage, hurt, names, open_to},
-    store::{MODEL, Store, a_file, a_root, all, chunk, id, numbers, put, root, vector},
+    embedded::{
+        StoreFolder, damage_file, list_damaged_stores, list_failed_roots, list_names_with_suffix,
+        open_store_with_options,
+    },
+    store::{
+        MODEL, Store, load_all_chunks, make_chunk, make_chunk_id, make_file_record, make_root,
+        make_root_id, make_vector, put_chunks, read_chunk_numbers,
+    },
 };
 
 /// Set for the child only: the folder of its store.
@@ -22,62 +28,72 @@ const FOLDER: &str = "STORE_CALLS_FOLDER";
 const CALLS: [&str; 3] = ["write", "rename", "unlink"];
 
 /// Chunks by their numbers, files with their versions, and roots.
-type Seen = (Vec<u64>, Vec<String>, Vec<String>);
+type StoreContents = (Vec<u64>, Vec<String>, Vec<String>);
 
-async fn open(folder: &Path) -> Store {
+async fn open_small_store(folder: &Path) -> Store {
     // A command, which merges nothing in the background.
-    open_to(folder, MODEL, codeinfo_store::OnMismatch::Refuse, [false, true]).await.unwrap()
+    open_store_with_options(folder, MODEL, codeinfo_store::OnMismatch::Refuse, [false, true])
+        .await
+        .unwrap()
 }
 
 /// The changes that the child makes. Each ends with a commit.
 const CHANGES: usize = 4;
 
-async fn change(store: &Store, number: usize) {
+async fn apply_change(store: &Store, number: usize) {
     let one = |count| {
-        let mut one = a_root("one");
+        let mut one = make_root("one");
         one.counts.chunks = count;
         one
     };
-    let of = |n, version| chunk(n, "one", version, vector(n), &[(1, 1.0)]);
+    let of = |n, version| make_chunk(n, "one", version, make_vector(n), &[(1, 1.0)]);
     match number {
         0 => {
-            put(store, (1..=20).map(|n| of(n, "x"))).await;
-            let files: Vec<FileRecord> = (1..=5).map(|n| a_file(root("one"), n, "1")).collect();
+            put_chunks(store, (1..=20).map(|n| of(n, "x"))).await;
+            let files: Vec<FileRecord> =
+                (1..=5).map(|n| make_file_record(make_root_id("one"), n, "1")).collect();
             store.put_files(files).await.unwrap();
             store.put_root(one(20)).await.unwrap();
         }
         1 => {
-            put(store, [of(1, "y"), of(21, "y")]).await;
-            store.remove_chunks((2..=4).map(id).collect()).await.unwrap();
-            store.put_files(vec![a_file(root("one"), 1, "2")]).await.unwrap();
-            store.remove_files(root("one"), vec![a_file(root("one"), 2, "1").path]).await.unwrap();
+            put_chunks(store, [of(1, "y"), of(21, "y")]).await;
+            store.remove_chunks((2..=4).map(make_chunk_id).collect()).await.unwrap();
+            store.put_files(vec![make_file_record(make_root_id("one"), 1, "2")]).await.unwrap();
+            store
+                .remove_files(
+                    make_root_id("one"),
+                    vec![make_file_record(make_root_id("one"), 2, "1").path],
+                )
+                .await
+                .unwrap();
             store.put_root(one(18)).await.unwrap();
         }
         2 => {
-            put(store, (31..=39).map(|n| chunk(n, "two", "x", vector(n), &[]))).await;
-            let mut two = a_root("two");
+            put_chunks(store, (31..=39).map(|n| make_chunk(n, "two", "x", make_vector(n), &[])))
+                .await;
+            let mut two = make_root("two");
             two.counts.chunks = 9;
             store.put_root(two).await.unwrap();
         }
-        _ => store.remove_root(root("one")).await.unwrap(),
+        _ => store.remove_root(make_root_id("one")).await.unwrap(),
     }
 }
 
-async fn see(store: &Store) -> Seen {
-    let stored = all(store).await;
+async fn read_contents(store: &Store) -> StoreContents {
+    let stored = load_all_chunks(store).await;
     let versions = stored.iter().map(|stored| stored.record.path.clone());
-    let files = store.files(root("one")).await.unwrap();
+    let files = store.files(make_root_id("one")).await.unwrap();
     let files = files.into_iter().map(|file| format!("{} {}", file.path, file.version));
     let roots = store.roots().await.unwrap();
     let roots = roots.into_iter().map(|root| format!("{} {:?}", root.name, root.last_run));
     let mut texts: Vec<String> = versions.chain(files).collect();
     texts.sort();
-    (numbers(&stored), texts, roots.collect())
+    (read_chunk_numbers(&stored), texts, roots.collect())
 }
 
 /// Starts this binary again, to run only [`make_the_changes`], under `strace`; `None` where that is not
 /// installed.
-fn traced(folder: &Path, arguments: &[&str]) -> Option<bool> {
+fn run_traced(folder: &Path, arguments: &[&str]) -> Option<bool> {
     let mut command = Command::new("strace");
     command
         .args(["-f", "-qq", "-y"])
@@ -110,44 +126,48 @@ fn make_the_changes() {
     runtime.block_on(async {
         tokio::task::spawn_blocking(first).await.unwrap();
         let changes = if folder.join("manifest.json").try_exists().unwrap() { 0 } else { CHANGES };
-        let store = open(&folder).await;
+        let store = open_small_store(&folder).await;
         for number in 0..changes {
-            change(&store, number).await;
+            apply_change(&store, number).await;
         }
     });
 }
 
 /// Runs the child and has it killed before one of its calls, by the number among those of a name. Returns
 /// whether it came to its end before.
-fn killed(folder: &Path, (name, number): (&str, usize)) -> Option<bool> {
+fn run_killed(folder: &Path, (name, number): (&str, usize)) -> Option<bool> {
     let trace = format!("trace={name}");
     let kill = format!("inject={name}:signal=KILL:when={number}");
-    let run = || traced(folder, &["-o", "/dev/null", "-e", &trace, "-e", &kill]);
+    let run = || run_traced(folder, &["-o", "/dev/null", "-e", &trace, "-e", &kill]);
     tokio::task::block_in_place(run)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_killed_before_any_call_has_each_change_as_a_whole() {
-    let folder = Folder::new();
-    let store = open(folder.path()).await;
-    let mut expected = vec![see(&store).await];
+    let folder = StoreFolder::new();
+    let store = open_small_store(folder.path()).await;
+    let mut expected = vec![read_contents(&store).await];
     for number in 0..CHANGES {
-        change(&store, number).await;
-        expected.push(see(&store).await);
+        apply_change(&store, number).await;
+        expected.push(read_contents(&store).await);
     }
     drop(store);
     let mut reached = BTreeSet::new();
     for name in CALLS {
         for number in 1.. {
             let call = (name, number);
-            let folder = Folder::new();
-            let Some(ended) = killed(folder.path(), call) else { return };
-            let store = open(folder.path()).await;
+            let folder = StoreFolder::new();
+            let Some(ended) = run_killed(folder.path(), call) else { return };
+            let store = open_small_store(folder.path()).await;
             assert_eq!(store.damage(), None, "killed before {call:?}");
-            let seen = see(&store).await;
+            let seen = read_contents(&store).await;
             let last = expected.iter().position(|expected| *expected == seen);
             assert!(last.is_some(), "killed before {call:?}: {seen:?}");
-            assert_eq!(names(folder.path(), ".tmp"), [""; 0], "killed before {call:?}");
+            assert_eq!(
+                list_names_with_suffix(folder.path(), ".tmp"),
+                [""; 0],
+                "killed before {call:?}"
+            );
             reached.extend(last);
             if ended {
                 break;
@@ -164,18 +184,21 @@ async fn a_start_that_is_killed_forgets_no_damage() {
     {
         for number in 1.. {
             let call = (name, number);
-            let folder = Folder::new();
-            let store = open(folder.path()).await;
-            change(&store, 0).await;
+            let folder = StoreFolder::new();
+            let store = open_small_store(folder.path()).await;
+            apply_change(&store, 0).await;
             drop(store);
-            damage(folder.path(), file, b"other");
-            let Some(ended) = killed(folder.path(), call) else { return };
-            let store = open(folder.path()).await;
+            damage_file(folder.path(), file, b"other");
+            let Some(ended) = run_killed(folder.path(), call) else { return };
+            let store = open_small_store(folder.path()).await;
             let said = store.damage().unwrap_or_default();
             assert!(said.ends_with("repairing: one"), "{file}, killed before {call:?}: {said}");
-            assert_eq!(hurt(&store).await, ["one"]);
+            assert_eq!(list_failed_roots(&store).await, ["one"]);
             // A folder that was made for it may be empty.
-            assert!(aside(folder.path().parent().unwrap()).len() <= 2, "{file}, {call:?}");
+            assert!(
+                list_damaged_stores(folder.path().parent().unwrap()).len() <= 2,
+                "{file}, {call:?}"
+            );
             if ended {
                 break;
             }
@@ -185,10 +208,10 @@ async fn a_start_that_is_killed_forgets_no_damage() {
 
 #[tokio::test]
 async fn what_a_manifest_names_is_on_disk_before_it_and_until_the_next_one_is() {
-    let folder = Folder::new();
+    let folder = StoreFolder::new();
     let log = folder.path().with_extension("log");
     let trace = "trace=openat,fsync,rename,unlink";
-    let Some(ended) = traced(folder.path(), &["-o", log.to_str().unwrap(), "-e", trace]) else {
+    let Some(ended) = run_traced(folder.path(), &["-o", log.to_str().unwrap(), "-e", trace]) else {
         return;
     };
     assert!(ended);

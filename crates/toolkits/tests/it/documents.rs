@@ -10,12 +10,12 @@ use codeinfo_toolkits::spec::{
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
 
-fn reader() -> &'static SpecReader {
+fn spec_reader() -> &'static SpecReader {
     static READER: LazyLock<SpecReader> = LazyLock::new(|| SpecReader::new().unwrap());
     &READER
 }
 
-fn environment() -> OtherVariables {
+fn test_variables() -> OtherVariables {
     let pairs = [("TOKEN", "t0p"), ("EMPTY", ""), ("LINE", "a\nb"), ("SECRET_KEY", "ours")];
     let long = [("LONG".to_owned(), "x".repeat(16 * 1024))];
     OtherVariables::new(
@@ -23,28 +23,28 @@ fn environment() -> OtherVariables {
     )
 }
 
-fn stored(toolkit: &Value) -> Result<ToolkitDocument, Vec<String>> {
-    reader().read_stored(json!({"mcpServers": {"one": toolkit}}))
+fn parse_stored(toolkit: &Value) -> Result<ToolkitDocument, Vec<String>> {
+    spec_reader().read_stored(json!({"mcpServers": {"one": toolkit}}))
 }
 
-fn faults(toolkit: &Value) -> Vec<String> {
-    stored(toolkit).unwrap_err()
+fn list_faults(toolkit: &Value) -> Vec<String> {
+    parse_stored(toolkit).unwrap_err()
 }
 
-fn spec(document: &ToolkitDocument) -> &ToolkitSpec {
+fn document_spec(document: &ToolkitDocument) -> &ToolkitSpec {
     match document.toolkits.as_deref() {
         Some([(_, ToolkitDocumentEntry::Is(spec))]) => spec,
         other => panic!("{other:?}"),
     }
 }
 
-fn file(text: &str) -> Result<ToolkitDocument, Vec<String>> {
-    reader().read_file(text.as_bytes(), &environment(), None)
+fn parse_file(text: &str) -> Result<ToolkitDocument, Vec<String>> {
+    spec_reader().read_file(text.as_bytes(), &test_variables(), None)
 }
 
 /// What is wrong with the one toolkit of a file.
-fn broken(toolkit: &Value) -> Vec<String> {
-    let document = file(&json!({"mcpServers": {"one": toolkit}}).to_string()).unwrap();
+fn list_file_faults(toolkit: &Value) -> Vec<String> {
+    let document = parse_file(&json!({"mcpServers": {"one": toolkit}}).to_string()).unwrap();
     match document.toolkits.as_deref() {
         Some([(_, ToolkitDocumentEntry::Broken(faults))]) => faults.clone(),
         other => panic!("{other:?}"),
@@ -53,7 +53,7 @@ fn broken(toolkit: &Value) -> Vec<String> {
 
 #[test]
 fn a_toolkit_has_the_defaults_of_the_design() {
-    let document = stored(&json!({"command": "git-mcp"})).unwrap();
+    let document = parse_stored(&json!({"command": "git-mcp"})).unwrap();
     let transport = ToolkitTransport::Stdio {
         command: "git-mcp".to_owned(),
         args: Vec::new(),
@@ -75,7 +75,7 @@ fn a_toolkit_has_the_defaults_of_the_design() {
         home_mb: None,
         max_processes: None,
     };
-    assert_eq!(*spec(&document), expected);
+    assert_eq!(*document_spec(&document), expected);
 }
 
 #[test]
@@ -98,18 +98,18 @@ fn every_member_is_read_and_written_back_and_lists_show_no_value() {
     });
     let mut given = written.clone();
     given["env"] = json!({"KEY": "k3y", "LEVEL": 3, "ON": true});
-    let document = stored(&given).unwrap();
-    assert_eq!(spec(&document).to_json(), written);
+    let document = parse_stored(&given).unwrap();
+    assert_eq!(document_spec(&document).to_json(), written);
     let mut shown = written;
     shown["env"] = json!({"KEY": "(hidden)", "LEVEL": "(hidden)", "ON": "(hidden)"});
-    assert_eq!(spec(&document).to_redacted_json(), shown);
+    assert_eq!(document_spec(&document).to_redacted_json(), shown);
     assert!(!format!("{document:?}").contains("k3y"), "not in logs either");
 
     let remote = json!({"url": "https://a.example/mcp?key=k3y", "headers": {"X-Key": "k3y"}});
-    let document = stored(&remote).unwrap();
-    assert_eq!(spec(&document).to_json(), remote);
+    let document = parse_stored(&remote).unwrap();
+    assert_eq!(document_spec(&document).to_json(), remote);
     let shown = json!({"url": "https://a.example/mcp?(hidden)", "headers": {"X-Key": "(hidden)"}});
-    assert_eq!(spec(&document).to_redacted_json(), shown);
+    assert_eq!(document_spec(&document).to_redacted_json(), shown);
 }
 
 #[test]
@@ -147,12 +147,12 @@ fn what_is_wrong_is_named_with_its_toolkit() {
         ),
     ];
     for (toolkit, expected) in cases {
-        assert_eq!(faults(&toolkit), [format!("toolkit `one`: {expected}")], "{toolkit}");
+        assert_eq!(list_faults(&toolkit), [format!("toolkit `one`: {expected}")], "{toolkit}");
     }
     // Several toolkits, several faults each.
     let document = json!({"mcpServers": {"a": {"x": 1, "command": "a", "y": 1}, "b": {}}});
     assert_eq!(
-        reader().read_stored(document).unwrap_err(),
+        spec_reader().read_stored(document).unwrap_err(),
         [
             "toolkit `a`: `x` is not known here",
             "toolkit `a`: `y` is not known here",
@@ -204,7 +204,7 @@ fn values_beyond_the_bounds_are_refused_without_being_repeated() {
         json!({"url": format!("http://a/{}", long(2000))}),
         json!({"url": "http://a", "headers": {"A": long(6000)}}),
     ] {
-        let faults = faults(&toolkit).join("\n");
+        let faults = list_faults(&toolkit).join("\n");
         assert!(faults.starts_with("toolkit `one`: "), "{faults}");
         assert!(!faults.contains("k3y"), "{faults}");
         assert!(faults.len() < 2000, "{faults}");
@@ -213,20 +213,20 @@ fn values_beyond_the_bounds_are_refused_without_being_repeated() {
         let names = (0..count).map(|n| (format!("t{n}"), json!({"command": "a"})));
         json!({"mcpServers": names.collect::<Value>()})
     };
-    assert_eq!(reader().read_stored(servers(128)).unwrap().toolkits.unwrap().len(), 128);
-    assert!(reader().read_stored(servers(129)).is_err());
+    assert_eq!(spec_reader().read_stored(servers(128)).unwrap().toolkits.unwrap().len(), 128);
+    assert!(spec_reader().read_stored(servers(129)).is_err());
 }
 
 #[test]
-fn names_that_are_none_are_refused() {
+fn invalid_names_are_refused() {
     let long = "a".repeat(49);
     for name in
         ["", "A", "../x", "a/b", "a b", "é", "a.b", "local", "codeinfo", "__proto__\u{0}", &long]
     {
         for faults in [
-            reader().read_stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap_err(),
-            reader().read_request(json!([name])).unwrap_err(),
-            reader()
+            spec_reader().read_stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap_err(),
+            spec_reader().read_request(json!([name])).unwrap_err(),
+            spec_reader()
                 .read_request(
                     json!({name: {"transport": {"kind": "stdio", "spec": {"command": "a"}}}}),
                 )
@@ -239,31 +239,36 @@ fn names_that_are_none_are_refused() {
     // Of allowed letters, and nothing special here.
     for name in ["__proto__", "constructor", "a", &"a".repeat(48), "-", "0"] {
         let document =
-            reader().read_stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap();
+            spec_reader().read_stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap();
         assert_eq!(document.toolkits.unwrap()[0].0.as_str(), name);
     }
 }
 
 #[test]
 fn a_document_has_toolkits_in_its_order_or_none_and_nothing_else() {
-    assert_eq!(file("{}").unwrap().toolkits, None);
-    assert_eq!(file(r#"{"mcpServers":{}}"#).unwrap().toolkits, Some(Vec::new()));
+    assert_eq!(parse_file("{}").unwrap().toolkits, None);
+    assert_eq!(parse_file(r#"{"mcpServers":{}}"#).unwrap().toolkits, Some(Vec::new()));
     let text = r#"{"$comment":"c","mcpServers":{
         "z":{"command":"a","$comment":["b","c"]},"a":{"enabled":false},"m":{"url":"http://a"}}}"#;
-    let names: Vec<String> =
-        file(text).unwrap().toolkits.unwrap().iter().map(|(name, _)| name.to_string()).collect();
+    let names: Vec<String> = parse_file(text)
+        .unwrap()
+        .toolkits
+        .unwrap()
+        .iter()
+        .map(|(name, _)| name.to_string())
+        .collect();
     assert_eq!(names, ["z", "a", "m"]);
-    assert_eq!(file(r#"{"servers":{}}"#).unwrap_err(), ["`servers` is not known here"]);
-    assert_eq!(file("[]").unwrap_err(), ["the value must be an object"]);
-    assert_eq!(file(r#"{"mcpServers":[]}"#).unwrap_err(), ["`mcpServers` must be an object"]);
+    assert_eq!(parse_file(r#"{"servers":{}}"#).unwrap_err(), ["`servers` is not known here"]);
+    assert_eq!(parse_file("[]").unwrap_err(), ["the value must be an object"]);
+    assert_eq!(parse_file(r#"{"mcpServers":[]}"#).unwrap_err(), ["`mcpServers` must be an object"]);
 
     let agent = json!({"agent": {"tools": {"enabled": false, "maxSteps": 3, "systemPrompt": "p"}}});
-    let read = reader().read_stored(agent.clone()).unwrap().agent;
+    let read = spec_reader().read_stored(agent.clone()).unwrap().agent;
     assert_eq!(
         (read.enabled, read.max_steps, read.prompt.as_deref()),
         (Some(false), Some(3), Some("p"))
     );
-    assert_eq!(file(&agent.to_string()).unwrap_err(), ["`agent` is not known here"]);
+    assert_eq!(parse_file(&agent.to_string()).unwrap_err(), ["`agent` is not known here"]);
     for (tools, fault) in [
         (json!({"steps": 3}), "`steps` is not known here"),
         (json!({"maxSteps": 0}), "`agent/tools/maxSteps` must be at least 1"),
@@ -273,7 +278,10 @@ fn a_document_has_toolkits_in_its_order_or_none_and_nothing_else() {
             "`agent/tools/systemPrompt` has more than 32768 characters",
         ),
     ] {
-        assert_eq!(reader().read_stored(json!({"agent": {"tools": tools}})).unwrap_err(), [fault]);
+        assert_eq!(
+            spec_reader().read_stored(json!({"agent": {"tools": tools}})).unwrap_err(),
+            [fault]
+        );
     }
 }
 
@@ -288,14 +296,14 @@ fn a_file_that_is_not_json_is_refused_at_its_place() {
         (r#"{"mcpServers":{"a":{},"\u0061":{}}}"#, "duplicate key `a`"),
         (r#"{"mcpServers":{"a":{"command":"x","command":"k3y"}}}"#, "duplicate key `command`"),
     ] {
-        let faults = file(text).unwrap_err().join("\n");
+        let faults = parse_file(text).unwrap_err().join("\n");
         assert!(faults.contains(said), "{faults}");
         assert!(!faults.contains("k3y"), "{faults}");
     }
     let deep = format!("{{\"mcpServers\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(file(&deep).unwrap_err()[0].contains("recursion limit exceeded"));
-    assert!(file("\u{feff}{}").is_ok());
-    assert!(reader().read_file(b"{\"a\":\"\xff\"}", &environment(), None).is_err());
+    assert!(parse_file(&deep).unwrap_err()[0].contains("recursion limit exceeded"));
+    assert!(parse_file("\u{feff}{}").is_ok());
+    assert!(spec_reader().read_file(b"{\"a\":\"\xff\"}", &test_variables(), None).is_err());
 }
 
 #[test]
@@ -308,7 +316,7 @@ fn variables_are_read_in_files_and_nowhere_else() {
         "description": "${TOKEN}",
     });
     let whole = json!({"mcpServers": {"one": toolkit}});
-    let document = file(&whole.to_string()).unwrap();
+    let document = parse_file(&whole.to_string()).unwrap();
     let expected = json!({
         "command": "git",
         "args": ["-t", "t0pt0p", "$TOKEN $ {TOKEN}", "", "a:-b"],
@@ -316,21 +324,21 @@ fn variables_are_read_in_files_and_nowhere_else() {
         "workingDir": "/t0p",
         "description": "${TOKEN}",
     });
-    assert_eq!(spec(&document).to_json(), expected);
+    assert_eq!(document_spec(&document).to_json(), expected);
     let remote = json!({"url": "https://${TOKEN}.example", "headers": {"A": "Bearer ${TOKEN}"}});
-    let document = file(&json!({"mcpServers": {"one": remote}}).to_string()).unwrap();
+    let document = parse_file(&json!({"mcpServers": {"one": remote}}).to_string()).unwrap();
     let expected = json!({"url": "https://t0p.example", "headers": {"A": "Bearer t0p"}});
-    assert_eq!(spec(&document).to_json(), expected);
+    assert_eq!(document_spec(&document).to_json(), expected);
 
     let verbatim = json!({"command": "a", "args": ["${TOKEN}"], "env": {}});
-    assert_eq!(spec(&stored(&verbatim).unwrap()).to_json(), verbatim);
+    assert_eq!(document_spec(&parse_stored(&verbatim).unwrap()).to_json(), verbatim);
     let carried = json!({"x": {"transport": {"kind": "stdio", "spec": verbatim}}});
-    assert_eq!(reader().read_request(carried).unwrap().specs[0].1.to_json(), verbatim);
+    assert_eq!(spec_reader().read_request(carried).unwrap().specs[0].1.to_json(), verbatim);
 }
 
 #[test]
 fn a_variable_that_cannot_be_read_is_named_and_leaves_the_other_toolkits() {
-    let args = |text: &str| broken(&json!({"command": "a", "args": [text]}));
+    let args = |text: &str| list_file_faults(&json!({"command": "a", "args": [text]}));
     assert_eq!(args("${NONE}"), ["`args`: the variable `NONE` is not set"]);
     // Keys of ours are for nobody else.
     assert_eq!(args("${SECRET_KEY}"), ["`args`: the variable `SECRET_KEY` is not set"]);
@@ -342,7 +350,7 @@ fn a_variable_that_cannot_be_read_is_named_and_leaves_the_other_toolkits() {
         );
     }
     // What is put in keeps to the bounds, too.
-    assert_eq!(broken(&json!({"url": "http://a", "headers": {"A": "${LINE}"}})).len(), 1);
+    assert_eq!(list_file_faults(&json!({"url": "http://a", "headers": {"A": "${LINE}"}})).len(), 1);
     for count in [2, 1000] {
         let long = args(&"${LONG}".repeat(count)).join("\n");
         assert!(long.contains("has more than 16384 characters"), "{long}");
@@ -352,7 +360,7 @@ fn a_variable_that_cannot_be_read_is_named_and_leaves_the_other_toolkits() {
     assert!(early.contains("with its variables"), "{early}");
     let text = r#"{"mcpServers":{"a":{"command":"${NONE}"},"b":{"command":"b"},
         "c":{"command":"${NONE}","enabled":false}}}"#;
-    let toolkits = file(text).unwrap().toolkits.unwrap();
+    let toolkits = parse_file(text).unwrap().toolkits.unwrap();
     let kinds: Vec<bool> =
         toolkits.iter().map(|(_, entry)| matches!(entry, ToolkitDocumentEntry::Is(_))).collect();
     assert_eq!(kinds, [false, true, true], "of what is off no variable is missing");
@@ -364,29 +372,29 @@ fn a_folder_is_below_that_of_the_repository() {
         let text = json!({"mcpServers": {"one": {"command": "a", "workingDir": folder}}});
         let below = Some(Path::new("/repo"));
         let document =
-            reader().read_file(text.to_string().as_bytes(), &environment(), below).unwrap();
-        spec(&document).to_json()["workingDir"].clone()
+            spec_reader().read_file(text.to_string().as_bytes(), &test_variables(), below).unwrap();
+        document_spec(&document).to_json()["workingDir"].clone()
     };
     assert_eq!([read("sub"), read("/abs")], [json!("/repo/sub"), json!("/abs")]);
 }
 
 #[test]
 fn a_request_names_toolkits_or_carries_them() {
-    let requested = reader().read_request(json!(["b", "a", "b"])).unwrap();
+    let requested = spec_reader().read_request(json!(["b", "a", "b"])).unwrap();
     let names: Vec<_> = requested.names.unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["b", "a"]);
     let none = RequestedToolkits { names: Some(Vec::new()), specs: Vec::new() };
-    assert_eq!(reader().read_request(json!([])).unwrap(), none);
-    assert_eq!(reader().read_request(json!({})).unwrap(), RequestedToolkits::default());
+    assert_eq!(spec_reader().read_request(json!([])).unwrap(), none);
+    assert_eq!(spec_reader().read_request(json!({})).unwrap(), RequestedToolkits::default());
 
     let carried = |spec: Value, tools: Value| json!({"git": {"transport": {"kind": "stdio", "spec": spec}, "tools": tools}});
     let full = json!({"command": "a", "args": ["b"], "env": {"N": 1}});
-    let requested = reader().read_request(carried(full, json!(["log"]))).unwrap();
+    let requested = spec_reader().read_request(carried(full, json!(["log"]))).unwrap();
     assert_eq!(requested.names, None);
     let expected = json!({"command": "a", "args": ["b"], "env": {"N": "1"}, "allow": ["log"]});
     assert_eq!(requested.specs[0].1.to_json(), expected);
 
-    let faults = |value: Value| reader().read_request(value).unwrap_err();
+    let faults = |value: Value| spec_reader().read_request(value).unwrap_err();
     assert_eq!(faults(json!("git")).len(), 1);
     assert_eq!(faults(json!([1])), ["`0` must be a string"]);
     assert_eq!(faults(json!({"git": {}})), ["toolkit `git`: `transport` is missing"]);
@@ -412,23 +420,23 @@ fn a_request_names_toolkits_or_carries_them() {
     );
     // More than a turn has are left out with a warning, not refused.
     let many: Vec<String> = (0..256).map(|n| format!("t{n}")).collect();
-    assert_eq!(reader().read_request(json!(many)).unwrap().names.unwrap().len(), 256);
+    assert_eq!(spec_reader().read_request(json!(many)).unwrap().names.unwrap().len(), 256);
     let more: Vec<String> = (0..257).map(|n| format!("t{n}")).collect();
     assert_eq!(faults(json!(more)).len(), 1);
     let one = json!({"transport": {"kind": "stdio", "spec": {"command": "a"}}});
     let specs =
         |count: usize| (0..count).map(|n| (format!("t{n}"), one.clone())).collect::<Value>();
-    assert_eq!(reader().read_request(specs(256)).unwrap().specs.len(), 256);
+    assert_eq!(spec_reader().read_request(specs(256)).unwrap().specs.len(), 256);
     assert_eq!(faults(specs(257)).len(), 1);
     let tools: Vec<String> = (0..513).map(|n| format!("t{n}")).collect();
     assert_eq!(faults(carried(json!({"command": "a"}), json!(tools))).len(), 1);
 }
 
 #[test]
-fn digests_tell_programs_and_specs_apart() {
+fn digests_distinguish_programs_and_specs() {
     let digests = |toolkit: &Value| {
-        let document = stored(toolkit).unwrap();
-        (spec(&document).program_digest(), spec(&document).digest())
+        let document = parse_stored(toolkit).unwrap();
+        (document_spec(&document).program_digest(), document_spec(&document).digest())
     };
     let one = digests(&json!({"command": "a", "args": ["b"], "env": {"K": "1"}, "timeout": 60}));
     assert_eq!(one, digests(&json!({"env": {"K": 1}, "args": ["b"], "command": "a"})));
@@ -451,7 +459,7 @@ fn digests_tell_programs_and_specs_apart() {
 fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     let none = OtherVariables::default();
     let folder = Some(Path::new("/repo"));
-    let document = reader().read_file(FILE_TEMPLATE.as_bytes(), &none, folder).unwrap();
+    let document = spec_reader().read_file(FILE_TEMPLATE.as_bytes(), &none, folder).unwrap();
     let toolkits = document.toolkits.unwrap();
     let kinds: Vec<_> = toolkits
         .iter()
@@ -465,7 +473,8 @@ fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     let pairs = [("ISSUES_TOKEN".to_owned(), "t".to_owned())];
     let on = FILE_TEMPLATE.replace(r#""enabled": false"#, r#""enabled": true"#);
     let folder = Some(Path::new("/repo"));
-    let document = reader().read_file(on.as_bytes(), &OtherVariables::new(pairs), folder).unwrap();
+    let document =
+        spec_reader().read_file(on.as_bytes(), &OtherVariables::new(pairs), folder).unwrap();
     for (_, entry) in document.toolkits.unwrap() {
         assert!(matches!(entry, ToolkitDocumentEntry::Is(spec) if spec.enabled));
     }
@@ -477,7 +486,7 @@ fn the_first_file_is_read_and_has_two_examples_that_are_off() {
 }
 
 /// Any toolkit that may be written.
-fn toolkit() -> impl Strategy<Value = Value> {
+fn any_toolkit() -> impl Strategy<Value = Value> {
     let texts = || "[ -~é\n]{0,12}";
     let plain = "[!-~]{1,8}";
     let keys = "[A-Z_]{1,6}";
@@ -539,23 +548,23 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
     #[test]
-    fn what_is_written_is_read_as_it_was(toolkit in toolkit()) {
-        let first = stored(&toolkit).unwrap();
-        let written = spec(&first).to_json();
-        let second = stored(&written).unwrap();
-        prop_assert_eq!(spec(&first), spec(&second));
-        prop_assert_eq!(spec(&second).to_json(), written);
-        prop_assert_eq!(spec(&first).digest(), spec(&second).digest());
+    fn what_is_written_is_read_as_it_was(toolkit in any_toolkit()) {
+        let first = parse_stored(&toolkit).unwrap();
+        let written = document_spec(&first).to_json();
+        let second = parse_stored(&written).unwrap();
+        prop_assert_eq!(document_spec(&first), document_spec(&second));
+        prop_assert_eq!(document_spec(&second).to_json(), written);
+        prop_assert_eq!(document_spec(&first).digest(), document_spec(&second).digest());
         // As a file, where nothing stands for a variable.
         if !toolkit.to_string().contains("${") {
             let text = json!({"mcpServers": {"one": toolkit}}).to_string();
-            prop_assert_eq!(&file(&text).unwrap(), &first);
+            prop_assert_eq!(&parse_file(&text).unwrap(), &first);
         }
     }
 
     #[test]
     fn a_member_that_is_not_known_is_always_refused_by_name(
-        toolkit in toolkit(),
+        toolkit in any_toolkit(),
         name in "[a-z$_-]{1,12}",
     ) {
         const KNOWN: [&str; 19] = [
@@ -566,12 +575,12 @@ proptest! {
         prop_assume!(!KNOWN.contains(&name.as_str()));
         let mut toolkit = toolkit;
         toolkit[&name] = json!(1);
-        prop_assert_eq!(faults(&toolkit), [format!("toolkit `one`: `{name}` is not known here")]);
+        prop_assert_eq!(list_faults(&toolkit), [format!("toolkit `one`: `{name}` is not known here")]);
     }
 
     #[test]
-    fn no_bytes_bring_it_down(text in vec(any::<u8>(), 0..200), json in "[{}\\[\\]\",:$a-z0-9 ]{0,60}") {
-        drop(reader().read_file(&text, &environment(), None));
-        drop(file(&json));
+    fn no_bytes_crash_the_parser(text in vec(any::<u8>(), 0..200), json in "[{}\\[\\]\",:$a-z0-9 ]{0,60}") {
+        drop(spec_reader().read_file(&text, &test_variables(), None));
+        drop(parse_file(&json));
     }
 }

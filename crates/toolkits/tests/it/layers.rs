@@ -21,19 +21,19 @@ use tempfile::TempDir;
 static READER: LazyLock<Arc<SpecReader>> = LazyLock::new(|| Arc::new(SpecReader::new().unwrap()));
 
 /// A data folder, a user's file and a repository.
-struct Place {
+struct LayerFixture {
     folder: TempDir,
     reader: Arc<SpecReader>,
     allowed: Arc<ToolkitAllowlist>,
     layers: ToolkitLayers,
 }
 
-impl Place {
+impl LayerFixture {
     fn new() -> Self {
-        Self::with(16, &[])
+        Self::with_variables(16, &[])
     }
 
-    fn with(max: usize, variables: &[(&str, &str)]) -> Self {
+    fn with_variables(max: usize, variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("repo/.git")).unwrap();
         fs::create_dir_all(folder.path().join("repo/.codeinfo")).unwrap();
@@ -60,29 +60,29 @@ impl Place {
         Self { folder, reader, allowed, layers }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    fn join(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn user(&self, toolkits: &Value) {
-        fs::write(self.path("user.json"), json!({"mcpServers": toolkits}).to_string()).unwrap();
+    fn write_user_file(&self, toolkits: &Value) {
+        fs::write(self.join("user.json"), json!({"mcpServers": toolkits}).to_string()).unwrap();
     }
 
-    fn repository(&self, text: &str) {
-        fs::write(self.path("repo/.codeinfo/toolkits.json"), text).unwrap();
+    fn write_repository_file(&self, text: &str) {
+        fs::write(self.join("repo/.codeinfo/toolkits.json"), text).unwrap();
     }
 
-    fn allow(&self) {
-        let proposal = self.allowed.build_proposal(&self.path("repo"), &self.reader).unwrap();
+    fn allow_repository(&self) {
+        let proposal = self.allowed.build_proposal(&self.join("repo"), &self.reader).unwrap();
         self.allowed.accept_proposal(&proposal).unwrap();
     }
 
     fn resolve(&self, requested: Option<&Value>, stored: Option<&Value>) -> ResolvedToolkits {
         let requested = requested.map(|value| self.reader.read_request(value.clone()).unwrap());
-        self.ask(requested.as_ref(), Some(&self.path("repo/deep/er")), stored)
+        self.resolve_request(requested.as_ref(), Some(&self.join("repo/deep/er")), stored)
     }
 
-    fn ask(
+    fn resolve_request(
         &self,
         requested: Option<&RequestedToolkits>,
         folder: Option<&Path>,
@@ -92,7 +92,7 @@ impl Place {
     }
 
     /// Warnings with this folder's path taken out.
-    fn warnings(&self, resolved: &ResolvedToolkits) -> Vec<String> {
+    fn render_warnings(&self, resolved: &ResolvedToolkits) -> Vec<String> {
         let own = fs::canonicalize(self.folder.path()).unwrap();
         let texts = resolved.warnings.iter();
         texts
@@ -104,61 +104,65 @@ impl Place {
     }
 }
 
-fn names(resolved: &ResolvedToolkits) -> Vec<String> {
+fn list_names(resolved: &ResolvedToolkits) -> Vec<String> {
     let shown = resolved.toolkits.iter().map(|one| format!("{} {}", one.name, one.origin.as_str()));
     shown.collect()
 }
 
-fn servers(toolkits: &Value) -> String {
+fn render_servers(toolkits: &Value) -> String {
     json!({"mcpServers": toolkits}).to_string()
 }
 
-fn carried(name: &str) -> Value {
+fn make_requested(name: &str) -> Value {
     json!({name: {"transport": {"kind": "stdio", "spec": {"command": "carried", "args": []}}}})
 }
 
 const ALLOW: &str = "`codeinfo mcp allow /repo`";
 
 #[test]
-fn without_any_layer_there_is_none() {
-    let place = Place::new();
+fn without_layers_there_are_no_toolkits() {
+    let place = LayerFixture::new();
     assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
-    assert_eq!(place.ask(None, None, None), ResolvedToolkits::default());
-    let gone = place.ask(None, Some(Path::new("/no/such/folder")), Some(&json!({})));
+    assert_eq!(place.resolve_request(None, None, None), ResolvedToolkits::default());
+    let gone = place.resolve_request(None, Some(Path::new("/no/such/folder")), Some(&json!({})));
     assert_eq!(gone, ResolvedToolkits::default());
 }
 
 #[test]
 fn the_first_layer_that_names_a_toolkit_wins() {
-    let place = Place::new();
-    place.user(&json!({"u": {"command": "user"}, "s": {"command": "user"}, "r": {"command": "user"}, "off": {"command": "user"}}));
+    let place = LayerFixture::new();
+    place.write_user_file(&json!({"u": {"command": "user"}, "s": {"command": "user"}, "r": {"command": "user"}, "off": {"command": "user"}}));
     let stored = json!({"mcpServers": {"s": {"command": "stored"}, "r": {"command": "stored"}, "off": {"enabled": false}}});
-    let resolved = place.resolve(Some(&carried("r")), Some(&stored));
-    assert_eq!(names(&resolved), ["r request", "s stored", "u user"]);
+    let resolved = place.resolve(Some(&make_requested("r")), Some(&stored));
+    assert_eq!(list_names(&resolved), ["r request", "s stored", "u user"]);
     assert_eq!(resolved.warnings, [""; 0]);
     assert_eq!(resolved.toolkits[0].spec.to_json()["command"], "carried");
     assert_eq!(resolved.toolkits[1].spec.to_json()["command"], "stored");
 
     // A repository replaces both whole, not what the request carries.
-    place.repository(&servers(&json!({"p": {"command": "p"}, "s": {"enabled": false}})));
-    place.allow();
-    let resolved = place.resolve(Some(&carried("r")), Some(&stored));
-    assert_eq!(names(&resolved), ["r request", "p repository"]);
+    place.write_repository_file(&render_servers(
+        &json!({"p": {"command": "p"}, "s": {"enabled": false}}),
+    ));
+    place.allow_repository();
+    let resolved = place.resolve(Some(&make_requested("r")), Some(&stored));
+    assert_eq!(list_names(&resolved), ["r request", "p repository"]);
     assert_eq!(resolved.warnings, [""; 0]);
-    place.repository(&servers(&json!({"p": {"command": "p", "workingDir": "deep"}})));
-    place.allow();
+    place.write_repository_file(&render_servers(
+        &json!({"p": {"command": "p", "workingDir": "deep"}}),
+    ));
+    place.allow_repository();
     let folder = place.resolve(None, None).toolkits[0].spec.to_json()["workingDir"].clone();
-    assert_eq!(folder, json!(fs::canonicalize(place.path("repo/deep")).unwrap()));
+    assert_eq!(folder, json!(fs::canonicalize(place.join("repo/deep")).unwrap()));
     // From outside of it, it is not there.
-    let outside = place.ask(None, Some(place.folder.path()), Some(&stored));
-    assert_eq!(names(&outside), ["s stored", "r stored", "u user"]);
+    let outside = place.resolve_request(None, Some(place.folder.path()), Some(&stored));
+    assert_eq!(list_names(&outside), ["s stored", "r stored", "u user"]);
     // One with no toolkits at all has none, one that does not say has the lower ones.
-    place.repository(&servers(&json!({})));
-    place.allow();
-    assert_eq!(names(&place.resolve(None, Some(&stored))), [""; 0]);
-    place.repository("{}");
-    place.allow();
-    assert_eq!(names(&place.resolve(None, Some(&stored))), ["s stored", "r stored", "u user"]);
+    place.write_repository_file(&render_servers(&json!({})));
+    place.allow_repository();
+    assert_eq!(list_names(&place.resolve(None, Some(&stored))), [""; 0]);
+    place.write_repository_file("{}");
+    place.allow_repository();
+    assert_eq!(list_names(&place.resolve(None, Some(&stored))), ["s stored", "r stored", "u user"]);
     assert_eq!(
         serde_json::to_value([
             ToolkitOrigin::Request,
@@ -173,77 +177,80 @@ fn the_first_layer_that_names_a_toolkit_wins() {
 
 #[test]
 fn a_repository_counts_only_while_its_content_is_allowed() {
-    let place = Place::new();
-    place.user(&json!({"u": {"command": "user"}}));
-    place.repository(&servers(&json!({"p": {"command": "one"}})));
+    let place = LayerFixture::new();
+    place.write_user_file(&json!({"u": {"command": "user"}}));
+    place.write_repository_file(&render_servers(&json!({"p": {"command": "one"}})));
     let resolved = place.resolve(None, None);
-    assert_eq!(names(&resolved), ["u user"]);
+    assert_eq!(list_names(&resolved), ["u user"]);
     let until = "until then toolkits that are configured elsewhere are used";
     assert_eq!(
-        place.warnings(&resolved),
+        place.render_warnings(&resolved),
         [format!(
             "/repo/.codeinfo/toolkits.json is not allowed yet: look at it and run {ALLOW}; {until}"
         )]
     );
-    place.allow();
-    assert_eq!(names(&place.resolve(None, None)), ["p repository"]);
+    place.allow_repository();
+    assert_eq!(list_names(&place.resolve(None, None)), ["p repository"]);
     // A change of white space is a change.
-    place.repository(&(servers(&json!({"p": {"command": "one"}})) + " "));
+    place.write_repository_file(&(render_servers(&json!({"p": {"command": "one"}})) + " "));
     let resolved = place.resolve(None, None);
-    assert_eq!(names(&resolved), ["u user"]);
+    assert_eq!(list_names(&resolved), ["u user"]);
     assert_eq!(
-        place.warnings(&resolved),
+        place.render_warnings(&resolved),
         [format!(
             "/repo/.codeinfo/toolkits.json changed since it was allowed: look at it and run {ALLOW} again; {until}"
         )]
     );
     // What was allowed is the content, so that what was there before counts again.
-    place.repository(&servers(&json!({"p": {"command": "one"}})));
-    assert_eq!(names(&place.resolve(None, None)), ["p repository"]);
+    place.write_repository_file(&render_servers(&json!({"p": {"command": "one"}})));
+    assert_eq!(list_names(&place.resolve(None, None)), ["p repository"]);
     // The same content elsewhere is not allowed there.
-    fs::rename(place.path("repo"), place.path("moved")).unwrap();
-    let moved = place.ask(None, Some(&place.path("moved")), None);
-    assert_eq!(names(&moved), ["u user"]);
+    fs::rename(place.join("repo"), place.join("moved")).unwrap();
+    let moved = place.resolve_request(None, Some(&place.join("moved")), None);
+    assert_eq!(list_names(&moved), ["u user"]);
     assert!(moved.warnings[0].contains("is not allowed yet"), "{:?}", moved.warnings);
 }
 
 #[test]
 fn the_repository_is_the_innermost_one_whichever_way_it_is_reached() {
-    let place = Place::new();
-    place.repository(&servers(&json!({"p": {"command": "p"}})));
-    place.allow();
+    let place = LayerFixture::new();
+    place.write_repository_file(&render_servers(&json!({"p": {"command": "p"}})));
+    place.allow_repository();
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(place.path("repo"), place.path("link")).unwrap();
-        let linked = place.ask(None, Some(&place.path("link/deep")), None);
-        assert_eq!(names(&linked), ["p repository"], "a link to it");
+        std::os::unix::fs::symlink(place.join("repo"), place.join("link")).unwrap();
+        let linked = place.resolve_request(None, Some(&place.join("link/deep")), None);
+        assert_eq!(list_names(&linked), ["p repository"], "a link to it");
     }
     // A work tree has a file, and is a repository of its own.
-    fs::write(place.path("repo/deep/.git"), "gitdir: elsewhere").unwrap();
+    fs::write(place.join("repo/deep/.git"), "gitdir: elsewhere").unwrap();
     assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
-    fs::create_dir(place.path("repo/deep/.codeinfo")).unwrap();
-    let text = servers(&json!({"inner": {"command": "p"}}));
-    fs::write(place.path("repo/deep/.codeinfo/toolkits.json"), text).unwrap();
+    fs::create_dir(place.join("repo/deep/.codeinfo")).unwrap();
+    let text = render_servers(&json!({"inner": {"command": "p"}}));
+    fs::write(place.join("repo/deep/.codeinfo/toolkits.json"), text).unwrap();
     let resolved = place.resolve(None, None);
-    assert_eq!(names(&resolved), [""; 0]);
+    assert_eq!(list_names(&resolved), [""; 0]);
     assert!(resolved.warnings[0].contains("/repo/deep/.codeinfo/toolkits.json"));
     let proposal =
-        place.allowed.build_proposal(&place.path("repo/deep/er"), &place.reader).unwrap();
+        place.allowed.build_proposal(&place.join("repo/deep/er"), &place.reader).unwrap();
     place.allowed.accept_proposal(&proposal).unwrap();
-    assert_eq!(names(&place.resolve(None, None)), ["inner repository"]);
-    assert_eq!(names(&place.ask(None, Some(&place.path("repo")), None)), ["p repository"]);
+    assert_eq!(list_names(&place.resolve(None, None)), ["inner repository"]);
+    assert_eq!(
+        list_names(&place.resolve_request(None, Some(&place.join("repo")), None)),
+        ["p repository"]
+    );
 }
 
 #[test]
 fn what_is_seen_is_what_is_allowed() {
-    let place = Place::new();
+    let place = LayerFixture::new();
     let env = json!({"KEY": "${KEY}"});
-    place.repository(&servers(&json!({
+    place.write_repository_file(&render_servers(&json!({
         "a": {"command": "sh", "args": ["-c", "rm -rf '~'\u{1b}[2K", "${HOME}"], "env": env},
         "b": {"url": "https://b.example/", "headers": {"X": "y"}, "enabled": false},
         "c": {"enabled": false},
     })));
-    let proposal = place.allowed.build_proposal(&place.path("repo/deep"), &place.reader).unwrap();
+    let proposal = place.allowed.build_proposal(&place.join("repo/deep"), &place.reader).unwrap();
     let shown: Vec<_> = proposal
         .toolkits
         .iter()
@@ -261,89 +268,89 @@ fn what_is_seen_is_what_is_allowed() {
     );
     assert_eq!(proposal.status, AllowlistStatus::New);
     // It changes while the person reads.
-    place.repository(&servers(&json!({"a": {"command": "evil"}})));
+    place.write_repository_file(&render_servers(&json!({"a": {"command": "evil"}})));
     place.allowed.accept_proposal(&proposal).unwrap();
-    assert_eq!(names(&place.resolve(None, None)), [""; 0]);
-    let again = place.allowed.build_proposal(&place.path("repo"), &place.reader).unwrap();
+    assert_eq!(list_names(&place.resolve(None, None)), [""; 0]);
+    let again = place.allowed.build_proposal(&place.join("repo"), &place.reader).unwrap();
     assert_eq!(again.status, AllowlistStatus::Changed);
     // What cannot be read cannot be allowed.
     for (text, said) in
         [("{", "is not valid JSON"), (r#"{"mcpServers":{"a":{"x":1}}}"#, "toolkit `a`")]
     {
-        place.repository(text);
-        let error = place.allowed.build_proposal(&place.path("repo"), &place.reader).unwrap_err();
+        place.write_repository_file(text);
+        let error = place.allowed.build_proposal(&place.join("repo"), &place.reader).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
     }
-    fs::remove_file(place.path("repo/.codeinfo/toolkits.json")).unwrap();
-    assert!(place.allowed.build_proposal(&place.path("repo"), &place.reader).is_err());
+    fs::remove_file(place.join("repo/.codeinfo/toolkits.json")).unwrap();
+    assert!(place.allowed.build_proposal(&place.join("repo"), &place.reader).is_err());
     assert!(place.allowed.build_proposal(place.folder.path(), &place.reader).is_err());
 }
 
 #[test]
 fn a_broken_toolkit_hides_others_of_its_name_and_is_named() {
-    let place = Place::with(16, &[("SET", "yes")]);
-    place.user(&json!({
+    let place = LayerFixture::with_variables(16, &[("SET", "yes")]);
+    place.write_user_file(&json!({
         "a": {"command": "a", "args": ["${UNSET}"]},
         "b": {"command": "b", "cwd": "/"},
         "c": {"command": "${SET}"},
     }));
     let resolved = place.resolve(None, None);
-    assert_eq!(names(&resolved), ["c user"]);
+    assert_eq!(list_names(&resolved), ["c user"]);
     let expected = [
         "toolkit `a` of /user.json is left out: `args`: the variable `UNSET` is not set",
         "toolkit `b` of /user.json is left out: `cwd` is not known here",
     ];
-    assert_eq!(place.warnings(&resolved), expected);
+    assert_eq!(place.render_warnings(&resolved), expected);
     // Who asks for others hears nothing of them.
     assert_eq!(place.resolve(Some(&json!(["c"])), None).warnings, [""; 0]);
-    assert_eq!(place.warnings(&place.resolve(Some(&json!(["b"])), None)), expected[1..]);
+    assert_eq!(place.render_warnings(&place.resolve(Some(&json!(["b"])), None)), expected[1..]);
     // In a repository, it does not let the user's through.
-    place.user(&json!({"a": {"command": "user"}}));
-    place.repository(&servers(&json!({"a": {"command": "${UNSET}"}})));
-    place.allow();
+    place.write_user_file(&json!({"a": {"command": "user"}}));
+    place.write_repository_file(&render_servers(&json!({"a": {"command": "${UNSET}"}})));
+    place.allow_repository();
     let resolved = place.resolve(None, None);
-    assert_eq!(names(&resolved), [""; 0]);
+    assert_eq!(list_names(&resolved), [""; 0]);
     assert_eq!(resolved.warnings.len(), 1, "{:?}", resolved.warnings);
 }
 
 #[test]
 fn a_broken_layer_is_named_and_fails_nothing() {
-    let place = Place::new();
-    fs::write(place.path("user.json"), "{").unwrap();
+    let place = LayerFixture::new();
+    fs::write(place.join("user.json"), "{").unwrap();
     let stored = json!({"mcpServers": {"s": {"command": "a", "x": 1}}});
-    let resolved = place.resolve(Some(&carried("r")), Some(&stored));
-    assert_eq!(names(&resolved), ["r request"]);
+    let resolved = place.resolve(Some(&make_requested("r")), Some(&stored));
+    assert_eq!(list_names(&resolved), ["r request"]);
     assert_eq!(
-        place.warnings(&resolved),
+        place.render_warnings(&resolved),
         [
             "no toolkit of the stored configuration is used: toolkit `s`: `x` is not known here",
             "no toolkit of /user.json is used: it is not valid JSON: EOF while parsing an object at line 1 column 1",
         ]
     );
     // Each is read again once it is mended.
-    place.user(&json!({"u": {"command": "u"}}));
-    assert_eq!(names(&place.resolve(None, None)), ["u user"]);
-    place.user(&json!({"v": {"command": "u"}}));
-    assert_eq!(names(&place.resolve(None, None)), ["v user"]);
-    fs::remove_file(place.path("user.json")).unwrap();
+    place.write_user_file(&json!({"u": {"command": "u"}}));
+    assert_eq!(list_names(&place.resolve(None, None)), ["u user"]);
+    place.write_user_file(&json!({"v": {"command": "u"}}));
+    assert_eq!(list_names(&place.resolve(None, None)), ["v user"]);
+    fs::remove_file(place.join("user.json")).unwrap();
     assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
 }
 
 #[test]
 fn an_allowed_file_that_is_no_longer_understood_does_not_let_lower_layers_through() {
-    let place = Place::new();
-    place.user(&json!({"u": {"command": "u"}}));
-    place.repository("{\"later\":1}");
+    let place = LayerFixture::new();
+    place.write_user_file(&json!({"u": {"command": "u"}}));
+    place.write_repository_file("{\"later\":1}");
     // As another version would have allowed it.
-    let file = fs::canonicalize(place.path("repo/.codeinfo/toolkits.json")).unwrap();
+    let file = fs::canonicalize(place.join("repo/.codeinfo/toolkits.json")).unwrap();
     let digest = codeinfo_core::hash::sha256_hex(b"{\"later\":1}");
-    fs::create_dir_all(place.path("data/toolkits")).unwrap();
+    fs::create_dir_all(place.join("data/toolkits")).unwrap();
     let kept = json!({"version": 1, "files": {file.to_str().unwrap(): digest}});
-    fs::write(place.path("data/toolkits/allowed.json"), kept.to_string()).unwrap();
-    let resolved = place.resolve(Some(&carried("r")), None);
-    assert_eq!(names(&resolved), ["r request"]);
+    fs::write(place.join("data/toolkits/allowed.json"), kept.to_string()).unwrap();
+    let resolved = place.resolve(Some(&make_requested("r")), None);
+    assert_eq!(list_names(&resolved), ["r request"]);
     assert_eq!(
-        place.warnings(&resolved),
+        place.render_warnings(&resolved),
         [
             "no toolkit of /repo/.codeinfo/toolkits.json is used, nor one of a lower layer: `later` is not known here"
         ]
@@ -351,71 +358,71 @@ fn an_allowed_file_that_is_no_longer_understood_does_not_let_lower_layers_throug
 }
 
 #[test]
-fn a_request_chooses_by_name_and_hears_of_unknown_ones() {
-    let place = Place::new();
-    place.user(&json!({"a": {"command": "a"}, "b": {"command": "b"}, "c": {"command": "c"}, "off": {"command": "c", "enabled": false}}));
+fn a_request_chooses_by_name_and_is_warned_of_unknown_ones() {
+    let place = LayerFixture::new();
+    place.write_user_file(&json!({"a": {"command": "a"}, "b": {"command": "b"}, "c": {"command": "c"}, "off": {"command": "c", "enabled": false}}));
     let resolved = place.resolve(Some(&json!(["c", "x", "a", "y"])), None);
-    assert_eq!(names(&resolved), ["c user", "a user"]);
+    assert_eq!(list_names(&resolved), ["c user", "a user"]);
     assert_eq!(
         resolved.warnings,
         ["unknown toolkits were asked for: `x`, `y`; there are `a`, `b`, `c`"]
     );
     let resolved = place.resolve(Some(&json!(["off"])), None);
-    assert_eq!(names(&resolved), [""; 0]);
-    assert_eq!(place.warnings(&resolved), ["toolkit `off` is switched off in /user.json"]);
+    assert_eq!(list_names(&resolved), [""; 0]);
+    assert_eq!(place.render_warnings(&resolved), ["toolkit `off` is switched off in /user.json"]);
     let resolved = place.resolve(Some(&json!([])), None);
-    assert_eq!((names(&resolved), resolved.warnings), (Vec::<String>::new(), Vec::new()));
+    assert_eq!((list_names(&resolved), resolved.warnings), (Vec::<String>::new(), Vec::new()));
     assert_eq!(resolved.disabled[0].name.as_str(), "off");
-    place.user(&json!({}));
+    place.write_user_file(&json!({}));
     let resolved = place.resolve(Some(&json!(["x"])), None);
     assert_eq!(resolved.warnings, ["unknown toolkits were asked for: `x`; there is none"]);
 }
 
 #[test]
-fn of_seventeen_the_first_sixteen_are_taken_and_the_rest_is_named() {
-    let place = Place::new();
+fn the_first_sixteen_toolkits_are_used_and_others_named() {
+    let place = LayerFixture::new();
     let many = |prefix: &str, count: usize| -> Value {
         (0..count).map(|n| (format!("{prefix}{n}"), json!({"command": "a"}))).collect()
     };
-    place.user(&many("u", 17));
+    place.write_user_file(&many("u", 17));
     let resolved = place.resolve(None, None);
     assert_eq!(resolved.toolkits.len(), 16);
     assert_eq!(resolved.warnings, ["a turn has at most 16 toolkits; left out: `u16`"]);
     let stored = json!({"mcpServers": many("s", 15)});
-    let resolved = place.resolve(Some(&carried("r")), Some(&stored));
-    assert_eq!(names(&resolved)[..2], ["r request", "s0 stored"]);
-    assert_eq!(names(&resolved)[15], "s14 stored");
+    let resolved = place.resolve(Some(&make_requested("r")), Some(&stored));
+    assert_eq!(list_names(&resolved)[..2], ["r request", "s0 stored"]);
+    assert_eq!(list_names(&resolved)[15], "s14 stored");
     assert!(resolved.warnings[0].contains("`u0`, `u1`"), "{:?}", resolved.warnings);
     let wanted: Vec<String> = (0..17).rev().map(|n| format!("u{n}")).collect();
     let resolved = place.resolve(Some(&json!(wanted)), None);
-    assert_eq!(names(&resolved)[0], "u16 user");
+    assert_eq!(list_names(&resolved)[0], "u16 user");
     assert_eq!(resolved.warnings, ["a turn has at most 16 toolkits; left out: `u0`"]);
-    let place = Place::with(2, &[]);
-    place.user(&many("u", 3));
-    assert_eq!(names(&place.resolve(None, None)), ["u0 user", "u1 user"]);
+    let place = LayerFixture::with_variables(2, &[]);
+    place.write_user_file(&many("u", 3));
+    assert_eq!(list_names(&place.resolve(None, None)), ["u0 user", "u1 user"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn hostile_files_of_a_repository_are_named_and_read_nothing() {
     use std::os::unix::fs::symlink;
-    let place = Place::new();
-    place.user(&json!({"u": {"command": "u"}}));
-    let file = place.path("repo/.codeinfo/toolkits.json");
-    let evil = servers(&json!({"evil": {"command": "evil"}}));
+    let place = LayerFixture::new();
+    place.write_user_file(&json!({"u": {"command": "u"}}));
+    let file = place.join("repo/.codeinfo/toolkits.json");
+    let evil = render_servers(&json!({"evil": {"command": "evil"}}));
     let said = |what: &str| {
         let resolved = place.resolve(None, None);
-        assert_eq!(names(&resolved), ["u user"], "{what}");
+        assert_eq!(list_names(&resolved), ["u user"], "{what}");
         assert_eq!(resolved.warnings.len(), 1, "{what}: {:?}", resolved.warnings);
         assert!(resolved.warnings[0].contains("toolkits that are configured elsewhere are used"));
         assert!(
-            place.allowed.build_proposal(&place.path("repo"), &place.reader).is_err(),
+            place.allowed.build_proposal(&place.join("repo"), &place.reader).is_err(),
             "{what}"
         );
         resolved.warnings[0].clone()
     };
-    fs::write(place.path("evil.json"), &evil).unwrap();
-    symlink(place.path("evil.json"), &file).unwrap();
+    fs::write(place.join("evil.json"), &evil).unwrap();
+    symlink(place.join("evil.json"), &file).unwrap();
     said("a link as the file");
     fs::remove_file(&file).unwrap();
 
@@ -431,15 +438,15 @@ fn hostile_files_of_a_repository_are_named_and_read_nothing() {
     assert!(said("a gigabyte").contains("larger than 256 KiB"));
     fs::remove_file(&file).unwrap();
 
-    fs::remove_dir(place.path("repo/.codeinfo")).unwrap();
-    fs::create_dir(place.path("elsewhere")).unwrap();
-    fs::write(place.path("elsewhere/toolkits.json"), &evil).unwrap();
-    symlink(place.path("elsewhere"), place.path("repo/.codeinfo")).unwrap();
+    fs::remove_dir(place.join("repo/.codeinfo")).unwrap();
+    fs::create_dir(place.join("elsewhere")).unwrap();
+    fs::write(place.join("elsewhere/toolkits.json"), &evil).unwrap();
+    symlink(place.join("elsewhere"), place.join("repo/.codeinfo")).unwrap();
     said("a link as the folder");
-    fs::remove_file(place.path("repo/.codeinfo")).unwrap();
-    fs::write(place.path("repo/.codeinfo"), "").unwrap();
+    fs::remove_file(place.join("repo/.codeinfo")).unwrap();
+    fs::write(place.join("repo/.codeinfo"), "").unwrap();
     said("a file as the folder");
-    fs::remove_file(place.path("repo/.codeinfo")).unwrap();
+    fs::remove_file(place.join("repo/.codeinfo")).unwrap();
     assert_eq!(place.resolve(None, None).warnings, [""; 0]);
 }
 
@@ -447,19 +454,19 @@ fn hostile_files_of_a_repository_are_named_and_read_nothing() {
 #[test]
 fn the_users_file_may_be_a_link_but_not_a_pipe_nor_huge() {
     use std::os::unix::fs::symlink;
-    let place = Place::new();
-    let file = place.path("user.json");
-    fs::write(place.path("kept.json"), servers(&json!({"u": {"command": "u"}}))).unwrap();
-    symlink(place.path("kept.json"), &file).unwrap();
-    assert_eq!(names(&place.resolve(None, None)), ["u user"]);
+    let place = LayerFixture::new();
+    let file = place.join("user.json");
+    fs::write(place.join("kept.json"), render_servers(&json!({"u": {"command": "u"}}))).unwrap();
+    symlink(place.join("kept.json"), &file).unwrap();
+    assert_eq!(list_names(&place.resolve(None, None)), ["u user"]);
     fs::remove_file(&file).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &file, 0o600.into()).unwrap();
     let expected = "no toolkit of /user.json is used: it is no regular file";
-    assert_eq!(place.warnings(&place.resolve(None, None)), [expected]);
+    assert_eq!(place.render_warnings(&place.resolve(None, None)), [expected]);
     fs::remove_file(&file).unwrap();
     fs::File::create(&file).unwrap().set_len(1 << 30).unwrap();
     let expected = "no toolkit of /user.json is used: it is larger than 256 KiB";
-    assert_eq!(place.warnings(&place.resolve(None, None)), [expected]);
+    assert_eq!(place.render_warnings(&place.resolve(None, None)), [expected]);
     fs::remove_file(&file).unwrap();
     symlink(&file, &file).unwrap();
     assert_eq!(place.resolve(None, None).warnings.len(), 1, "a link to itself");
@@ -467,10 +474,10 @@ fn the_users_file_may_be_a_link_but_not_a_pipe_nor_huge() {
 
 #[test]
 fn what_was_allowed_is_kept_for_its_user_alone_and_never_taken_for_empty() {
-    let place = Place::new();
-    place.repository(&servers(&json!({"p": {"command": "p"}})));
-    place.allow();
-    let kept = place.path("data/toolkits/allowed.json");
+    let place = LayerFixture::new();
+    place.write_repository_file(&render_servers(&json!({"p": {"command": "p"}})));
+    place.allow_repository();
+    let kept = place.join("data/toolkits/allowed.json");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -482,23 +489,23 @@ fn what_was_allowed_is_kept_for_its_user_alone_and_never_taken_for_empty() {
     for damaged in ["", "{}", "{\"version\":1}", "[]", r#"{"version":2,"files":{}}"#] {
         fs::write(&kept, damaged).unwrap();
         let resolved = place.resolve(None, None);
-        assert_eq!(names(&resolved), [""; 0], "{damaged}");
+        assert_eq!(list_names(&resolved), [""; 0], "{damaged}");
         assert!(resolved.warnings[0].contains("allowed.json"), "{:?}", resolved.warnings);
-        assert!(place.allowed.build_proposal(&place.path("repo"), &place.reader).is_err());
+        assert!(place.allowed.build_proposal(&place.join("repo"), &place.reader).is_err());
         assert_eq!(fs::read_to_string(&kept).unwrap(), damaged, "it is left as it is");
     }
     fs::write(&kept, good).unwrap();
-    assert_eq!(names(&place.resolve(None, None)), ["p repository"]);
+    assert_eq!(list_names(&place.resolve(None, None)), ["p repository"]);
 }
 
 #[test]
 fn repositories_that_are_allowed_at_once_are_all_kept() {
-    let place = Place::new();
-    let repositories: Vec<PathBuf> = (0..24).map(|n| place.path(&format!("r{n}"))).collect();
+    let place = LayerFixture::new();
+    let repositories: Vec<PathBuf> = (0..24).map(|n| place.join(&format!("r{n}"))).collect();
     for path in &repositories {
         fs::create_dir_all(path.join(".git")).unwrap();
         fs::create_dir_all(path.join(".codeinfo")).unwrap();
-        let text = servers(&json!({"p": {"command": "p"}}));
+        let text = render_servers(&json!({"p": {"command": "p"}}));
         fs::write(path.join(".codeinfo/toolkits.json"), text).unwrap();
     }
     std::thread::scope(|threads| {
@@ -510,38 +517,38 @@ fn repositories_that_are_allowed_at_once_are_all_kept() {
         }
     });
     for path in &repositories {
-        assert_eq!(names(&place.ask(None, Some(path), None)), ["p repository"]);
+        assert_eq!(list_names(&place.resolve_request(None, Some(path), None)), ["p repository"]);
     }
 }
 
 /// What a layer says of a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Says {
+enum LayerEntry {
     On,
     Off,
     OffWhole,
     Broken,
 }
 
-type Layer = Vec<(u8, Says)>;
+type LayerEntries = Vec<(u8, LayerEntry)>;
 
-fn layer() -> impl Strategy<Value = Option<Layer>> {
-    let says = prop_oneof![4 => Just(Says::On), 1 => Just(Says::Off), 1 => Just(Says::OffWhole), 1 => Just(Says::Broken)];
+fn any_layer() -> impl Strategy<Value = Option<LayerEntries>> {
+    let says = prop_oneof![4 => Just(LayerEntry::On), 1 => Just(LayerEntry::Off), 1 => Just(LayerEntry::OffWhole), 1 => Just(LayerEntry::Broken)];
     let unique = vec((0..24_u8, says), 0..20).prop_map(|entries| {
         let mut seen = HashSet::new();
-        entries.into_iter().filter(|(name, _)| seen.insert(*name)).collect::<Layer>()
+        entries.into_iter().filter(|(name, _)| seen.insert(*name)).collect::<LayerEntries>()
     });
     option::of(unique)
 }
 
-fn toolkits(layer: &Layer, command: &str) -> Value {
+fn render_layer(layer: &LayerEntries, command: &str) -> Value {
     let mut members = Map::new();
     for (name, says) in layer {
         let written = match says {
-            Says::On => json!({"command": command}),
-            Says::Off => json!({"enabled": false}),
-            Says::OffWhole => json!({"enabled": false, "command": command}),
-            Says::Broken => json!({"command": "${UNSET}"}),
+            LayerEntry::On => json!({"command": command}),
+            LayerEntry::Off => json!({"enabled": false}),
+            LayerEntry::OffWhole => json!({"enabled": false, "command": command}),
+            LayerEntry::Broken => json!({"command": "${UNSET}"}),
         };
         members.insert(format!("t{name}"), written);
     }
@@ -549,12 +556,15 @@ fn toolkits(layer: &Layer, command: &str) -> Value {
 }
 
 /// The rule again, said in another way.
-fn expected(request: &[u8], sections: &[(ToolkitOrigin, &Layer)]) -> Vec<(String, ToolkitOrigin)> {
+fn expect_toolkits(
+    request: &[u8],
+    sections: &[(ToolkitOrigin, &LayerEntries)],
+) -> Vec<(String, ToolkitOrigin)> {
     let mut winners: HashMap<u8, Option<ToolkitOrigin>> = HashMap::new();
     let mut order = request.to_vec();
     for (origin, layer) in sections.iter().rev() {
         for (name, says) in *layer {
-            winners.insert(*name, (*says == Says::On).then_some(*origin));
+            winners.insert(*name, (*says == LayerEntry::On).then_some(*origin));
         }
     }
     for name in request {
@@ -573,30 +583,30 @@ proptest! {
     #[test]
     fn any_layers_follow_the_rule(
         request in prop::collection::hash_set(0..24_u8, 0..6),
-        repository in layer(),
+        repository in any_layer(),
         is_allowed in any::<bool>(),
-        stored in layer(),
-        user in layer(),
+        stored in any_layer(),
+        user in any_layer(),
     ) {
-        let place = Place::new();
+        let place = LayerFixture::new();
         let request: Vec<u8> = request.into_iter().collect();
         // What is stored has no variables, and so none of its toolkits is broken.
-        let stored: Option<Layer> = stored
-            .map(|layer| layer.into_iter().filter(|(_, says)| *says != Says::Broken).collect());
+        let stored: Option<LayerEntries> = stored
+            .map(|layer| layer.into_iter().filter(|(_, says)| *says != LayerEntry::Broken).collect());
         if let Some(layer) = &user {
-            place.user(&toolkits(layer, "user"));
+            place.write_user_file(&render_layer(layer, "user"));
         }
         if let Some(layer) = &repository {
-            place.repository(&servers(&toolkits(layer, "repository")));
+            place.write_repository_file(&render_servers(&render_layer(layer, "repository")));
             if is_allowed {
-                place.allow();
+                place.allow_repository();
             }
         }
         let mut members = Map::new();
         for name in &request {
-            members.extend(carried(&format!("t{name}")).as_object().unwrap().clone());
+            members.extend(make_requested(&format!("t{name}")).as_object().unwrap().clone());
         }
-        let document = stored.as_ref().map(|layer| json!({"mcpServers": toolkits(layer, "stored")}));
+        let document = stored.as_ref().map(|layer| json!({"mcpServers": render_layer(layer, "stored")}));
         let members = Value::Object(members);
         let resolved = place.resolve(Some(&members), document.as_ref());
 
@@ -606,7 +616,7 @@ proptest! {
         };
         let counts = repository.as_ref().filter(|_| is_allowed);
         let sections = counts.map_or_else(lower, |layer| vec![(ToolkitOrigin::Repository, layer)]);
-        let all = expected(&request, &sections);
+        let all = expect_toolkits(&request, &sections);
         let got: Vec<_> =
             resolved.toolkits.iter().map(|one| (one.name.to_string(), one.origin)).collect();
         prop_assert_eq!(&got[..], &all[..all.len().min(16)]);

@@ -6,31 +6,31 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use url::Url;
 
-use super::page::Page;
+use super::page::BrowserPage;
 
 /// What happened in a page.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct PageEvents {
     /// How many documents were loaded whole.
     pub(super) loads: watch::Sender<usize>,
     /// How many traces ended.
     pub(super) traces: watch::Sender<usize>,
     /// What each task of a trace took of the processor, in microseconds.
     pub(super) tasks: Mutex<Vec<u32>>,
-    state: Mutex<State>,
+    state: Mutex<PageEventState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PageEventState {
     /// What the page printed, as far as this matters to who looks for a fault.
     console: Vec<String>,
     faults: Vec<String>,
-    requests: Vec<Request>,
+    requests: Vec<PageRequest>,
 }
 
 /// A request of a page.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub(crate) struct PageRequest {
     id: String,
     pub(crate) url: String,
     /// 0 while there is no answer.
@@ -39,9 +39,9 @@ pub(crate) struct Request {
     pub(crate) bytes: u64,
 }
 
-impl Seen {
+impl PageEvents {
     /// Notes an event.
-    pub(super) fn note(&self, method: &str, params: &Value) {
+    pub(super) fn record_event(&self, method: &str, params: &Value) {
         let mut state = self.state.lock().unwrap();
         match method {
             "Tracing.dataCollected" => {
@@ -53,23 +53,23 @@ impl Seen {
             "Tracing.tracingComplete" => self.traces.send_modify(|traces| *traces += 1),
             "Page.loadEventFired" => self.loads.send_modify(|loads| *loads += 1),
             "Page.javascriptDialogOpening" => {
-                state.faults.push(format!("a dialog: {}", text(&params["message"])));
+                state.faults.push(format!("a dialog: {}", read_text(&params["message"])));
             }
-            "Runtime.consoleAPICalled" => state.print(params),
+            "Runtime.consoleAPICalled" => state.record_console(params),
             "Runtime.exceptionThrown" => {
-                let thrown = described(&params["exceptionDetails"]);
+                let thrown = describe_exception(&params["exceptionDetails"]);
                 state.faults.push(format!("thrown: {thrown}"));
             }
             "Log.entryAdded" => {
                 let entry = &params["entry"];
                 let line = format!(
                     "{} {}: {} {}",
-                    text(&entry["source"]),
-                    text(&entry["level"]),
-                    text(&entry["text"]),
-                    text(&entry["url"])
+                    read_text(&entry["source"]),
+                    read_text(&entry["level"]),
+                    read_text(&entry["text"]),
+                    read_text(&entry["url"])
                 );
-                let list = match text(&entry["level"]) {
+                let list = match read_text(&entry["level"]) {
                     "error" | "warning" => &mut state.faults,
                     _ => &mut state.console,
                 };
@@ -77,34 +77,34 @@ impl Seen {
             }
             "Audits.issueAdded" => {
                 let issue = &params["issue"];
-                state.faults.push(format!("{}: {}", text(&issue["code"]), issue["details"]));
+                state.faults.push(format!("{}: {}", read_text(&issue["code"]), issue["details"]));
             }
-            "Network.requestWillBeSent" => state.request(params),
+            "Network.requestWillBeSent" => state.record_request(params),
             "Network.responseReceived" => {
                 let status = params["response"]["status"].as_u64().unwrap_or_default();
-                state.answered(params, |request| request.status = status);
+                state.update_request(params, |request| request.status = status);
             }
             "Network.loadingFinished" => {
                 // A whole number, written as a fraction.
                 let bytes = params["encodedDataLength"].to_string();
                 let bytes = bytes.split('.').next().unwrap().parse().unwrap_or_default();
-                state.answered(params, |request| request.bytes = bytes);
+                state.update_request(params, |request| request.bytes = bytes);
             }
             "Network.webSocketCreated" => {
-                state.faults.push(format!("a socket to {}", text(&params["url"])));
+                state.faults.push(format!("a socket to {}", read_text(&params["url"])));
             }
             _ => {}
         }
     }
 
-    pub(super) fn console(&self) -> Vec<String> {
+    pub(super) fn console_lines(&self) -> Vec<String> {
         self.state.lock().unwrap().console.clone()
     }
 }
 
-impl State {
-    fn print(&mut self, params: &Value) {
-        let kind = text(&params["type"]);
+impl PageEventState {
+    fn record_console(&mut self, params: &Value) {
+        let kind = read_text(&params["type"]);
         let shown = params["args"].as_array().into_iter().flatten().map(|argument| {
             let described = argument.get("description").or(argument.get("value"));
             described.map_or_else(String::new, |value| match value.as_str() {
@@ -120,8 +120,8 @@ impl State {
         self.console.push(line);
     }
 
-    fn request(&mut self, params: &Value) {
-        let url = text(&params["request"]["url"]).to_owned();
+    fn record_request(&mut self, params: &Value) {
+        let url = read_text(&params["request"]["url"]).to_owned();
         let is_ours = Url::parse(&url).is_ok_and(|url| match url.scheme() {
             "http" => url.host_str() == Some("127.0.0.1"),
             // What a page makes of what it has.
@@ -130,23 +130,23 @@ impl State {
         if !is_ours {
             self.faults.push(format!("a request to {url}"));
         }
-        let id = text(&params["requestId"]).to_owned();
-        self.requests.push(Request { id, url, status: 0, bytes: 0 });
+        let id = read_text(&params["requestId"]).to_owned();
+        self.requests.push(PageRequest { id, url, status: 0, bytes: 0 });
     }
 
-    fn answered(&mut self, params: &Value, note: impl FnOnce(&mut Request)) {
-        let id = text(&params["requestId"]);
+    fn update_request(&mut self, params: &Value, note: impl FnOnce(&mut PageRequest)) {
+        let id = read_text(&params["requestId"]);
         if let Some(request) = self.requests.iter_mut().rfind(|request| request.id == id) {
             note(request);
         }
     }
 }
 
-impl Page {
+impl BrowserPage {
     /// Returns what was wrong since the last call: errors and warnings of the console, what was thrown and not
     /// caught, what the content security policy refused, other issues that the browser found, dialogs, and
     /// requests to anywhere but `127.0.0.1`.
-    pub(crate) async fn faults(&self) -> Vec<String> {
+    pub(crate) async fn take_faults(&self) -> Vec<String> {
         // What is under way is reported before the answers to later calls.
         for _ in 0..2 {
             let settled = "new Promise(done => requestAnimationFrame(() => setTimeout(done, 20)))";
@@ -157,24 +157,24 @@ impl Page {
     }
 
     /// Fails with what was wrong since the last call.
-    pub(crate) async fn is_faultless(&self) {
-        let faults = self.faults().await;
+    pub(crate) async fn assert_faultless(&self) {
+        let faults = self.take_faults().await;
         assert!(faults.is_empty(), "{faults:#?}");
     }
 
     /// Returns every request so far.
-    pub(crate) fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<PageRequest> {
         self.seen.state.lock().unwrap().requests.clone()
     }
 }
 
 /// What was thrown.
-pub(super) fn described(details: &Value) -> String {
+pub(super) fn describe_exception(details: &Value) -> String {
     let exception = &details["exception"];
     let said = exception["description"].as_str().or(exception["value"].as_str());
-    said.unwrap_or_else(|| text(&details["text"])).to_owned()
+    said.unwrap_or_else(|| read_text(&details["text"])).to_owned()
 }
 
-fn text(value: &Value) -> &str {
+fn read_text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::page::Page;
+use super::page::BrowserPage;
 
 /// Returns where the pointer meets the element that is given, or why it does not.
 const AIM: &str = "async function (element) {
@@ -46,31 +46,31 @@ const AIM_AT_WORD: &str = r"(element, word) => {
 
 /// A place in the window.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Point {
+pub(super) struct WindowPoint {
     pub(super) x: f64,
     pub(super) y: f64,
 }
 
-impl Page {
+impl BrowserPage {
     /// Waits until the first element of a selector can be pointed at.
-    pub(super) async fn aim(&self, selector: &str) -> Point {
+    pub(super) async fn wait_for_element(&self, selector: &str) -> WindowPoint {
         let script = format!("({AIM})(document.querySelector({}))", json!(selector));
-        self.until(selector, async || point(&self.evaluate(&script).await?)).await
+        self.retry_until(selector, async || parse_point(&self.evaluate(&script).await?)).await
     }
 
     /// Waits until a word of the first element of a selector can be pointed at.
-    pub(super) async fn aim_at_word(&self, selector: &str, word: &str) -> Point {
-        self.aim(selector).await;
+    pub(super) async fn wait_for_word(&self, selector: &str, word: &str) -> WindowPoint {
+        self.wait_for_element(selector).await;
         let element = format!("document.querySelector({})", json!(selector));
         let script = format!("({AIM_AT_WORD})({element}, {})", json!(word));
-        self.until(word, async || point(&self.evaluate(&script).await?)).await
+        self.retry_until(word, async || parse_point(&self.evaluate(&script).await?)).await
     }
 
     /// Waits until the element of a role and an accessible name can be pointed at. The name is whole, or a
     /// part that only one has.
-    pub(super) async fn aim_at(&self, role: &str, name: &str) -> Point {
-        self.until(&format!("{role} `{name}`"), async || {
-            let node = self.accessible(role, name).await?;
+    pub(super) async fn wait_for_role(&self, role: &str, name: &str) -> WindowPoint {
+        self.retry_until(&format!("{role} `{name}`"), async || {
+            let node = self.find_accessible(role, name).await?;
             let resolved = self.call("DOM.resolveNode", json!({ "backendNodeId": node })).await?;
             let call = json!({
                 "objectId": resolved["object"]["objectId"],
@@ -78,14 +78,14 @@ impl Page {
                 "awaitPromise": true, "returnByValue": true,
             });
             let result = self.call("Runtime.callFunctionOn", call).await?;
-            point(&result["result"]["value"])
+            parse_point(&result["result"]["value"])
         })
         .await
     }
 
     /// Returns the node that has a role and a name for screen readers.
-    async fn accessible(&self, role: &str, name: &str) -> Result<Value, String> {
-        let named = self.roles(role).await?;
+    async fn find_accessible(&self, role: &str, name: &str) -> Result<Value, String> {
+        let named = self.list_nodes_of_role(role).await?;
         let whole = named.iter().find(|(one, _)| one == name);
         let mut parts = named.iter().filter(|(one, _)| one.contains(name));
         let found = match (whole, parts.next(), parts.next()) {
@@ -98,11 +98,11 @@ impl Page {
     }
 
     /// Returns the names of all that have a role, in order.
-    pub(crate) async fn names(&self, role: &str) -> Vec<String> {
-        self.roles(role).await.unwrap().into_iter().map(|(name, _)| name).collect()
+    pub(crate) async fn list_names_of_role(&self, role: &str) -> Vec<String> {
+        self.list_nodes_of_role(role).await.unwrap().into_iter().map(|(name, _)| name).collect()
     }
 
-    async fn roles(&self, role: &str) -> Result<Vec<(String, Value)>, String> {
+    async fn list_nodes_of_role(&self, role: &str) -> Result<Vec<(String, Value)>, String> {
         let document = self.call("Runtime.evaluate", json!({ "expression": "document" })).await?;
         let query = json!({ "objectId": document["result"]["objectId"], "role": role });
         let found = self.call("Accessibility.queryAXTree", query).await?;
@@ -113,9 +113,9 @@ impl Page {
     }
 }
 
-fn point(found: &Value) -> Result<Point, String> {
+fn parse_point(found: &Value) -> Result<WindowPoint, String> {
     match (found["x"].as_f64(), found["y"].as_f64()) {
-        (Some(x), Some(y)) => Ok(Point { x, y }),
+        (Some(x), Some(y)) => Ok(WindowPoint { x, y }),
         _ => Err(found["fault"].as_str().unwrap_or("nothing").to_owned()),
     }
 }

@@ -2,43 +2,43 @@
 
 use serde_json::{Value, json};
 
-use super::{find::Point, page::Page};
+use super::{find::WindowPoint, page::BrowserPage};
 
-impl Page {
+impl BrowserPage {
     /// Clicks the first element of a selector, once it is there and nothing is before it.
     pub(crate) async fn click(&self, selector: &str) {
-        let point = self.aim(selector).await;
+        let point = self.wait_for_element(selector).await;
         self.click_at(point).await;
     }
 
     /// Clicks what screen readers call by this role and name.
     pub(crate) async fn click_text(&self, role: &str, name: &str) {
-        let point = self.aim_at(role, name).await;
+        let point = self.wait_for_role(role, name).await;
         self.click_at(point).await;
     }
 
     /// Moves the pointer to the first element of a selector.
     pub(crate) async fn hover(&self, selector: &str) {
-        let point = self.aim(selector).await;
-        self.mouse("mouseMoved", point, "none").await;
+        let point = self.wait_for_element(selector).await;
+        self.send_mouse("mouseMoved", point, "none").await;
     }
 
     /// Clicks a word of the text in the first element of a selector, with a button: `left`, `middle`, or
     /// `Control+left`.
     pub(crate) async fn click_word(&self, selector: &str, word: &str, button: &str) {
-        let point = self.aim_at_word(selector, word).await;
-        self.mouse("mouseMoved", point, "none").await;
-        self.mouse("mousePressed", point, button).await;
-        self.mouse("mouseReleased", point, button).await;
+        let point = self.wait_for_word(selector, word).await;
+        self.send_mouse("mouseMoved", point, "none").await;
+        self.send_mouse("mousePressed", point, button).await;
+        self.send_mouse("mouseReleased", point, button).await;
     }
 
-    async fn click_at(&self, point: Point) {
-        self.mouse("mouseMoved", point, "none").await;
-        self.mouse("mousePressed", point, "left").await;
-        self.mouse("mouseReleased", point, "left").await;
+    async fn click_at(&self, point: WindowPoint) {
+        self.send_mouse("mouseMoved", point, "none").await;
+        self.send_mouse("mousePressed", point, "left").await;
+        self.send_mouse("mouseReleased", point, "left").await;
     }
 
-    async fn mouse(&self, kind: &str, at: Point, button: &str) {
+    async fn send_mouse(&self, kind: &str, at: WindowPoint, button: &str) {
         let count = u8::from(button != "none");
         let (modifiers, button) = match button.strip_prefix("Control+") {
             Some(button) => (2, button),
@@ -50,10 +50,10 @@ impl Page {
     }
 
     /// Replaces what is in a field.
-    pub(crate) async fn fill(&self, selector: &str, text: &str) {
+    pub(crate) async fn fill_field(&self, selector: &str, text: &str) {
         self.click(selector).await;
-        self.press("Control+a").await;
-        self.press("Delete").await;
+        self.press_key("Control+a").await;
+        self.press_key("Delete").await;
         self.type_text(text).await;
     }
 
@@ -61,7 +61,7 @@ impl Page {
     pub(crate) async fn type_text(&self, text: &str) {
         for c in text.chars() {
             if c.is_ascii() {
-                self.press(&c.to_string()).await;
+                self.press_key(&c.to_string()).await;
             } else {
                 // As a method of input does.
                 let params = json!({ "text": c.to_string() });
@@ -72,7 +72,7 @@ impl Page {
 
     /// Presses a key by the name that events have for it, such as `Escape`, `ArrowDown`, `j`, `?`,
     /// `Shift+Tab` or `Control+Enter`.
-    pub(crate) async fn press(&self, key: &str) {
+    pub(crate) async fn press_key(&self, key: &str) {
         let (held, key) = match key.rsplit_once('+') {
             Some((held, key)) if !key.is_empty() && !held.is_empty() => (held, key),
             _ => ("", key),
@@ -86,7 +86,7 @@ impl Page {
                 other => panic!("no key to hold: {other}"),
             }
         });
-        let key = Key::from_name(key);
+        let key = KeyPress::from_name(key);
         let modifiers = modifiers | if key.is_shifted { 8 } else { 0 };
         let mut params = json!({
             "key": key.name, "code": key.code, "windowsVirtualKeyCode": key.number,
@@ -112,7 +112,7 @@ impl Page {
 }
 
 /// A key of a keyboard of the United States.
-struct Key {
+struct KeyPress {
     name: String,
     code: String,
     number: u32,
@@ -120,11 +120,11 @@ struct Key {
     is_shifted: bool,
 }
 
-impl Key {
+impl KeyPress {
     fn from_name(name: &str) -> Self {
         let mut characters = name.chars();
         if let (Some(c), None) = (characters.next(), characters.next()) {
-            return Self::of_character(c);
+            return Self::from_character(c);
         }
         let (number, text) = match name {
             "Backspace" => (8, None),
@@ -146,7 +146,7 @@ impl Key {
         Self { code: name.clone(), name, number, text, is_shifted: false }
     }
 
-    fn of_character(c: char) -> Self {
+    fn from_character(c: char) -> Self {
         const SIGNS: [(&str, &str, u32); 12] = [
             ("`~", "Backquote", 192),
             ("-_", "Minus", 189),

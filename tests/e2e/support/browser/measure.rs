@@ -5,8 +5,8 @@ use std::{fs, path::PathBuf, sync::OnceLock};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{page::Page, wire::TIMEOUT};
-use crate::support::install::{self, Parts};
+use super::{page::BrowserPage, wire::TIMEOUT};
+use crate::support::install::{self, PackageParts};
 
 const VERSION: &str = "4.14.1";
 
@@ -18,11 +18,11 @@ const AXE: &str = "Promise.allSettled(document.getAnimations().map(one => one.fi
     .flatMap(found => found.nodes.map(node =>
         `${found.impact} ${found.id}: ${found.help}\\n${node.target}: ${node.html.slice(0, 200)}\\n${node.failureSummary}`)))";
 
-impl Page {
+impl BrowserPage {
     /// Returns the serious and critical findings of `axe-core` in what the page shows.
-    pub(crate) async fn axe(&self) -> Vec<String> {
+    pub(crate) async fn find_accessibility_faults(&self) -> Vec<String> {
         static SOURCE: OnceLock<String> = OnceLock::new();
-        let source = SOURCE.get_or_init(|| fs::read_to_string(axe_core()).unwrap());
+        let source = SOURCE.get_or_init(|| fs::read_to_string(axe_core_path()).unwrap());
         // Where the page's own scripts do not see it.
         let frame = self.call("Page.getFrameTree", json!({})).await.unwrap();
         let world = json!({ "frameId": frame["frameTree"]["frame"]["id"], "worldName": "axe" });
@@ -43,7 +43,7 @@ impl Page {
 
     /// Returns how many milliseconds passed between two frames, wherever that was more than `least`, while
     /// something was done.
-    pub(crate) async fn frames_over(
+    pub(crate) async fn measure_slow_frames(
         &self,
         least: f64,
         action: impl Future<Output = ()>,
@@ -74,7 +74,7 @@ impl Page {
 
     /// Returns how many milliseconds of the processor each task of the browser took that took more than
     /// `least`, while something was done. Unlike frames, tasks take no longer where the machine is busy.
-    pub(crate) async fn tasks_over(
+    pub(crate) async fn measure_slow_tasks(
         &self,
         least: u32,
         action: impl Future<Output = ()>,
@@ -94,8 +94,9 @@ impl Page {
     }
 }
 
-fn axe_core() -> PathBuf {
+fn axe_core_path() -> PathBuf {
     let folder = format!("axe-core-{VERSION}");
-    let folder = install::npm(&folder, &format!("axe-core@{VERSION}"), Parts::Needed);
+    let folder =
+        install::install_npm_package(&folder, &format!("axe-core@{VERSION}"), PackageParts::Needed);
     folder.join("node_modules/axe-core/axe.min.js")
 }

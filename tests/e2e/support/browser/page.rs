@@ -13,57 +13,57 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    faults::{Seen, described},
-    wire::{Answer, TIMEOUT, Wire},
+    faults::{PageEvents, describe_exception},
+    wire::{BrowserAnswer, DevTools, TIMEOUT},
 };
 
 /// How long it is between two looks at a page that is waited for.
 const PAUSE: Duration = Duration::from_millis(15);
 
 /// A tab of a browser.
-pub(crate) struct Page {
-    wire: Arc<Wire>,
+pub(crate) struct BrowserPage {
+    wire: Arc<DevTools>,
     context: String,
     session: String,
-    pub(super) seen: Arc<Seen>,
+    pub(super) seen: Arc<PageEvents>,
 }
 
 /// Which colours the reader prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Theme {
+pub(crate) enum ColorTheme {
     Light,
     Dark,
 }
 
-impl Page {
+impl BrowserPage {
     /// Opens an empty tab in a context.
-    pub(super) async fn open(wire: &Arc<Wire>, context: &str) -> Self {
+    pub(super) async fn open(wire: &Arc<DevTools>, context: &str) -> Self {
         let url = json!({ "url": "about:blank", "browserContextId": context });
         let target = wire.call(None, "Target.createTarget", url).await.unwrap();
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let attached = wire.call(None, "Target.attachToTarget", attach).await.unwrap();
         let session = attached["sessionId"].as_str().unwrap().to_owned();
-        let seen = Arc::new(Seen::default());
-        wire.note(&session, &seen);
+        let seen = Arc::new(PageEvents::default());
+        wire.record_events(&session, &seen);
         let page = Self { wire: Arc::clone(wire), context: context.to_owned(), session, seen };
         for domain in ["Page", "Runtime", "Log", "Network", "Audits", "DOM"] {
             page.call(&format!("{domain}.enable"), json!({})).await.unwrap();
         }
         // As if a person looked at it.
         page.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await.unwrap();
-        page.size(1280, 800).await;
-        page.theme(Theme::Light).await;
+        page.set_size(1280, 800).await;
+        page.set_theme(ColorTheme::Light).await;
         page
     }
 
     /// Opens another tab of the same reader: it shares the storage.
-    pub(crate) async fn another(&self, url: &str) -> Self {
+    pub(crate) async fn open_another(&self, url: &str) -> Self {
         let page = Self::open(&self.wire, &self.context).await;
         page.goto(url).await;
         page
     }
 
-    pub(super) async fn call(&self, method: &str, params: Value) -> Answer {
+    pub(super) async fn call(&self, method: &str, params: Value) -> BrowserAnswer {
         self.wire.call(Some(&self.session), method, params).await
     }
 
@@ -90,18 +90,18 @@ impl Page {
     }
 
     /// Goes back to where the reader was.
-    pub(crate) async fn back(&self) {
+    pub(crate) async fn go_back(&self) {
         let history = self.call("Page.getNavigationHistory", json!({})).await.unwrap();
         let place = usize::try_from(history["currentIndex"].as_u64().unwrap()).unwrap();
         let entry = &history["entries"][place.checked_sub(1).expect("no earlier place")];
         let to = json!({ "entryId": entry["id"] });
         self.call("Page.navigateToHistoryEntry", to).await.unwrap();
         let arrived = format!("location.href === {}", entry["url"]);
-        self.wait(&arrived, "the earlier place").await;
+        self.wait_for(&arrived, "the earlier place").await;
     }
 
     /// Returns the addresses of all tabs of this reader.
-    pub(crate) async fn tabs(&self) -> Vec<String> {
+    pub(crate) async fn list_tabs(&self) -> Vec<String> {
         let targets = self.wire.call(None, "Target.getTargets", json!({})).await.unwrap();
         let targets = targets["targetInfos"].as_array().cloned().unwrap_or_default().into_iter();
         let own = targets.filter(|target| target["browserContextId"] == self.context.as_str());
@@ -120,21 +120,21 @@ impl Page {
         serde_json::from_value(value).unwrap_or_else(|error| panic!("{error}\nin {script}"))
     }
 
-    pub(super) async fn evaluate(&self, script: &str) -> Answer {
+    pub(super) async fn evaluate(&self, script: &str) -> BrowserAnswer {
         let params = json!({
             "expression": script, "awaitPromise": true, "returnByValue": true, "userGesture": true,
         });
         let result = self.call("Runtime.evaluate", params).await?;
         match result.get("exceptionDetails") {
-            Some(details) => Err(described(details)),
+            Some(details) => Err(describe_exception(details)),
             None => Ok(result["result"]["value"].clone()),
         }
     }
 
     /// Waits until an expression is true. What is waited for is said where it does not come.
-    pub(crate) async fn wait(&self, condition: &str, what: &str) {
+    pub(crate) async fn wait_for(&self, condition: &str, what: &str) {
         let script = format!("Boolean({condition})");
-        self.until(what, async || match self.evaluate(&script).await {
+        self.retry_until(what, async || match self.evaluate(&script).await {
             Ok(Value::Bool(true)) => Ok(()),
             Ok(_) => Err(format!("not {condition}")),
             Err(fault) => Err(fault),
@@ -143,25 +143,25 @@ impl Page {
     }
 
     /// Waits until a text is visible.
-    pub(crate) async fn sees(&self, text: &str) {
+    pub(crate) async fn wait_for_text(&self, text: &str) {
         let condition = format!("document.body.innerText.includes({})", json!(text));
-        self.wait(&condition, text).await;
+        self.wait_for(&condition, text).await;
     }
 
     /// Returns the text that is visible in the first element of a selector.
-    pub(crate) async fn text(&self, selector: &str) -> String {
-        self.wait(&format!("document.querySelector({})", json!(selector)), selector).await;
+    pub(crate) async fn read_text(&self, selector: &str) -> String {
+        self.wait_for(&format!("document.querySelector({})", json!(selector)), selector).await;
         self.eval(&format!("document.querySelector({}).innerText", json!(selector))).await
     }
 
     /// Returns the text that is visible in each element of a selector.
-    pub(crate) async fn texts(&self, selector: &str) -> Vec<String> {
+    pub(crate) async fn read_texts(&self, selector: &str) -> Vec<String> {
         let all = format!("document.querySelectorAll({})", json!(selector));
         self.eval(&format!("[...{all}].map(one => one.innerText)")).await
     }
 
     /// Tries until it is done; fails with what is missing, what the page printed and shows, and a picture.
-    pub(crate) async fn until<T>(
+    pub(crate) async fn retry_until<T>(
         &self,
         what: &str,
         mut attempt: impl AsyncFnMut() -> Result<T, String>,
@@ -182,37 +182,37 @@ impl Page {
     async fn fail(&self, what: &str, fault: &str) -> ! {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let name = format!("failed-{}", what.chars().map(plain).take(60).collect::<String>());
-        let picture = self.screenshot(&name).await;
+        let picture = self.save_screenshot(&name).await;
         let shown = "`${location.href}\n${document.body.innerText.slice(0, 3000)}`";
         let shown = self.evaluate(shown).await.unwrap_or_default();
         panic!(
             "{what}: {fault}\nconsole: {:#?}\nfaults: {:#?}\npicture: {}\nshown: {}",
-            self.seen.console(),
-            self.faults().await,
+            self.seen.console_lines(),
+            self.take_faults().await,
             picture.display(),
             shown.as_str().unwrap_or_default()
         );
     }
 
     /// Makes the window so many pixels wide and high.
-    pub(crate) async fn size(&self, width: u32, height: u32) {
+    pub(crate) async fn set_size(&self, width: u32, height: u32) {
         let params =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", params).await.unwrap();
     }
 
     /// Sets which colours the reader prefers.
-    pub(crate) async fn theme(&self, theme: Theme) {
+    pub(crate) async fn set_theme(&self, theme: ColorTheme) {
         let value = match theme {
-            Theme::Light => "light",
-            Theme::Dark => "dark",
+            ColorTheme::Light => "light",
+            ColorTheme::Dark => "dark",
         };
         let features = json!([{ "name": "prefers-color-scheme", "value": value }]);
         self.call("Emulation.setEmulatedMedia", json!({ "features": features })).await.unwrap();
     }
 
     /// Returns what makes the document wider than the window; nothing where it is not.
-    pub(crate) async fn sticks_out(&self) -> Vec<String> {
+    pub(crate) async fn find_overflow(&self) -> Vec<String> {
         self.eval(
             "(() => {
                 const width = document.documentElement.clientWidth;
@@ -232,7 +232,7 @@ impl Page {
     }
 
     /// Keeps a picture of what is visible, below `target/screenshots`.
-    pub(crate) async fn screenshot(&self, name: &str) -> PathBuf {
+    pub(crate) async fn save_screenshot(&self, name: &str) -> PathBuf {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("screenshots");
         fs::create_dir_all(&folder).unwrap();
         let picture =
@@ -244,7 +244,7 @@ impl Page {
     }
 
     /// Returns what is in the clipboard, which [`Page::allow_clipboard`] lets the page read.
-    pub(crate) async fn clipboard(&self) -> String {
+    pub(crate) async fn read_clipboard(&self) -> String {
         self.eval("navigator.clipboard.readText()").await
     }
 
@@ -259,7 +259,7 @@ impl Page {
     }
 
     /// Has what the page offers for download written into a folder.
-    pub(crate) async fn downloads(&self, folder: &Path) {
+    pub(crate) async fn save_downloads(&self, folder: &Path) {
         let params = json!({
             "behavior": "allow", "browserContextId": self.context, "downloadPath": folder,
         });

@@ -22,8 +22,8 @@ use tokio::{
     time::timeout,
 };
 
-use super::faults::Seen;
-use crate::support::process::fresh;
+use super::faults::PageEvents;
+use crate::support::process::create_scratch_folder;
 
 /// Long enough that only a hanging test meets it.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(45);
@@ -65,33 +65,33 @@ const OPTIONS: [&str; 19] = [
 ];
 
 /// What the browser answers to a call: its result, or what is wrong.
-pub(super) type Answer = Result<Value, String>;
+pub(super) type BrowserAnswer = Result<Value, String>;
 
 /// A browser and the way to it.
-pub(super) struct Wire {
+pub(super) struct DevTools {
     child: Mutex<Child>,
-    shared: Arc<Shared>,
+    shared: Arc<DevToolsState>,
     tasks: Tasks,
     _profile: TempDir,
 }
 
 /// What calls and the reader of the pipe share.
-struct Shared {
+struct DevToolsState {
     number: AtomicU64,
     out: mpsc::UnboundedSender<String>,
-    waiting: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
+    waiting: Mutex<HashMap<u64, oneshot::Sender<BrowserAnswer>>>,
     /// By session.
-    pages: Mutex<HashMap<String, Arc<Seen>>>,
+    pages: Mutex<HashMap<String, Arc<PageEvents>>>,
 }
 
-impl Wire {
+impl DevTools {
     /// Starts the browser. The pipes come as standard input and output, which the shell makes those that
     /// the browser looks for.
     pub(super) fn start() -> Self {
-        let profile = fresh();
+        let profile = create_scratch_folder();
         let mut command = Command::new("sh");
         command
-            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", &binary()])
+            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", &find_browser()])
             .args(OPTIONS)
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
@@ -105,16 +105,21 @@ impl Wire {
         let output = ChildStdout::from_std(child.stdout.take().unwrap()).unwrap();
         let (out, messages) = mpsc::unbounded_channel();
         let (number, waiting, pages) = (AtomicU64::new(1), Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { number, out, waiting, pages });
+        let shared = Arc::new(DevToolsState { number, out, waiting, pages });
         let tasks = Tasks::default();
-        tasks.spawn(write(input, messages));
-        tasks.spawn(read(output, Arc::clone(&shared)));
+        tasks.spawn(write_messages(input, messages));
+        tasks.spawn(read_messages(output, Arc::clone(&shared)));
         Self { child: Mutex::new(child), shared, tasks, _profile: profile }
     }
 
     /// Calls a method, of a page's session or of the browser, and waits for the answer.
-    pub(super) async fn call(&self, session: Option<&str>, method: &str, params: Value) -> Answer {
-        let answer = self.shared.send(session, method, &params);
+    pub(super) async fn call(
+        &self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> BrowserAnswer {
+        let answer = self.shared.send_call(session, method, &params);
         match timeout(TIMEOUT, answer).await {
             Ok(Ok(answer)) => answer.map_err(|fault| format!("{method}: {fault}")),
             Ok(Err(_)) => panic!("the browser ended at {method}"),
@@ -123,12 +128,12 @@ impl Wire {
     }
 
     /// Has what happens in a session noted.
-    pub(super) fn note(&self, session: &str, seen: &Arc<Seen>) {
+    pub(super) fn record_events(&self, session: &str, seen: &Arc<PageEvents>) {
         self.shared.pages.lock().unwrap().insert(session.to_owned(), Arc::clone(seen));
     }
 }
 
-impl Drop for Wire {
+impl Drop for DevTools {
     fn drop(&mut self) {
         self.tasks.stop_token().cancel();
         let mut child = self.child.lock().unwrap();
@@ -138,13 +143,13 @@ impl Drop for Wire {
     }
 }
 
-impl Shared {
-    fn send(
+impl DevToolsState {
+    fn send_call(
         &self,
         session: Option<&str>,
         method: &str,
         params: &Value,
-    ) -> oneshot::Receiver<Answer> {
+    ) -> oneshot::Receiver<BrowserAnswer> {
         let (answered, answer) = oneshot::channel();
         let id = self.number.fetch_add(1, Ordering::SeqCst);
         self.waiting.lock().unwrap().insert(id, answered);
@@ -157,7 +162,7 @@ impl Shared {
         answer
     }
 
-    fn receive(&self, message: &Value) {
+    fn receive_message(&self, message: &Value) {
         if let Some(id) = message["id"].as_u64() {
             let Some(answered) = self.waiting.lock().unwrap().remove(&id) else { return };
             let answer = match message.get("error") {
@@ -171,17 +176,17 @@ impl Shared {
         let (method, params) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
         let seen = self.pages.lock().unwrap().get(session).cloned();
         if let Some(seen) = seen {
-            seen.note(method, params);
+            seen.record_event(method, params);
         }
         // A page that asks waits for the answer, and all calls with it.
         if method == "Page.javascriptDialogOpening" {
             let no = json!({ "accept": false });
-            drop(self.send(Some(session), "Page.handleJavaScriptDialog", &no));
+            drop(self.send_call(Some(session), "Page.handleJavaScriptDialog", &no));
         }
     }
 }
 
-async fn write(mut input: ChildStdin, mut messages: mpsc::UnboundedReceiver<String>) {
+async fn write_messages(mut input: ChildStdin, mut messages: mpsc::UnboundedReceiver<String>) {
     while let Some(message) = messages.recv().await {
         if input.write_all(message.as_bytes()).await.is_err()
             || input.write_all(b"\0").await.is_err()
@@ -191,12 +196,14 @@ async fn write(mut input: ChildStdin, mut messages: mpsc::UnboundedReceiver<Stri
     }
 }
 
-async fn read(output: ChildStdout, shared: Arc<Shared>) {
+async fn read_messages(output: ChildStdout, shared: Arc<DevToolsState>) {
     let (mut output, mut message) = (BufReader::new(output), Vec::new());
     while let Ok(1..) = output.read_until(0, &mut message).await {
         message.pop();
         let read = serde_json::from_slice(&message);
-        shared.receive(&read.unwrap_or_else(|error| panic!("the browser says no JSON: {error}")));
+        shared.receive_message(
+            &read.unwrap_or_else(|error| panic!("the browser says no JSON: {error}")),
+        );
         message.clear();
     }
     // Whoever waits fails.
@@ -204,7 +211,7 @@ async fn read(output: ChildStdout, shared: Arc<Shared>) {
 }
 
 /// The browser that is installed.
-fn binary() -> String {
+fn find_browser() -> String {
     let find = "for name; do command -v \"$name\" && exit; done; exit 1";
     let found = Command::new("sh").args(["-c", find, "sh"]).args(NAMES).output().unwrap();
     assert!(

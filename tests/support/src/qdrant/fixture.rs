@@ -15,26 +15,26 @@ use qdrant_client::qdrant::{
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{StandIn, words};
-use crate::store::{DIMENSIONS, MODEL, Place, Store};
+use super::{FakeQdrant, convert};
+use crate::store::{DIMENSIONS, EngineStorage, MODEL, Store};
 
-static SHARED: LazyLock<StandIn> = LazyLock::new(StandIn::start);
+static SHARED: LazyLock<FakeQdrant> = LazyLock::new(FakeQdrant::start);
 
 /// Collections whose names nobody else uses.
-pub struct Fixture {
+pub struct QdrantFixture {
     pub settings: codeinfo_store::QdrantSettings,
 }
 
-impl Fixture {
+impl QdrantFixture {
     /// Returns one of the server that the tests run on.
     pub fn new() -> Self {
-        match set("QDRANT_TEST_URL") {
-            None => Self::for_stand_in(&SHARED),
+        match read_variable("QDRANT_TEST_URL") {
+            None => Self::for_server(&SHARED),
             Some(urls) => {
                 let urls = urls.split(',').map(|url| url.trim().to_owned()).collect();
-                let mut fixture = Self::at(urls);
-                fixture.settings.api_key = set("QDRANT_TEST_API_KEY").map(Secret::new);
-                if let Some(copies) = set("QDRANT_TEST_REPLICATION") {
+                let mut fixture = Self::with_urls(urls);
+                fixture.settings.api_key = read_variable("QDRANT_TEST_API_KEY").map(Secret::new);
+                if let Some(copies) = read_variable("QDRANT_TEST_REPLICATION") {
                     fixture.settings.replication = copies.parse().unwrap();
                 }
                 fixture
@@ -43,11 +43,11 @@ impl Fixture {
     }
 
     /// Returns one of a certain stand-in.
-    pub fn for_stand_in(stand_in: &StandIn) -> Self {
-        Self::at(stand_in.urls())
+    pub fn for_server(stand_in: &FakeQdrant) -> Self {
+        Self::with_urls(stand_in.urls())
     }
 
-    fn at(urls: Vec<String>) -> Self {
+    fn with_urls(urls: Vec<String>) -> Self {
         let settings = codeinfo_store::QdrantSettings {
             urls,
             api_key: None,
@@ -66,31 +66,31 @@ impl Fixture {
     }
 
     /// How many edges each chunk is to have in the graph (`m` of HNSW), as the server says.
-    pub async fn m(&self) -> u64 {
-        let client = client(&self.settings).unwrap();
-        let chunks = self.collection(&client, "chunks").await;
+    pub async fn read_max_links(&self) -> u64 {
+        let client = connect_client(&self.settings).unwrap();
+        let chunks = self.find_collection(&client, "chunks").await;
         let info = client.collection_info(chunks).await.unwrap().result.unwrap();
         info.config.unwrap().hnsw_config.unwrap().m.unwrap()
     }
 
     /// The name of one of the collections, by what is in it.
-    async fn collection(&self, client: &qdrant_client::Qdrant, kind: &str) -> String {
+    async fn find_collection(&self, client: &qdrant_client::Qdrant, kind: &str) -> String {
         let names = client.list_collections().await.unwrap().collections.into_iter();
         let start = format!("{}_{kind}_", self.settings.collection);
         names.map(|collection| collection.name).find(|name| name.starts_with(&start)).unwrap()
     }
 
     /// Ids and payloads of one kind, as the server has them.
-    pub async fn points(&self, kind: &str) -> Vec<(String, Value)> {
-        let client = client(&self.settings).unwrap();
-        let collection_name = self.collection(&client, kind).await;
+    pub async fn list_points(&self, kind: &str) -> Vec<(String, Value)> {
+        let client = connect_client(&self.settings).unwrap();
+        let collection_name = self.find_collection(&client, kind).await;
         let with_payload = Some(SelectorOptions::Enable(true).into());
         let request = ScrollPoints { collection_name, with_payload, ..Default::default() };
         let point = |point: RetrievedPoint| {
             let Some(PointIdOptions::Uuid(id)) = point.id.unwrap().point_id_options else {
                 panic!("an id that is no UUID");
             };
-            let mut payload = Value::from(words::object(point.payload));
+            let mut payload = Value::from(convert::to_json_object(point.payload));
             payload.sort_all_objects();
             (id, payload)
         };
@@ -98,10 +98,10 @@ impl Fixture {
     }
 
     /// Writes a point without vectors, as no process of this version would.
-    pub async fn write(&self, kind: &str, id: Uuid, payload: &Value) {
-        let client = client(&self.settings).unwrap();
-        let collection_name = self.collection(&client, kind).await;
-        let payload = words::fields(payload.as_object().unwrap().clone());
+    pub async fn write_point(&self, kind: &str, id: Uuid, payload: &Value) {
+        let client = connect_client(&self.settings).unwrap();
+        let collection_name = self.find_collection(&client, kind).await;
+        let payload = convert::to_message_fields(payload.as_object().unwrap().clone());
         let vectors = VectorsOptions::Vectors(NamedVectors::default());
         let vectors = Vectors { vectors_options: Some(vectors) };
         let point =
@@ -116,11 +116,11 @@ impl Fixture {
     }
 
     /// Opens the store as one of several processes.
-    pub async fn open_by(&self, owner: &str, tasks: &Tasks) -> Store {
-        self.open_for(MODEL, DIMENSIONS, owner, tasks).await.unwrap()
+    pub async fn open_as_owner(&self, owner: &str, tasks: &Tasks) -> Store {
+        self.open_with_model(MODEL, DIMENSIONS, owner, tasks).await.unwrap()
     }
 
-    pub async fn open_for(
+    pub async fn open_with_model(
         &self,
         model: &str,
         dimensions: usize,
@@ -138,18 +138,22 @@ impl Fixture {
         owner: &str,
         tasks: &Tasks,
     ) -> Result<QdrantEngine, StoreError> {
-        let (identity, refuse) = (identity(owner), OnMismatch::Refuse);
+        let (identity, refuse) = (make_identity(owner), OnMismatch::Refuse);
         QdrantEngine::open(&self.settings, model, dimensions, refuse, identity, tasks.clone()).await
     }
 }
 
-impl Place for Fixture {
-    async fn fresh() -> Self {
+impl EngineStorage for QdrantFixture {
+    async fn create() -> Self {
         Self::new()
     }
 
-    async fn open_as(&self, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
-        let identity = identity("one");
+    async fn open_for_model(
+        &self,
+        model: &str,
+        on_mismatch: OnMismatch,
+    ) -> Result<Store, StoreError> {
+        let identity = make_identity("one");
         let settings = &self.settings;
         let tasks = Tasks::default();
         let opening =
@@ -159,13 +163,13 @@ impl Place for Fixture {
 }
 
 /// Returns a process by its name, which is the only one of its host.
-fn identity(owner: &str) -> ProcessIdentity {
+fn make_identity(owner: &str) -> ProcessIdentity {
     let id = Uuid::new_v5(&Uuid::NAMESPACE_DNS, owner.as_bytes());
     let host = Host { id, name: format!("host-{owner}") };
     ProcessIdentity { owner: owner.to_owned(), name: format!("process {owner}"), host }
 }
 
-impl Drop for Fixture {
+impl Drop for QdrantFixture {
     fn drop(&mut self) {
         let settings = self.settings.clone();
         // A runtime of its own: this may be dropped within one.
@@ -181,7 +185,7 @@ impl Drop for Fixture {
     }
 }
 
-fn client(
+fn connect_client(
     settings: &codeinfo_store::QdrantSettings,
 ) -> Result<qdrant_client::Qdrant, qdrant_client::QdrantError> {
     let mut client = qdrant_client::Qdrant::from_url(&settings.urls[0]).skip_compatibility_check();
@@ -192,7 +196,7 @@ fn client(
 async fn delete_collections(
     settings: &codeinfo_store::QdrantSettings,
 ) -> Result<(), qdrant_client::QdrantError> {
-    let client = client(settings)?;
+    let client = connect_client(settings)?;
     for collection in client.list_collections().await?.collections {
         if collection.name.starts_with(&settings.collection) {
             client.delete_collection(collection.name).await?;
@@ -202,6 +206,6 @@ async fn delete_collections(
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests may be pointed at a real server")]
-fn set(variable: &str) -> Option<String> {
+fn read_variable(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|value| !value.trim().is_empty())
 }

@@ -8,30 +8,34 @@ use codeinfo_ingest::{Ingest, IngestRequest, RunStatus};
 use codeinfo_store::{Store, StoreMode};
 use uuid::Uuid;
 
-use super::fixture::Fixture;
-use crate::ingest::Faults;
+use super::fixture::QdrantFixture;
+use crate::ingest::WriteFaults;
 
 /// Far more than any wait here takes.
 const LIMIT: Duration = Duration::from_mins(3);
 
 /// One process of several: a store and an ingest of its own.
-pub struct Process {
+pub struct IngestProcess {
     pub store: Store,
     pub ingest: Ingest,
 }
 
-impl Process {
-    pub async fn new(fixture: &Fixture, owner: &str) -> Self {
-        Self::with(fixture, owner, &Arc::default()).await
+impl IngestProcess {
+    pub async fn new(fixture: &QdrantFixture, owner: &str) -> Self {
+        Self::with_faults(fixture, owner, &Arc::default()).await
     }
 
     /// Returns one whose writes these faults happen to.
-    pub async fn with(fixture: &Fixture, owner: &str, faults: &Arc<Faults>) -> Self {
+    pub async fn with_faults(
+        fixture: &QdrantFixture,
+        owner: &str,
+        faults: &Arc<WriteFaults>,
+    ) -> Self {
         let tasks = Tasks::default();
         let embedder = BuiltinEmbedder::load(tasks.clone()).unwrap();
         let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let engine = fixture.open_engine(&id, dimensions, owner, &tasks).await.unwrap();
-        let engine = faults.before(Arc::new(engine), None);
+        let engine = faults.wrap_engine(Arc::new(engine), None);
         let store = Store::with_engine(engine, StoreMode::Shared, tasks.clone());
         let limits =
             codeinfo_ingest::IngestSettings { max_queued_runs: 8, ..crate::ingest::LIMITS };
@@ -47,19 +51,19 @@ impl Process {
     }
 
     /// Ids of all chunks, which say which path and version they are of.
-    pub async fn chunks(&self) -> Vec<Uuid> {
+    pub async fn list_chunk_ids(&self) -> Vec<Uuid> {
         let all = self.store.chunks(None, None, 10_000);
         all.await.unwrap().into_iter().map(|chunk| chunk.id).collect()
     }
 
-    pub async fn roots(&self) -> Vec<Root> {
+    pub async fn list_roots(&self) -> Vec<Root> {
         self.store.roots().await.unwrap()
     }
 
     /// Waits until the only repository says so of its last run.
-    pub async fn until_last_run(&self, is_reached: impl Fn(&LastRun) -> bool) {
+    pub async fn wait_for_last_run(&self, is_reached: impl Fn(&LastRun) -> bool) {
         let reaching = async {
-            while !self.roots().await.first().is_some_and(|root| is_reached(&root.last_run)) {
+            while !self.list_roots().await.first().is_some_and(|root| is_reached(&root.last_run)) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };

@@ -17,29 +17,29 @@ const QUIET: Duration = Duration::from_millis(150);
 
 /// The rounds so far, where they are counted.
 #[derive(Default)]
-pub(super) struct Rounds {
+pub(super) struct RoundCounter {
     are_counted: AtomicBool,
     count: AtomicUsize,
     /// The round that calls join.
-    open: Arc<Mutex<Option<Arc<Round>>>>,
+    open: Arc<Mutex<Option<Arc<OpenRound>>>>,
 }
 
 #[derive(Default)]
-struct Round {
+struct OpenRound {
     calls: AtomicUsize,
     is_over: AtomicBool,
     over: Notify,
 }
 
-impl Rounds {
+impl RoundCounter {
     /// Begins to count, and returns how many rounds there were since the last time.
-    pub(super) fn count(&self) -> usize {
+    pub(super) fn take_count(&self) -> usize {
         self.are_counted.store(true, Ordering::SeqCst);
         self.count.swap(0, Ordering::SeqCst)
     }
 
     /// Waits until the round of a call is over.
-    pub(super) async fn join(&self) {
+    pub(super) async fn join_round(&self) {
         if !self.are_counted.load(Ordering::SeqCst) {
             return;
         }
@@ -48,7 +48,7 @@ impl Rounds {
             let round = open.get_or_insert_with(|| {
                 self.count.fetch_add(1, Ordering::SeqCst);
                 let round = Arc::default();
-                Tasks::default().spawn(end(Arc::clone(&round), Arc::clone(&self.open)));
+                Tasks::default().spawn(end_round(Arc::clone(&round), Arc::clone(&self.open)));
                 round
             });
             round.calls.fetch_add(1, Ordering::SeqCst);
@@ -64,7 +64,7 @@ impl Rounds {
 }
 
 /// Ends a round once no more calls join it.
-async fn end(round: Arc<Round>, open: Arc<Mutex<Option<Arc<Round>>>>) {
+async fn end_round(round: Arc<OpenRound>, open: Arc<Mutex<Option<Arc<OpenRound>>>>) {
     let mut seen = 0;
     loop {
         tokio::time::sleep(QUIET).await;

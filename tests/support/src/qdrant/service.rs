@@ -8,46 +8,46 @@ use qdrant_client::qdrant::{
 use tonic::{Code, Request, Response, Status};
 
 use super::{
-    Inner, Problem, VERSION,
-    shards::{Delete, Get, Shards},
+    FakeQdrantState, FaultKind, VERSION,
+    shards::{DeleteCall, FakeCollections, GetCall},
 };
 
-type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'a>>;
+type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'a>>;
 
 /// All services of one door, over the data of all.
-pub(super) struct Service {
-    pub(super) inner: Arc<Inner>,
+pub(super) struct NodeServices {
+    pub(super) inner: Arc<FakeQdrantState>,
     pub(super) door: usize,
 }
 
-impl Service {
+impl NodeServices {
     /// Serves a call, unless something is to go wrong.
-    async fn serve<A, T>(
+    async fn serve_call<A, T>(
         &self,
         (call, collection): (&'static str, String),
         request: Request<A>,
-        serve: impl FnOnce(&Shards, A) -> Result<T, Status>,
+        serve: impl FnOnce(&FakeCollections, A) -> Result<T, Status>,
     ) -> Result<Response<T>, Status> {
         let inner = &self.inner;
-        inner.check(self.door)?;
+        inner.check_node(self.door)?;
         let key = request.metadata().get("api-key").and_then(|key| key.to_str().ok());
         if let Some(wanted) = &*inner.key.lock().unwrap()
             && key != Some(wanted.as_str())
         {
             return Err(Status::unauthenticated("Must provide an API key"));
         }
-        inner.rounds.join().await;
-        let problem = inner.problem(call, &collection);
+        inner.rounds.join_round().await;
+        let problem = inner.find_fault(call, &collection);
         match problem {
-            Some(Problem::Refuse(code)) => {
+            Some(FaultKind::Refuse(code)) => {
                 return Err(Status::new(code, format!("told to answer {code:?}")));
             }
-            Some(Problem::Delay(time)) => tokio::time::sleep(time).await,
-            Some(Problem::Cut) => return Err(inner.cut().await),
-            Some(Problem::Lose) | None => {}
+            Some(FaultKind::Delay(time)) => tokio::time::sleep(time).await,
+            Some(FaultKind::Cut) => return Err(inner.cut_connections().await),
+            Some(FaultKind::Lose) | None => {}
         }
         let served = serve(&inner.shards, request.into_inner());
-        if matches!(problem, Some(Problem::Lose)) {
+        if matches!(problem, Some(FaultKind::Lose)) {
             return Err(Status::new(Code::Unavailable, "told to lose the answer"));
         }
         served.map(Response::new)
@@ -60,14 +60,14 @@ macro_rules! served {
         fn $name<'a, 'b>(
             &'a self,
             request: Request<message::$asked>,
-        ) -> Answer<'b, message::$answer>
+        ) -> CallFuture<'b, message::$answer>
         where
             'a: 'b,
             Self: 'b,
         {
             let collection = request.get_ref().collection_name.clone();
             let call = (stringify!($name), collection);
-            Box::pin(self.serve(call, request, |shards, asked| shards.$name(asked)))
+            Box::pin(self.serve_call(call, request, |shards, asked| shards.$name(asked)))
         }
     )*};
 }
@@ -75,7 +75,7 @@ macro_rules! served {
 /// Methods that our store does not call.
 macro_rules! absent {
     ($($name:ident: $asked:ident => $answer:ident,)*) => {$(
-        fn $name<'a, 'b>(&'a self, _: Request<message::$asked>) -> Answer<'b, message::$answer>
+        fn $name<'a, 'b>(&'a self, _: Request<message::$asked>) -> CallFuture<'b, message::$answer>
         where
             'a: 'b,
             Self: 'b,
@@ -86,7 +86,7 @@ macro_rules! absent {
     )*};
 }
 
-impl Points for Service {
+impl Points for NodeServices {
     served! {
         upsert: UpsertPoints => PointsOperationResponse,
         delete: DeletePoints => PointsOperationResponse,
@@ -123,7 +123,7 @@ impl Points for Service {
     }
 }
 
-impl Collections for Service {
+impl Collections for NodeServices {
     served! {
         create: CreateCollection => CollectionOperationResponse,
         delete: DeleteCollection => CollectionOperationResponse,
@@ -146,29 +146,29 @@ impl Collections for Service {
     fn list<'a, 'b>(
         &'a self,
         request: Request<message::ListCollectionsRequest>,
-    ) -> Answer<'b, message::ListCollectionsResponse>
+    ) -> CallFuture<'b, message::ListCollectionsResponse>
     where
         'a: 'b,
         Self: 'b,
     {
         let describe = |name| message::CollectionDescription { name };
-        Box::pin(self.serve(("list", String::new()), request, move |shards, _| {
-            let collections = shards.names().into_iter().map(describe).collect();
+        Box::pin(self.serve_call(("list", String::new()), request, move |shards, _| {
+            let collections = shards.list_names().into_iter().map(describe).collect();
             Ok(message::ListCollectionsResponse { collections, time: 0.0 })
         }))
     }
 }
 
-impl Qdrant for Service {
+impl Qdrant for NodeServices {
     fn health_check<'a, 'b>(
         &'a self,
         request: Request<message::HealthCheckRequest>,
-    ) -> Answer<'b, message::HealthCheckReply>
+    ) -> CallFuture<'b, message::HealthCheckReply>
     where
         'a: 'b,
         Self: 'b,
     {
-        Box::pin(self.serve(("health_check", String::new()), request, |_, _| {
+        Box::pin(self.serve_call(("health_check", String::new()), request, |_, _| {
             let title = "stand-in for a vector search engine".to_owned();
             Ok(message::HealthCheckReply { title, version: VERSION.to_owned(), commit: None })
         }))

@@ -24,16 +24,16 @@ use qdrant_edge::{
 use tempfile::TempDir;
 use tonic::Status;
 
-use super::words;
+use super::convert;
 
 /// The collections by name.
-pub(super) struct Shards {
-    all: Mutex<BTreeMap<String, Arc<Shard>>>,
+pub(super) struct FakeCollections {
+    all: Mutex<BTreeMap<String, Arc<FakeCollection>>>,
     /// How many nodes there are, each of which may have a copy.
     nodes: u32,
 }
 
-struct Shard {
+struct FakeCollection {
     engine: EdgeShard,
     /// Held while a change is made, so that conditions are judged one after the other.
     changing: Mutex<()>,
@@ -48,15 +48,15 @@ struct Shard {
     _folder: TempDir,
 }
 
-impl Shard {
-    fn change(&self, operation: PointOperations) -> OperationResult<()> {
+impl FakeCollection {
+    fn apply_change(&self, operation: PointOperations) -> OperationResult<()> {
         let _guard = self.changing.lock().unwrap();
         self.engine.update(UpdateOperation::PointOperation(operation))
     }
 }
 
-impl Shards {
-    pub(super) fn on_nodes(nodes: u32) -> Self {
+impl FakeCollections {
+    pub(super) fn with_nodes(nodes: u32) -> Self {
         Self { all: Mutex::default(), nodes }
     }
 
@@ -95,11 +95,11 @@ impl Shards {
         Ok(info)
     }
 
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(super) fn list_names(&self) -> Vec<String> {
         self.all.lock().unwrap().keys().cloned().collect()
     }
 
-    fn get_shard(&self, name: &str) -> Result<Arc<Shard>, Status> {
+    fn get_shard(&self, name: &str) -> Result<Arc<FakeCollection>, Status> {
         let shard = self.all.lock().unwrap().get(name).cloned();
         shard.ok_or_else(|| {
             Status::not_found(format!("Not found: Collection `{name}` doesn't exist!"))
@@ -116,7 +116,7 @@ impl Shards {
             let said = format!("Wrong input: Collection `{name}` already exists!");
             return Err(Status::already_exists(said));
         }
-        all.insert(name, Arc::new(shard(asked, self.nodes)?));
+        all.insert(name, Arc::new(create_collection(asked, self.nodes)?));
         Ok(message::CollectionOperationResponse { result: true, time: 0.0 })
     }
 
@@ -152,12 +152,12 @@ impl Shards {
         }
         let shard = self.get_shard(&asked.collection_name)?;
         let schema = PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword);
-        let field_name = words::key(&asked.field_name)?;
+        let field_name = convert::parse_key(&asked.field_name)?;
         let index = CreateIndex { field_name, field_schema: Some(schema) };
         let index = FieldIndexOperations::CreateIndex(index);
         let _guard = shard.changing.lock().unwrap();
         let made = shard.engine.update(UpdateOperation::FieldIndexOperation(index));
-        changed(made, asked.wait)
+        render_update(made, asked.wait)
     }
 
     pub(super) fn upsert(
@@ -165,18 +165,18 @@ impl Shards {
         asked: message::UpsertPoints,
     ) -> Result<message::PointsOperationResponse, Status> {
         let shard = self.get_shard(&asked.collection_name)?;
-        let point = |point| words::point(point, &shard.dense);
+        let point = |point| convert::convert_point(point, &shard.dense);
         let points: Vec<_> = asked.points.into_iter().map(point).collect::<Result<_, _>>()?;
         let points = PointInsertOperations::PointsList(points);
         let operation = match asked.update_filter {
             None => PointOperations::UpsertPoints(points),
             Some(filter) => PointOperations::UpsertPointsConditional(ConditionalInsertOperation {
                 points_op: points,
-                condition: words::filter(filter)?,
+                condition: convert::convert_filter(filter)?,
                 update_mode: None,
             }),
         };
-        changed(shard.change(operation), asked.wait)
+        render_update(shard.apply_change(operation), asked.wait)
     }
 
     pub(super) fn delete_points(
@@ -187,15 +187,16 @@ impl Shards {
         let selected = asked.points.and_then(|points| points.points_selector_one_of);
         let delete = match selected {
             Some(PointsSelectorOneOf::Filter(filter)) => {
-                PointOperations::DeletePointsByFilter(words::filter(filter)?)
+                PointOperations::DeletePointsByFilter(convert::convert_filter(filter)?)
             }
             Some(PointsSelectorOneOf::Points(list)) => {
-                let ids = list.ids.into_iter().map(words::id).collect::<Result<_, _>>()?;
+                let ids =
+                    list.ids.into_iter().map(convert::convert_id).collect::<Result<_, _>>()?;
                 PointOperations::DeletePoints { ids }
             }
             None => return Err(Status::invalid_argument("No points are selected")),
         };
-        changed(shard.change(delete), asked.wait)
+        render_update(shard.apply_change(delete), asked.wait)
     }
 
     pub(super) fn get_points(
@@ -203,11 +204,12 @@ impl Shards {
         asked: message::GetPoints,
     ) -> Result<message::GetResponse, Status> {
         let shard = self.get_shard(&asked.collection_name)?;
-        let ids: Vec<_> = asked.ids.into_iter().map(words::id).collect::<Result<_, _>>()?;
+        let ids: Vec<_> =
+            asked.ids.into_iter().map(convert::convert_id).collect::<Result<_, _>>()?;
         let (payload, none) =
             (Some(WithPayloadInterface::Bool(true)), Some(WithVector::Bool(false)));
-        let records = shard.engine.retrieve(&ids, payload, none).map_err(failed)?;
-        let result = records.into_iter().map(words::retrieved).collect();
+        let records = shard.engine.retrieve(&ids, payload, none).map_err(internal_status)?;
+        let result = records.into_iter().map(convert::convert_record).collect();
         Ok(message::GetResponse { result, ..Default::default() })
     }
 
@@ -217,15 +219,15 @@ impl Shards {
     ) -> Result<message::ScrollResponse, Status> {
         let shard = self.get_shard(&asked.collection_name)?;
         let request = ScrollRequest {
-            offset: asked.offset.map(words::id).transpose()?,
+            offset: asked.offset.map(convert::convert_id).transpose()?,
             limit: asked.limit.map(|limit| usize::try_from(limit).unwrap()),
-            filter: asked.filter.map(words::filter).transpose()?,
+            filter: asked.filter.map(convert::convert_filter).transpose()?,
             with_payload: Some(WithPayloadInterface::Bool(true)),
             with_vector: WithVector::Bool(false),
             order_by: None,
         };
-        let (records, _) = shard.engine.scroll(request).map_err(failed)?;
-        let result = records.into_iter().map(words::retrieved).collect();
+        let (records, _) = shard.engine.scroll(request).map_err(internal_status)?;
+        let result = records.into_iter().map(convert::convert_record).collect();
         Ok(message::ScrollResponse { result, ..Default::default() })
     }
 
@@ -234,9 +236,9 @@ impl Shards {
         asked: message::CountPoints,
     ) -> Result<message::CountResponse, Status> {
         let shard = self.get_shard(&asked.collection_name)?;
-        let filter = asked.filter.map(words::filter).transpose()?;
+        let filter = asked.filter.map(convert::convert_filter).transpose()?;
         let request = CountRequest { filter, exact: asked.exact.unwrap_or(true) };
-        let count = shard.engine.count(request).map_err(failed)? as u64;
+        let count = shard.engine.count(request).map_err(internal_status)? as u64;
         let result = Some(message::CountResult { count });
         Ok(message::CountResponse { result, ..Default::default() })
     }
@@ -247,34 +249,34 @@ impl Shards {
     ) -> Result<message::QueryResponse, Status> {
         let shard = self.get_shard(&asked.collection_name)?;
         let request = SearchRequest {
-            query: words::query(asked.query, asked.using)?,
-            filter: asked.filter.map(words::filter).transpose()?,
-            params: asked.params.map(words::params),
+            query: convert::convert_query(asked.query, asked.using)?,
+            filter: asked.filter.map(convert::convert_filter).transpose()?,
+            params: asked.params.map(convert::convert_params),
             limit: usize::try_from(asked.limit.unwrap_or(10)).unwrap(),
             offset: 0,
-            with_payload: Some(WithPayloadInterface::Bool(words::wants_payload(
+            with_payload: Some(WithPayloadInterface::Bool(convert::wants_payload(
                 asked.with_payload,
             ))),
             with_vector: Some(WithVector::Bool(false)),
             score_threshold: None,
         };
-        let found = shard.engine.search(request).map_err(failed)?;
-        let result = found.into_iter().map(words::scored).collect();
+        let found = shard.engine.search(request).map_err(internal_status)?;
+        let result = found.into_iter().map(convert::convert_hit).collect();
         Ok(message::QueryResponse { result, ..Default::default() })
     }
 }
 
 /// Both services have a call of this name.
-pub(super) trait Delete<A, T> {
+pub(super) trait DeleteCall<A, T> {
     fn delete(&self, asked: A) -> Result<T, Status>;
 }
 
 /// And of this one.
-pub(super) trait Get<A, T> {
+pub(super) trait GetCall<A, T> {
     fn get(&self, asked: A) -> Result<T, Status>;
 }
 
-impl Delete<message::DeletePoints, message::PointsOperationResponse> for Shards {
+impl DeleteCall<message::DeletePoints, message::PointsOperationResponse> for FakeCollections {
     fn delete(
         &self,
         asked: message::DeletePoints,
@@ -283,7 +285,9 @@ impl Delete<message::DeletePoints, message::PointsOperationResponse> for Shards 
     }
 }
 
-impl Delete<message::DeleteCollection, message::CollectionOperationResponse> for Shards {
+impl DeleteCall<message::DeleteCollection, message::CollectionOperationResponse>
+    for FakeCollections
+{
     fn delete(
         &self,
         asked: message::DeleteCollection,
@@ -293,13 +297,15 @@ impl Delete<message::DeleteCollection, message::CollectionOperationResponse> for
     }
 }
 
-impl Get<message::GetPoints, message::GetResponse> for Shards {
+impl GetCall<message::GetPoints, message::GetResponse> for FakeCollections {
     fn get(&self, asked: message::GetPoints) -> Result<message::GetResponse, Status> {
         self.get_points(asked)
     }
 }
 
-impl Get<message::GetCollectionInfoRequest, message::GetCollectionInfoResponse> for Shards {
+impl GetCall<message::GetCollectionInfoRequest, message::GetCollectionInfoResponse>
+    for FakeCollections
+{
     fn get(
         &self,
         asked: message::GetCollectionInfoRequest,
@@ -309,17 +315,20 @@ impl Get<message::GetCollectionInfoRequest, message::GetCollectionInfoResponse> 
         let hnsw_config = Some(message::HnswConfigDiff { m, ..Default::default() });
         let config = Some(message::CollectionConfig { hnsw_config, ..Default::default() });
         let all = CountRequest { filter: None, exact: true };
-        let points_count = Some(shard.engine.count(all).map_err(failed)? as u64);
+        let points_count = Some(shard.engine.count(all).map_err(internal_status)? as u64);
         let info = message::CollectionInfo { config, points_count, ..Default::default() };
         Ok(message::GetCollectionInfoResponse { result: Some(info), time: 0.0 })
     }
 }
 
-fn shard(asked: message::CreateCollection, nodes: u32) -> Result<Shard, Status> {
+fn create_collection(
+    asked: message::CreateCollection,
+    nodes: u32,
+) -> Result<FakeCollection, Status> {
     let log = WalOptions { segment_capacity: 1 << 20, ..WalOptions::default() };
     let mut config = EdgeConfigBuilder::new().wal_options(log);
     let mut dense = BTreeMap::new();
-    for (name, params) in words::dense(asked.vectors_config)? {
+    for (name, params) in convert::read_dense_params(asked.vectors_config)? {
         let size = usize::try_from(params.size).unwrap();
         if params.distance() != message::Distance::Cosine {
             return Err(Status::unimplemented("vectors are compared by cosine"));
@@ -342,20 +351,20 @@ fn shard(asked: message::CreateCollection, nodes: u32) -> Result<Shard, Status> 
         config = config.sparse_vector(name, params);
     }
     let folder = TempDir::new()?;
-    let engine = EdgeShard::load(folder.path(), Some(config.build())).map_err(failed)?;
+    let engine = EdgeShard::load(folder.path(), Some(config.build())).map_err(internal_status)?;
     let links = asked.hnsw_config.and_then(|links| links.m).unwrap_or(16).into();
     let copies = asked.replication_factor.unwrap_or(1).min(nodes);
     let shards = asked.shard_number.unwrap_or(1);
     let (whole, changing) = (copies.into(), Mutex::default());
-    Ok(Shard { engine, changing, dense, links, copies, whole, shards, _folder: folder })
+    Ok(FakeCollection { engine, changing, dense, links, copies, whole, shards, _folder: folder })
 }
 
 /// As the server: without `wait` it only says that it will make the change.
-fn changed(
+fn render_update(
     made: OperationResult<()>,
     wait: Option<bool>,
 ) -> Result<message::PointsOperationResponse, Status> {
-    made.map_err(failed)?;
+    made.map_err(internal_status)?;
     let status = match wait {
         Some(true) => UpdateStatus::Completed,
         Some(false) | None => UpdateStatus::Acknowledged,
@@ -364,6 +373,6 @@ fn changed(
     Ok(message::PointsOperationResponse { result, ..Default::default() })
 }
 
-fn failed(error: qdrant_edge::OperationError) -> Status {
+fn internal_status(error: qdrant_edge::OperationError) -> Status {
     Status::internal(error.to_string())
 }

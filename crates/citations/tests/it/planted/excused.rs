@@ -2,25 +2,25 @@
 
 use std::fs;
 
-use super::{Function, Library};
+use super::{ChangedSources, SourceFunction};
 
 /// Number of kinds of [`ExcusedCase`].
 pub(super) const EXCUSED_KINDS: usize = 10;
 
 /// Makes right citations about one function of a real file.
 pub(super) struct ExcusedCase<'a> {
-    library: &'a Library,
-    own: Function,
+    library: &'a ChangedSources,
+    own: SourceFunction,
     lines: Vec<String>,
 }
 
 impl<'a> ExcusedCase<'a> {
     /// Returns a sentence of a kind, about the first function from `turn` on that the kind fits.
-    pub(super) fn sentence(library: &'a Library, kind: usize, turn: usize) -> String {
-        let sound = library.sound();
+    pub(super) fn write_sentence(library: &'a ChangedSources, kind: usize, turn: usize) -> String {
+        let sound = library.list_unchanged_functions();
         let sentence = (0..sound.len()).find_map(|at| {
             let own = sound[(turn * 7 + at) % sound.len()].clone();
-            let text = fs::read_to_string(library.repo.at(&own.path)).unwrap();
+            let text = fs::read_to_string(library.repo.join(&own.path)).unwrap();
             let lines = text.lines().map(str::to_owned).collect();
             let case = Self { library, own, lines };
             match kind {
@@ -35,7 +35,7 @@ impl<'a> ExcusedCase<'a> {
 
     /// Cites lines near the name, in the definition that it names, or beyond the end of the file.
     fn cite_beside_the_name(&self, kind: usize) -> Option<String> {
-        let Function { path, name, first, last } = &self.own;
+        let SourceFunction { path, name, first, last } = &self.own;
         let count = self.library.lines[path];
         let (from, to) = match kind {
             // The name is up to ten lines before them, or behind.
@@ -52,7 +52,7 @@ impl<'a> ExcusedCase<'a> {
 
     /// Names a module of the path, the crate, or another file.
     fn name_what_is_no_code(&self, kind: usize) -> Option<String> {
-        let Function { path, first, last, .. } = &self.own;
+        let SourceFunction { path, first, last, .. } = &self.own;
         let parts: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
         let named = match (kind, &parts[..]) {
             (4, [.., folder, file]) => format!("{folder}::{file}"),
@@ -65,7 +65,7 @@ impl<'a> ExcusedCase<'a> {
 
     /// Cites a comment that says what the sentence says, with a name that is used elsewhere in the file.
     fn cite_a_comment(&self, kind: usize) -> Option<String> {
-        let Function { path, first, .. } = &self.own;
+        let SourceFunction { path, first, .. } = &self.own;
         let first = usize::try_from(*first).unwrap();
         let (line, mark) = if kind == 7 {
             let above =
@@ -78,7 +78,7 @@ impl<'a> ExcusedCase<'a> {
         let comment: Vec<&str> = comment.collect();
         let said = comment.join(" ");
         let said = said.split_once(". ").map_or(&*said, |(first, _)| first);
-        let others = self.library.functions_in(path);
+        let others = self.library.list_unique_functions(path);
         let other = others.iter().find(|one| usize::try_from(one.first).unwrap() > line + 24)?;
         (said.split(' ').count() > 6 && !said.contains('`')).then(|| {
             let lines = format!("{}-{}", line + 1, line + comment.len());
@@ -88,7 +88,7 @@ impl<'a> ExcusedCase<'a> {
 
     /// Cites a line that uses what is declared far above it.
     fn cite_a_use(&self) -> Option<String> {
-        let Function { path, first, last, .. } = &self.own;
+        let SourceFunction { path, first, last, .. } = &self.own;
         let (first, last) = (usize::try_from(*first).unwrap(), usize::try_from(*last).unwrap());
         let constants = self.lines.iter().enumerate().filter_map(|(at, line)| {
             let name = line.trim_start_matches("pub ").strip_prefix("const ")?.split(':').next()?;

@@ -1,10 +1,10 @@
 //! Ways to write a secret whose name is a step of syntax away: in a call, a list, a flow mapping, on the next line,
 //! behind an anchor.
 
-use super::Planted;
+use super::PlantedSecret;
 
 /// Forms that were reported to get past the rules.
-pub(super) const REPORTED: &[Planted] = &[
+pub(super) const REPORTED: &[PlantedSecret] = &[
     ("conf/db.properties", "db.user=app\ndb.password=\\\n    @\n", "{l9}"),
     ("conf/anchor.yaml", "shared:\n  password: &db @\n  other: *db", "{l9}"),
     (
@@ -38,7 +38,7 @@ pub(super) const REPORTED: &[Planted] = &[
 ];
 
 /// Forms by which the rules were made.
-pub(super) const OWN: &[Planted] = &[
+pub(super) const OWN: &[PlantedSecret] = &[
     // Calls.
     ("src/Env.java", "String token = System.getProperty(\"api.token\", \"@\");", "{A24}"),
     ("src/env.py", "TOKEN = os.getenv(\"API_TOKEN\") or \"@\"", "{A24}"),
@@ -126,7 +126,7 @@ pub(super) const OWN: &[Planted] = &[
 ];
 
 /// Forms that were written down with the others, and that no rule was made by.
-pub(super) const UNSEEN: &[Planted] = &[
+pub(super) const UNSEEN: &[PlantedSecret] = &[
     ("src/env.go", "os.Setenv(\"API_TOKEN\", \"@\")", "{A24}"),
     ("src/env.rb", "key = ENV.fetch('API_TOKEN', '@')", "{A24}"),
     ("src/Key.java", "char[] password = \"@\".toCharArray();", "{A9}!x1A"),

@@ -3,90 +3,91 @@
 use super::*;
 
 /// A repository with `main` as its module.
-fn user(bench: &Bench, main: &Repo) -> Repo {
-    let user = bench.repo("user", &[("use.rs", "fn used() {}\n")]);
+fn create_user(bench: &TestIndex, main: &TestRepository) -> TestRepository {
+    let user = bench.create_repository("user", &[("use.rs", "fn used() {}\n")]);
     commit_all(&user.0, "Begin");
-    git(&user.0, &["submodule", "--quiet", "add", main.0.to_str().unwrap(), "lib/main"]);
+    run_git(&user.0, &["submodule", "--quiet", "add", main.0.to_str().unwrap(), "lib/main"]);
     commit_all(&user.0, "Use it");
     user
 }
 
-async fn repository(bench: &Bench, repo: &Repo) -> Option<RootId> {
+async fn find_repository(bench: &TestIndex, repo: &TestRepository) -> Option<RootId> {
     bench.ingest(repo).await;
-    root(bench, repo).await.repository
+    find_root(bench, repo).await.repository
 }
 
 #[tokio::test]
 async fn worktrees_of_modules_and_modules_of_worktrees_are_of_their_repositories() {
-    let (bench, main) = scene().await;
-    let user = user(&bench, &main);
-    let module = Repo(user.at("lib/main"));
-    let beside = worktree(&user, "beside", &["--detach"]);
-    git(&beside.0, &["submodule", "--quiet", "update", "--init"]);
-    let kept = user.at(".git/worktrees/beside/modules/lib/main");
-    let of_beside = repository(&bench, &Repo(beside.at("lib/main"))).await;
+    let (bench, main) = index_repository().await;
+    let user = create_user(&bench, &main);
+    let module = TestRepository(user.join("lib/main"));
+    let beside = add_worktree(&user, "beside", &["--detach"]);
+    run_git(&beside.0, &["submodule", "--quiet", "update", "--init"]);
+    let kept = user.join(".git/worktrees/beside/modules/lib/main");
+    let of_beside = find_repository(&bench, &TestRepository(beside.join("lib/main"))).await;
     assert_eq!(of_beside, Some(RootId::from_path(&kept)));
     // One of a module, below the repository that this is a module of.
-    git(&module.0, &["worktree", "add", "--quiet", "--detach", "../more"]);
-    let kept = user.at(".git/modules/lib/main");
-    let of_more = repository(&bench, &Repo(user.at("lib/more"))).await;
+    run_git(&module.0, &["worktree", "add", "--quiet", "--detach", "../more"]);
+    let kept = user.join(".git/modules/lib/main");
+    let of_more = find_repository(&bench, &TestRepository(user.join("lib/more"))).await;
     assert_eq!(of_more, Some(RootId::from_path(&kept)));
-    assert_eq!(repository(&bench, &module).await, of_more);
+    assert_eq!(find_repository(&bench, &module).await, of_more);
 }
 
 #[tokio::test]
 async fn a_folder_of_git_that_lies_elsewhere_has_the_worktree_that_it_names() {
-    let bench = Bench::new().await;
-    let app = bench.repo("app", &[("parse.rs", PARSE)]);
+    let bench = TestIndex::new().await;
+    let app = bench.create_repository("app", &[("parse.rs", PARSE)]);
     let kept = app.0.with_file_name("kept");
-    git(&app.0, &["init", "--quiet", "--separate-git-dir", kept.to_str().unwrap()]);
+    run_git(&app.0, &["init", "--quiet", "--separate-git-dir", kept.to_str().unwrap()]);
     commit_all(&app.0, "Begin");
-    assert_eq!(repository(&bench, &app).await, Some(RootId::from_path(&app.0)));
-    git(&app.0, &["config", "core.worktree", app.0.to_str().unwrap()]);
-    assert_eq!(repository(&bench, &app).await, Some(RootId::from_path(&kept)));
+    assert_eq!(find_repository(&bench, &app).await, Some(RootId::from_path(&app.0)));
+    run_git(&app.0, &["config", "core.worktree", app.0.to_str().unwrap()]);
+    assert_eq!(find_repository(&bench, &app).await, Some(RootId::from_path(&kept)));
     // Whoever else names it is none of its worktrees.
-    let claims = bench.repo("claims", &[("print.rs", PRINT)]);
-    fs::copy(app.at(".git"), claims.at(".git")).unwrap();
-    assert_eq!(repository(&bench, &claims).await, Some(RootId::from_path(&claims.0)));
+    let claims = bench.create_repository("claims", &[("print.rs", PRINT)]);
+    fs::copy(app.join(".git"), claims.join(".git")).unwrap();
+    assert_eq!(find_repository(&bench, &claims).await, Some(RootId::from_path(&claims.0)));
 }
 
 #[tokio::test]
-async fn what_lies_in_a_checkout_and_is_of_another_repository_is_named_and_left_out() {
-    let (bench, main) = scene().await;
+async fn other_repositories_in_a_checkout_are_named_and_left_out() {
+    let (bench, main) = index_repository().await;
     main.write(".env", "TOKEN=abcdefgh12345678\n");
     commit_all(&main.0, "Add a secret");
-    let user = user(&bench, &main);
-    git(&user.0, &["worktree", "add", "--quiet", "--detach", "trees/one"]);
-    let own = bench.repo("user/own", &[("own.rs", "fn own() {}\n")]);
+    let user = create_user(&bench, &main);
+    run_git(&user.0, &["worktree", "add", "--quiet", "--detach", "trees/one"]);
+    let own = bench.create_repository("user/own", &[("own.rs", "fn own() {}\n")]);
     commit_all(&own.0, "Begin");
     let status = bench.ingest(&user).await;
     let why = "a repository of its own, which `codeinfo ingest` of this path indexes";
     let said = format!("skipped 2 files: lib/main ({why}), trees/one ({why})");
     assert_eq!(status.message.unwrap().lines().next(), Some(said.as_str()));
-    assert_eq!(paths(&bench, &user).await, ["own/own.rs", "use.rs"]);
+    assert_eq!(list_paths(&bench, &user).await, ["own/own.rs", "use.rs"]);
     let skipped = bench.ingest.describe_root("user").await.unwrap().last_run.unwrap().missing;
     let expected = ["lib/main", "trees/one"].map(|path| (path.to_owned(), why.to_owned()));
     assert_eq!((skipped.named, skipped.total), (expected.to_vec(), 2));
     // The model's shell could read what is not indexed.
-    let private = root(&bench, &user).await.private_files.unwrap();
+    let private = find_root(&bench, &user).await.private_files.unwrap();
     assert_eq!(private, ["lib/main/.env", "own/.git"]);
 }
 
 #[tokio::test]
-async fn the_watcher_follows_what_becomes_another_repository_and_what_no_longer_is() {
-    let bench = Bench::new().await;
-    let app = bench.repo("app", &[("a.rs", "fn a() {}\n"), ("inner/b.rs", "fn b() {}\n")]);
+async fn the_watcher_follows_folders_that_become_or_cease_to_be_repositories() {
+    let bench = TestIndex::new().await;
+    let app =
+        bench.create_repository("app", &[("a.rs", "fn a() {}\n"), ("inner/b.rs", "fn b() {}\n")]);
     commit_all(&app.0, "Begin");
     bench.ingest(&app).await;
     bench.ingest.watch_roots();
     let until = async |expected: &[&str]| {
         let wait = async {
-            while bench.files().await != expected {
+            while bench.list_indexed_files().await != expected {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
         let ended = tokio::time::timeout(Duration::from_mins(1), wait).await;
-        assert!(ended.is_ok(), "{:?}, not {expected:?}", bench.files().await);
+        assert!(ended.is_ok(), "{:?}, not {expected:?}", bench.list_indexed_files().await);
     };
     // The watcher has seen the folder once this is indexed.
     app.write("inner/c.rs", "fn c() {}\n");
@@ -96,6 +97,6 @@ async fn the_watcher_follows_what_becomes_another_repository_and_what_no_longer_
     app.write("inner/d.rs", "fn d() {}\n");
     app.write("e.rs", "fn e() {}\n");
     until(&["a.rs", "e.rs"]).await;
-    fs::remove_file(app.at("inner/.git")).unwrap();
+    fs::remove_file(app.join("inner/.git")).unwrap();
     until(&["a.rs", "e.rs", "inner/b.rs", "inner/c.rs", "inner/d.rs"]).await;
 }

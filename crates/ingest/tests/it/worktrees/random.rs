@@ -13,10 +13,10 @@ use codeinfo_embed::{BuiltinEmbedder, Embedder, lexical};
 use codeinfo_ingest::{Ingest, RunState};
 use codeinfo_store::{ChunkQuery, MAX_PAGE, Store};
 use codeinfo_test_support::{
-    git::{commit_all, git, worktree},
-    ingest::{Bench, Faults, Repo, held, request},
-    qdrant::{fixture::Fixture, process::Process},
-    random::next,
+    git::{add_worktree, commit_all, run_git},
+    ingest::{TestIndex, TestRepository, WriteFaults, build_request, list_tree_chunks},
+    qdrant::{fixture::QdrantFixture, process::IngestProcess},
+    random::next_random,
 };
 
 const FILES: [&str; 5] = ["a.rs", "b.rs", "sub/c.rs", "sub/d.md", "e.txt"];
@@ -25,30 +25,30 @@ const STEPS: usize = 40;
 const BRANCH: usize = 3;
 
 /// An index of trees.
-struct Index {
+struct TreeIndex {
     store: Store,
     ingest: Ingest,
     /// Writes that fail.
-    faults: Arc<Faults>,
+    faults: Arc<WriteFaults>,
     embedder: BuiltinEmbedder,
 }
 
-impl Index {
-    async fn run(&self, tree: &Repo) -> RunState {
-        let run = self.ingest.start_run(request(&tree.0)).await.unwrap();
+impl TreeIndex {
+    async fn run_tree(&self, tree: &TestRepository) -> RunState {
+        let run = self.ingest.start_run(build_request(&tree.0)).await.unwrap();
         let mut status = self.ingest.watch_run(run).unwrap();
         let ended = status.wait_for(|status| status.state.is_final()).await.unwrap();
         ended.state
     }
 
-    async fn root(&self, tree: &Repo) -> Option<Root> {
+    async fn find_root(&self, tree: &TestRepository) -> Option<Root> {
         let roots = self.store.roots().await.unwrap();
         roots.into_iter().find(|root| root.path == tree.0)
     }
 
     /// Whatever happens to one tree.
-    async fn step(&self, seed: &mut u64, trees: &[Repo; 4]) -> String {
-        let mut any = |of: usize| usize::try_from(next(seed)).unwrap_or_default() % of;
+    async fn take_step(&self, seed: &mut u64, trees: &[TestRepository; 4]) -> String {
+        let mut any = |of: usize| usize::try_from(next_random(seed)).unwrap_or_default() % of;
         let (at, file, content, action) = (any(4), FILES[any(5)], any(4), any(12));
         let writes = any(7);
         let tree = &trees[at];
@@ -56,8 +56,8 @@ impl Index {
             0..7 if at == BRANCH => {
                 let to = ["one", "two", "three"][content % 3];
                 commit_all(&trees[content % 3].0, "Keep");
-                let commit = git(&trees[content % 3].0, &["rev-parse", "HEAD"]);
-                git(&trees[0].0, &["branch", "--force", to, commit.trim()]);
+                let commit = run_git(&trees[content % 3].0, &["rev-parse", "HEAD"]);
+                run_git(&trees[0].0, &["branch", "--force", to, commit.trim()]);
                 format!("{to} moves to where {} is", content % 3)
             }
             0..4 => {
@@ -67,7 +67,7 @@ impl Index {
                 format!("{at}: write {content} to {file}")
             }
             4 => {
-                fs::remove_file(tree.at(file)).ok();
+                fs::remove_file(tree.join(file)).ok();
                 format!("{at}: remove {file}")
             }
             5 => {
@@ -77,48 +77,53 @@ impl Index {
             6 => {
                 let to = ["one", "two", "three"][content % 3];
                 commit_all(&tree.0, "Keep");
-                git(&tree.0, &["switch", "--quiet", "--detach", to]);
+                run_git(&tree.0, &["switch", "--quiet", "--detach", to]);
                 format!("{at}: switch to {to}")
             }
             7 => {
-                if let Some(root) = self.root(tree).await {
+                if let Some(root) = self.find_root(tree).await {
                     self.ingest.remove_root(&root.name).await.unwrap();
                 }
                 format!("{at}: forget")
             }
             8 => {
-                self.faults.fail_after(writes);
-                let state = match self.ingest.start_run(request(&tree.0)).await {
-                    Ok(_) => self.run(tree).await,
+                self.faults.fail_after_writes(writes);
+                let state = match self.ingest.start_run(build_request(&tree.0)).await {
+                    Ok(_) => self.run_tree(tree).await,
                     Err(_) => RunState::Error,
                 };
-                self.faults.fail_never();
+                self.faults.stop_failing();
                 format!("{at}: run of {writes} writes, {state:?}")
             }
             9 => {
-                let Some(root) = self.root(tree).await else { return String::new() };
-                self.faults.fail_after(writes);
+                let Some(root) = self.find_root(tree).await else { return String::new() };
+                self.faults.fail_after_writes(writes);
                 let removed = self.ingest.remove_root(&root.name).await.is_ok();
-                self.faults.fail_never();
+                self.faults.stop_failing();
                 format!("{at}: forget with {writes} writes, {removed}")
             }
-            _ => format!("{at}: run, {:?}", self.run(tree).await),
+            _ => format!("{at}: run, {:?}", self.run_tree(tree).await),
         }
     }
 
     /// Compares a tree with an index of it alone.
-    async fn compare(&self, tree: &Repo, steps: &[String]) {
-        let state = self.run(tree).await;
-        let root = self.root(tree).await;
+    async fn compare_tree(&self, tree: &TestRepository, steps: &[String]) {
+        let state = self.run_tree(tree).await;
+        let root = self.find_root(tree).await;
         assert!(
             matches!(state, RunState::Completed | RunState::Skipped),
             "{state:?} {root:?} {steps:#?}"
         );
         let id = root.unwrap().id;
-        let fresh = Bench::new().await;
+        let fresh = TestIndex::new().await;
         fresh.ingest(tree).await;
-        let expected = held(&fresh.store, id).await;
-        assert_eq!(held(&self.store, id).await, expected, "{} {steps:#?}", tree.0.display());
+        let expected = list_tree_chunks(&fresh.store, id).await;
+        assert_eq!(
+            list_tree_chunks(&self.store, id).await,
+            expected,
+            "{} {steps:#?}",
+            tree.0.display()
+        );
         for text in ["f2 g3", "fn f1() { g1() }"] {
             let to = self.embedder.embed_query(text.to_owned()).await.unwrap();
             for limit in [3, 100] {
@@ -145,8 +150,8 @@ impl Index {
             };
             assert_eq!(lexical(&self.store).await, lexical(&fresh.store).await, "{steps:#?}");
         }
-        let counts = fresh.root().await.counts;
-        let root = self.root(tree).await.unwrap();
+        let counts = fresh.load_root().await.counts;
+        let root = self.find_root(tree).await.unwrap();
         assert_eq!(
             (root.counts.files, root.counts.chunks),
             (counts.files, counts.chunks),
@@ -156,26 +161,26 @@ impl Index {
 }
 
 /// Takes some steps and compares after each tenth.
-async fn hold(index: Index, scene: &Bench, mut seed: u64) {
-    let main = scene.repo(&format!("main{seed}"), &[("a.rs", "fn a() {}\n")]);
+async fn check_random_steps(index: TreeIndex, scene: &TestIndex, mut seed: u64) {
+    let main = scene.create_repository(&format!("main{seed}"), &[("a.rs", "fn a() {}\n")]);
     commit_all(&main.0, "Begin");
     for branch in ["one", "two", "three"] {
-        git(&main.0, &["branch", branch]);
+        run_git(&main.0, &["branch", branch]);
     }
     let name = |number: u32| format!("tree{seed}-{number}");
-    let others = [1, 2].map(|number| worktree(&main, &name(number), &["--detach"]));
+    let others = [1, 2].map(|number| add_worktree(&main, &name(number), &["--detach"]));
     let [one, two] = others;
     let mut branch = main.0.clone().into_os_string();
     branch.push("@two");
-    let trees = [main, one, two, Repo(branch.into())];
+    let trees = [main, one, two, TestRepository(branch.into())];
     let owner = RootId::from_path(&trees[0].0);
     let mut steps = Vec::new();
     for step in 0..STEPS {
-        steps.push(index.step(&mut seed, &trees).await);
+        steps.push(index.take_step(&mut seed, &trees).await);
         if step % 10 == 9 {
             for tree in &trees {
-                if index.root(tree).await.is_some() {
-                    index.compare(tree, &steps).await;
+                if index.find_root(tree).await.is_some() {
+                    index.compare_tree(tree, &steps).await;
                 }
             }
             let kept = index.store.chunks_of_owner(owner, None, MAX_PAGE).await.unwrap();
@@ -188,7 +193,7 @@ async fn hold(index: Index, scene: &Bench, mut seed: u64) {
         }
     }
     for tree in &trees {
-        if let Some(root) = index.root(tree).await {
+        if let Some(root) = index.find_root(tree).await {
             index.ingest.remove_root(&root.name).await.unwrap();
         }
     }
@@ -201,26 +206,27 @@ async fn hold(index: Index, scene: &Bench, mut seed: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_tree_holds_what_it_alone_would_in_the_embedded_store() {
+async fn each_tree_equals_an_index_of_it_alone_in_the_embedded_store() {
     for seed in 1..7 {
-        let bench = Bench::new().await;
-        let index = Index {
+        let bench = TestIndex::new().await;
+        let index = TreeIndex {
             store: bench.store.clone(),
             ingest: bench.ingest.clone(),
             faults: Arc::clone(&bench.faults),
             embedder: BuiltinEmbedder::load(bench.tasks.clone()).unwrap(),
         };
-        hold(index, &bench, seed).await;
+        check_random_steps(index, &bench, seed).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_tree_holds_what_it_alone_would_on_a_server() {
+async fn each_tree_equals_an_index_of_it_alone_on_a_server() {
     for seed in 11..13 {
-        let (fixture, scene) = (Fixture::new(), Bench::new().await);
+        let (fixture, scene) = (QdrantFixture::new(), TestIndex::new().await);
         let faults = Arc::default();
-        let Process { store, ingest } = Process::with(&fixture, "one", &faults).await;
+        let IngestProcess { store, ingest } =
+            IngestProcess::with_faults(&fixture, "one", &faults).await;
         let embedder = BuiltinEmbedder::load(scene.tasks.clone()).unwrap();
-        hold(Index { store, ingest, faults, embedder }, &scene, seed).await;
+        check_random_steps(TreeIndex { store, ingest, faults, embedder }, &scene, seed).await;
     }
 }

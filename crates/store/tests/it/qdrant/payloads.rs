@@ -2,22 +2,25 @@
 
 use codeinfo_core::{LastRun, error::ErrorCode};
 use codeinfo_test_support::{
-    qdrant::{Problem, Rule, StandIn, fixture::Fixture},
-    store::{Place, a_file, a_root, chunk, id, put, root, vector},
+    qdrant::{FakeQdrant, FaultKind, FaultRule, fixture::QdrantFixture},
+    store::{
+        EngineStorage, make_chunk, make_chunk_id, make_file_record, make_root, make_root_id,
+        make_vector, put_chunks,
+    },
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn payloads_have_the_form_that_other_versions_read() {
-    let fixture = Fixture::new();
+    let fixture = QdrantFixture::new();
     let store = fixture.open().await;
-    store.put_root(a_root("one")).await.unwrap();
-    store.put_files(vec![a_file(root("one"), 1, "v1")]).await.unwrap();
-    put(&store, [chunk(1, "one", "src/x.rs", vector(1), &[(1, 1.0)])]).await;
+    store.put_root(make_root("one")).await.unwrap();
+    store.put_files(vec![make_file_record(make_root_id("one"), 1, "v1")]).await.unwrap();
+    put_chunks(&store, [make_chunk(1, "one", "src/x.rs", make_vector(1), &[(1, 1.0)])]).await;
     let mut shown = Vec::new();
     for kind in ["chunks", "files", "roots"] {
-        for (id, mut payload) in fixture.points(kind).await {
+        for (id, mut payload) in fixture.list_points(kind).await {
             // Another one each time the store is emptied.
             if let Some(generation) = payload.get_mut("generation") {
                 assert_eq!(generation.as_str().unwrap().len(), 8, "{generation}");
@@ -35,13 +38,14 @@ async fn payloads_have_the_form_that_other_versions_read() {
 
 #[tokio::test]
 async fn a_payload_of_another_form_is_reported() {
-    let fixture = Fixture::new();
+    let fixture = QdrantFixture::new();
     let store = fixture.open().await;
-    store.put_root(a_root("one")).await.unwrap();
-    let payload = json!({"root": root("one"), "path": "src/x.rs"});
-    fixture.write("chunks", id(1), &payload).await;
-    fixture.write("files", id(2), &payload).await;
-    let failures = [store.chunks(None, None, 9).await.err(), store.files(root("one")).await.err()];
+    store.put_root(make_root("one")).await.unwrap();
+    let payload = json!({"root": make_root_id("one"), "path": "src/x.rs"});
+    fixture.write_point("chunks", make_chunk_id(1), &payload).await;
+    fixture.write_point("files", make_chunk_id(2), &payload).await;
+    let failures =
+        [store.chunks(None, None, 9).await.err(), store.files(make_root_id("one")).await.err()];
     for error in failures {
         let error = error.unwrap();
         assert_eq!(error.code(), ErrorCode::StoreUnavailable);
@@ -52,16 +56,16 @@ async fn a_payload_of_another_form_is_reported() {
 
 #[tokio::test]
 async fn a_root_goes_last_so_that_its_removal_can_be_repeated() {
-    let stand_in = StandIn::start();
-    let fixture = Fixture::for_stand_in(&stand_in);
+    let stand_in = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&stand_in);
     let store = fixture.open().await;
-    let one = a_root("one");
+    let one = make_root("one");
     store.put_root(one.clone()).await.unwrap();
-    store.put_files(vec![a_file(one.id, 1, "v1")]).await.unwrap();
-    put(&store, [chunk(1, "one", "x", vector(1), &[])]).await;
-    let problem = Problem::Refuse(tonic::Code::InvalidArgument);
+    store.put_files(vec![make_file_record(one.id, 1, "v1")]).await.unwrap();
+    put_chunks(&store, [make_chunk(1, "one", "x", make_vector(1), &[])]).await;
+    let problem = FaultKind::Refuse(tonic::Code::InvalidArgument);
     for (of, chunks, files) in [("_chunks_", 1, 1), ("_files_", 0, 1), ("_roots_", 0, 0)] {
-        stand_in.rule(Rule { call: "delete", of, after: 0, times: 1, problem });
+        stand_in.add_fault(FaultRule { call: "delete", of, after: 0, times: 1, problem });
         store.remove_root(one.id).await.unwrap_err();
         assert_eq!(store.count(None).await.unwrap(), chunks, "{of}");
         assert_eq!(store.files(one.id).await.unwrap().len(), files, "{of}");
@@ -73,15 +77,15 @@ async fn a_root_goes_last_so_that_its_removal_can_be_repeated() {
 
 #[tokio::test]
 async fn a_root_that_names_no_or_another_generation_has_no_index() {
-    let fixture = Fixture::new();
+    let fixture = QdrantFixture::new();
     let store = fixture.open().await;
-    let one = a_root("one");
+    let one = make_root("one");
     store.put_root(one.clone()).await.unwrap();
-    let [(_, stored)] = &fixture.points("roots").await[..] else { panic!() };
+    let [(_, stored)] = &fixture.list_points("roots").await[..] else { panic!() };
     let last_run = async |change: &dyn Fn(&mut Value)| {
         let mut stored = stored.clone();
         change(&mut stored);
-        fixture.write("roots", one.id.0, &stored).await;
+        fixture.write_point("roots", one.id.0, &stored).await;
         let [root] = &store.roots().await.unwrap()[..] else { panic!() };
         (root.last_run.clone(), root.counts.chunks)
     };
