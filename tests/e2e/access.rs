@@ -9,20 +9,20 @@ use crate::{accounts::SystemAccount, listeners::InProcessServer};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// Callers that get past the question who asks and what they may; the others are refused.
+/// Callers that are authenticated and have the right; the others are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AllowedCallers {
     /// Everybody.
     All,
     /// Everybody but other accounts.
     Local,
-    /// Who has a token or the owner's key, and the server's account where none is required.
+    /// Callers with a token or the owner's key, and the server's account where none is required.
     Asking,
     /// The same without plain tokens.
     Administering,
-    /// Who has a token or the owner's key.
+    /// Callers with a token or the owner's key.
     Named,
-    /// Who has the owner's key.
+    /// Callers with the owner's key.
     Owner,
     /// The turns of Codex alone.
     Turns,
@@ -30,7 +30,7 @@ enum AllowedCallers {
 
 use AllowedCallers::{Administering, All, Asking, Local, Named, Owner, Turns};
 
-/// Methods, route, address and body of a request without consequences, and whom it is for.
+/// Methods, route, address and body of a request without consequences, and its allowed callers.
 type RouteCase = (&'static str, &'static str, &'static str, &'static str, AllowedCallers);
 
 const MAIN: &[RouteCase] = &[
@@ -298,6 +298,6 @@ async fn only_the_owner_makes_a_token_that_administers() {
         make(&admin, json!({ "name": "admin", "overwrite": true, "admin": true })).await,
         201
     );
-    // Without a bearer nobody makes any.
+    // Without a bearer no token is made.
     assert_eq!(send_post(server.main, "/auth/mcp-tokens", r#"{"name":"x"}"#).await.status, 401);
 }

@@ -1,4 +1,4 @@
-//! Another account of this machine: what it gets of a server over loopback. The account is made for the test,
+//! Access of another account of this machine to a server over loopback. The account is made for the test,
 //! which root alone can do.
 #![cfg(target_os = "linux")]
 
@@ -29,7 +29,7 @@ pub(crate) struct SystemAccount {
 }
 
 impl SystemAccount {
-    /// Makes one; where that cannot be, says why.
+    /// Creates an account; where that is not possible, reports why.
     pub(crate) fn create() -> Option<Self> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         if !rustix::process::geteuid().is_root() {

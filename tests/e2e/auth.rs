@@ -1,4 +1,4 @@
-//! Who is answered: `AUTH=required` on both listeners, tokens on the command line, and a real turn between them.
+//! Authentication: `AUTH=required` on both listeners, tokens on the command line, and a real turn between them.
 
 use std::{
     fs,
@@ -106,7 +106,7 @@ async fn a_bearer_is_judged_after_host_and_origin_and_before_the_body() {
     let page = [JSON, ("origin", "http://evil.example"), ("authorization", bearer.as_str())];
     assert_eq!(send_request(server.main, "POST", "/chat", &page, "{}").await.status, 403);
     for to in [server.main, server.mcp] {
-        // Of the body nothing is ever sent.
+        // The body is never sent.
         let refused =
             wire::send_bytes(to, render_head("POST", "/mcp", &[JSON], 1000).as_bytes()).await;
         assert_eq!(refused.status, 401);

@@ -1,4 +1,4 @@
-//! The scripts of `benches/evidence` count what a text shows as their own tests say.
+//! The tests of the scripts in `benches/evidence`, which count the evidence that a text shows.
 
 use std::{path::Path, process::Command};
 

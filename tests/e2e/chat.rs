@@ -396,7 +396,7 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
         .await;
     let [output] = results.as_slice() else { panic!("one result, not {results:?}") };
     assert!(output.contains("PATH=") && output.contains("wrote here"), "{output}");
-    // Beside its folder lies nothing that is there for anybody else.
+    // Nothing for another conversation is beside its folder.
     let processes = std::fs::read_dir(&harness.settings.workdir).unwrap().flatten();
     let outside: Vec<_> =
         processes.filter(|one| one.path().join("outside").try_exists().unwrap()).collect();
@@ -512,7 +512,7 @@ async fn questions_over_the_bound_are_refused() {
     })
     .await;
     let running = harness.begin_turn("One?", None).await.unwrap();
-    // Of two, one waits, and so the other is refused.
+    // One of two waits, and so the other is refused.
     let [two, three] =
         ["Two?", "Three?"].map(|question| Box::pin(harness.begin_turn(question, None)));
     let (refused, waiting) = futures_util::future::select(two, three).await.factor_first();

@@ -1,4 +1,4 @@
-//! Answers whose citations are wrong, with the real Codex: the model puts them right, once, or they are
+//! Answers whose citations are wrong, with the real Codex: the model corrects them, once, or they are
 //! struck out.
 
 use std::{
@@ -36,7 +36,7 @@ fn counts_without_repositories(outcome: &TurnOutcome) -> Option<CitationCounts> 
     citation_counts(outcome).map(|counts| CitationCounts { repositories: Vec::new(), ..counts })
 }
 
-/// The messages of the model that a caller hears.
+/// The messages of the model that a caller receives.
 fn list_messages(events: &[ChatEvent]) -> Vec<String> {
     let text = |event: &ChatEvent| match event {
         ChatEvent::Answer { text } => Some(text.clone()),

@@ -1,5 +1,5 @@
-//! The second reader of answers, with the real Codex: one request more, whose verdicts are believed only as far
-//! as they speak of what was sent.
+//! The second reader of answers, with the real Codex: one more request, whose verdicts count only for the
+//! claims that it was sent.
 
 use std::{fmt::Write as _, fs, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::support::{
 const TRUE: &str = "A text that is no number is refused with `NoNumber` (src/parse.rs:4-6).";
 const FALSE: &str = "A text that is no number makes `parse` panic (src/parse.rs:4-6).";
 
-/// A harness whose second reader is on.
+/// Returns a harness whose second reader is on.
 async fn start_with_second_reader(replies: impl IntoIterator<Item = ModelReply>) -> ChatHarness {
     let model = FakeModel::replay(replies).await;
     ChatHarness::with_settings(model, "", |settings| settings.claim_check = true).await
@@ -48,13 +48,13 @@ fn make_counts(supported: usize, contradicted: usize, open: usize) -> ClaimCount
     ClaimCounts { supported, contradicted, open }
 }
 
-/// What the message of a request says.
+/// Returns the text of the message of a request.
 fn read_message(request: &Value) -> String {
     let last = request["input"].as_array().unwrap().last().unwrap();
     last["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-/// The names of the tools that a request offers, wherever they stand in it.
+/// Returns the names of the tools that a request offers, wherever they are in it.
 fn list_tools(request: &Value) -> Vec<String> {
     let named = |tools: &Value| -> Vec<String> {
         let tools = tools.as_array().into_iter().flatten();
@@ -147,7 +147,7 @@ async fn what_stays_contradicted_is_marked() {
     let marked = format!("answer: {FALSE} (contradicted by src/parse.rs:5)");
     let again = "A text that is no number makes it panic (src/parse.rs:4-6).";
     let contradicts = || verdict_reply(&[(1, "contradicted", Some(5))]);
-    // What is as it was is not read again.
+    // Unchanged sentences are not read again.
     for (then, count) in
         [(vec![answer_reply(FALSE)], 3), (vec![answer_reply(again), contradicts()], 4)]
     {
@@ -210,7 +210,7 @@ async fn the_second_reader_is_off_unless_a_question_asks_for_it() {
     assert_eq!(harness.model.requests().len(), 3);
     let harness = start_with_second_reader([answer_reply(TRUE), answer_reply("It is so.")]).await;
     assert_eq!(claim_counts(&ask(&harness, Some(false)).await), None);
-    // What cites nothing costs nothing.
+    // An answer without citations costs nothing.
     assert_eq!(claim_counts(&ask(&harness, None).await), None);
     assert_eq!(harness.model.requests().len(), 2);
 }

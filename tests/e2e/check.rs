@@ -63,7 +63,7 @@ impl CheckedFolder {
 
 fn run_check(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_codeinfo"));
-    // No server, no store and no setting is asked for.
+    // It needs no server, no store and no setting.
     program.arg("check").args(arguments).current_dir(folder).env_clear().env("PORT", "none");
     let output = program.output().unwrap();
     let utf8 = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -151,7 +151,7 @@ fn a_path_outside_the_repository_is_no_fault() {
     let (code, out, said) = tree.run_check(&[]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
     assert_snapshot!(said, @"3 documents, 5 citations: 3 verified, 2 not read");
-    // What is ignored is checked if it is named.
+    // An ignored document is checked if it is named.
     assert_eq!(tree.run_check(&["made/x.md"]).0, Some(1));
 }
 
@@ -215,19 +215,19 @@ fn only_moved_citations_are_rewritten() {
     let whole = tree.read_file(LOCK);
     assert_eq!(tree.run_check(&["--fix", "a.md"]).0, Some(0));
     assert_eq!(tree.read_file(LOCK), whole);
-    // What was cited is known by the content, so that moving back gives the same lock.
+    // Cited lines are known by their content, so that moving them back gives the same lock file.
     tree.write("src/app.rs", APP);
     assert_eq!(tree.run_check(&["--fix"]).0, Some(0));
     assert_eq!((tree.read_file("docs/b.md"), tree.read_file(LOCK)), (document.to_owned(), lock));
 }
 
-/// Lines that each stand once, after some others.
+/// Returns lines that each occur once, after some others.
 fn numbered_lines(before: usize) -> String {
     let lines = (1..=30).map(|line| format!("let line_{line} = {line} * 1_234_567;\n"));
     "// More.\n".repeat(before) + &lines.collect::<String>()
 }
 
-/// Both places move by five lines: what is the second one of the old text is the first of the new one.
+/// Both places move by five lines: the second one of the old text is the first of the new one.
 const MOVING: &str = "See src/lines.rs:6-10 and src/lines.rs:11-15.\n";
 const MOVED: &str = "See src/lines.rs:11-15 and src/lines.rs:16-20.\n";
 
@@ -281,7 +281,7 @@ fn documents_are_updated_correctly_at_any_interruption() {
     }
     running.kill().unwrap();
     running.wait().unwrap();
-    // What was not finished may lie about.
+    // Unfinished files may be left.
     fs::write(tree.0.path().join("docs/.299.md.codeinfo.tmp"), "half").unwrap();
     fs::write(tree.0.path().join(".citations.lock.codeinfo.tmp"), "half").unwrap();
     let (code, out, said) = tree.run_check(&["--fix", "docs/001.md"]);
@@ -327,7 +327,7 @@ fn changed_citations_are_left_to_people() {
             (document.to_owned(), lock.clone())
         );
     }
-    // What was cited may be there twice.
+    // Cited lines may occur twice.
     tree.write("src/app.rs", &format!("\n{APP}\n{APP}"));
     let (_, out, _) = tree.run_check(&["--fix"]);
     assert!(out.contains("stands in several places"), "{out}");
@@ -386,7 +386,7 @@ fn a_renamed_file_is_found_by_what_was_cited() {
     "#);
     let (_, out, _) = tree.run_check(&[]);
     assert_snapshot!(out, @"");
-    // Of two that have it now, none is the one.
+    // None of two files that have it now is selected.
     tree.write("src/net/other.rs", &format!("//\n{APP}"));
     fs::rename(tree.0.path().join("src/net/door.rs"), tree.0.path().join("src/net/gate.rs"))
         .unwrap();

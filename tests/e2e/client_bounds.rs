@@ -24,7 +24,7 @@ fn long_reply() -> ModelReply {
     ModelReply::Items(vec![thinking_item(&"I look for it. ".repeat(4000)), message_item(&answer)])
 }
 
-/// Returns the text of a result whose answer is whole.
+/// Returns the text of a result with a complete answer.
 fn read_text(answer: &Value) -> String {
     let segments = read_result(answer)["segments"].clone();
     let last = segments.as_array().unwrap().last().unwrap()["text"].as_str().unwrap();

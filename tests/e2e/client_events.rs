@@ -1,4 +1,4 @@
-//! What real clients do after they have connected: give a question up, and hear that the tool is there.
+//! Events after real clients have connected: cancelled questions, and notices that the tool is available.
 
 use std::{
     path::Path,
@@ -77,7 +77,7 @@ async fn cancelling_with_the_typescript_sdk_ends_the_turn_within_a_second() {
     model.wait_for_abandoned_streams(1).await;
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     assert_eq!(client.read_line().await, "given up");
-    // The client is there all the while, and its streams are no reason for the server to stay.
+    // The client stays connected, and its streams are no reason for the server to stay.
     let began = Instant::now();
     server.terminate().await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());

@@ -1,4 +1,4 @@
-//! The tree that a client means by standing in a folder.
+//! The tree that a request is about, by the folder of its client.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ async fn until_a_worktree_is_indexed_the_nearest_tree_answers_and_says_so() {
         "`{topic}` is not indexed; `boiler`, the nearest indexed tree of its repository, answers for it"
     );
     assert_eq!(found["notice"], notice);
-    // Of the same commit, before the main one.
+    // It comes before the main tree of the same commit.
     let boiler = server.folder.path().join("boiler");
     run_git(&boiler, &["branch", "same", "topic"]);
     ingest_tree(&server, "boiler@same").await;
@@ -141,7 +141,7 @@ async fn tools_take_the_folder_from_the_client_and_not_from_the_model() {
     let main = server.folder.path().join("boiler");
     let found = call_tool(&server, "VectorSearch", json!({ "codeinfo/folder": main })).await;
     assert!(!found.contains(".trees/topic"), "{found}");
-    // By the address that Codex is given.
+    // By the address that Codex receives.
     let listed = send_get(server.main, "/ingest/roots").await.json();
     let id = listed["roots"].as_array().unwrap().iter().find(|root| root["name"] == "topic");
     let address = format!("/mcp?tree={}", id.unwrap()["id"].as_str().unwrap());
@@ -152,7 +152,7 @@ async fn tools_take_the_folder_from_the_client_and_not_from_the_model() {
         found.contains(".trees/topic/valve.rs") && !found.contains("boiler/valve.rs"),
         "{found}"
     );
-    // The other tools, too: of a name or a path, that tree's.
+    // The other tools for a name or a path use that tree as well.
     for (name, arguments, expected) in [
         ("FindUses", json!({ "name": "open_valve" }), "1 place"),
         ("ReadLines", json!({ "path": "valve.rs" }), "4|    wait();"),
@@ -188,7 +188,7 @@ async fn a_worktree_joins_its_repository_when_a_client_asks_there() {
     let found = search_from(&server, &topic).await;
     assert_eq!(list_repositories(&found), ["topic", "other"]);
     assert!(found["notice"].is_null());
-    // What is in no indexed repository is not taken up.
+    // A folder in no indexed repository is not indexed.
     server.write("apart/a.rs", "fn apart() {}\n");
     let apart = server.folder.path().join("apart");
     commit_all(&apart, "Begin");
@@ -218,7 +218,7 @@ async fn a_question_is_about_the_tree_of_its_clients_folder() {
     assert!(reply.body.contains("It waits."), "{reply:?}");
     let input = model.latest_request_text();
     assert!(input.contains("The user works in `topic`"), "{input}");
-    // A client of the MCP server may say so, too.
+    // A client of the MCP server may name its folder as well.
     let params = json!({
         "name": "codebase_question",
         "arguments": { "question": "What does the valve do?" },
@@ -261,7 +261,7 @@ async fn the_command_line_and_relays_send_their_folder() {
     let (found, said) = at(&topic, &["search", QUERY]).await;
     assert!(found.contains("boiler/valve.rs:1-4"), "{found}");
     assert!(said.contains("topic` is not indexed; `boiler`"), "{said}");
-    // An agent in the worktree is answered by the nearest tree, and hears that.
+    // An agent in the worktree gets the answer of the nearest tree, with a note.
     let mut relay = RelayClient::start(&data, &topic, &without, &["--search"]);
     relay.call_tool(1, "VectorSearch", json!({ "query": QUERY })).await;
     let answer = relay.read_answer(1).await;
@@ -277,7 +277,7 @@ async fn the_command_line_and_relays_send_their_folder() {
     let (found, said) = at(&topic, &["search", QUERY]).await;
     assert!(found.contains("topic/valve.rs:1-5") && !found.contains("boiler/valve"), "{found}");
     assert!(!said.contains("nearest"), "{said}");
-    // A client that is started elsewhere says where it works when it is asked.
+    // A client that starts elsewhere reports its folder on request.
     let mut relay = RelayClient::start(&data, folder.path(), &without, &["--search"]);
     let capabilities = json!({ "roots": { "listChanged": true } });
     let info = json!({ "name": "test", "version": "1" });

@@ -1,4 +1,4 @@
-//! Real clients of the MCP server (port 5011), of both eras, while Codex is there, while it is away,
+//! Real clients of the MCP server (port 5011), of both eras, while Codex is available, while it is not,
 //! and when it appears. Codex as the client is in `end_to_end.rs`.
 
 use std::{
@@ -98,7 +98,7 @@ enum ConnectedClient {
         child: Child,
         lines: Lines<BufReader<ChildStdout>>,
     },
-    /// The Inspector, which does one thing and ends; with the arguments it is given each time.
+    /// The Inspector, which does one thing and ends; with its arguments of each call.
     Inspector {
         program: PathBuf,
         arguments: Vec<&'static str>,
@@ -172,7 +172,7 @@ async fn describe_all(clients: &mut [(&'static str, ConnectedClient)]) -> String
 }
 
 impl ConnectedClient {
-    /// Returns what listing and calling came to: names, the text of the result, or an error.
+    /// Returns the results of listing and calling: names, the text of the result, or an error.
     async fn list_and_call(&mut self) -> [Value; 2] {
         match self {
             Self::Script { child, lines } => {
@@ -234,7 +234,7 @@ fn describe_error(error: ServiceError) -> Value {
     }
 }
 
-/// Shows names, the answer in a result, or an error and whether it says what to do.
+/// Renders names, the answer in a result, or an error and whether it gives advice.
 fn render_tool_answer(seen: &Value) -> String {
     match seen {
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),

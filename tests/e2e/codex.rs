@@ -1,4 +1,4 @@
-//! Whether Codex is there: found, started, signed in, lost and found again.
+//! Availability of Codex: found, started, signed in, lost and found again.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -226,7 +226,7 @@ async fn a_process_that_crashes_twice_keeps_a_question_waiting_and_refuses_none(
             format!("echo >> '{runs}'; if [ $(wc -l < '{runs}') -le 2 ]; then exit 3; fi");
         let script = format!("#!/bin/sh\n{crashes}\nexec '{}' \"$@\"\n", codex_binary().display());
         fs::write(&program, script).unwrap();
-        // A script is believed when it stands beside a package of Codex, as the one of npm does.
+        // A script is accepted when it is beside a package of Codex, as the one of npm is.
         let packages = program.with_file_name("node_modules");
         fs::create_dir(&packages).unwrap();
         create_link(codex_binary().ancestors().nth(5).unwrap(), &packages.join("@openai"));
@@ -350,7 +350,7 @@ async fn stopping_ends_the_process_and_its_turns() {
     assert_eq!(list_children(&harness.codex_home()), Vec::<String>::new());
 }
 
-/// Process ids of Codex processes whose home is `home`.
+/// Returns the ids of Codex processes with the home `home`.
 fn list_children(home: &Path) -> Vec<String> {
     let wanted = format!("CODEX_HOME={}", home.display());
     let mut found = Vec::new();

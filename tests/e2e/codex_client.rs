@@ -1,4 +1,4 @@
-//! Codex as the client: what it shows a model of its own catalogue, and what its tool search finds.
+//! Codex as the client: its presentation of the catalogue to a model, and its tool search.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 const SEARCHING_MODEL: &str = "gpt-5.5";
 const PROGRAMMING_MODEL: &str = "gpt-6.1-sol";
 
-/// What models look for before they read code themselves.
+/// Searches of models before they read code themselves.
 const QUERIES: [&str; 16] = [
     "search code",
     "find implementation",
@@ -42,7 +42,7 @@ const QUERIES: [&str; 16] = [
     "why does the code do this",
 ];
 
-/// Returns the requests of `codex exec` whose model is `model_name`, and to which `entry` names the server.
+/// Returns the requests of `codex exec` with the model `model_name`, in which `entry` names the server.
 pub(crate) async fn run_codex(
     folder: &Path,
     model: &FakeModel,

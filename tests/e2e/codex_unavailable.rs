@@ -1,4 +1,4 @@
-//! The tool while Codex is away: where it is listed, what a call comes to, and that one session outlasts it.
+//! The tool while Codex is unavailable: where it is listed, results of calls, and one session that outlasts it.
 
 use std::os::unix::fs::symlink;
 

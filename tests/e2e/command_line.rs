@@ -202,7 +202,7 @@ async fn a_stopping_server_says_what_it_waits_for() {
 async fn a_second_signal_ends_a_server_at_once() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let data = create_scratch_folder();
-    // Of this grace, a request that does not end may have half.
+    // A request that does not end may take half of this grace period.
     let mut environment = without_codex();
     environment.push(("SHUTDOWN_GRACE_SECS".to_owned(), "3000".to_owned()));
     let (server, mut log) = RunningServer::serve_logged(data.path(), &environment).await;
@@ -255,7 +255,7 @@ async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
     let repo = create_repository();
     let stopped_at = async |moment: Duration| {
         let (data, codex) = (create_scratch_folder(), create_scratch_folder());
-        // No model is asked.
+        // The model gets no request.
         let environment = codex::codex_environment(codex.path(), "http://127.0.0.1:9/v1");
         let path = repo.path().to_str().unwrap();
         let child = spawn_command(data.path(), &environment, &["serve", path]);
@@ -278,7 +278,7 @@ async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        // What was killed last may take a moment to end.
+        // The last killed process may take a moment to end.
         let ended = tokio::time::timeout(Duration::from_secs(10), none_left).await;
         assert!(ended.is_ok(), "{moment:?}: {:?}", list_commands_with(home));
         is_clean
@@ -507,7 +507,7 @@ async fn documents_are_printed_by_name() {
     let (code, _, said) = run_codeinfo(data.path(), &["docs", "nothing"]).await;
     let advice = "codeinfo: there is no page `nothing`; `codeinfo docs` lists the pages\n";
     assert_eq!((code, said.as_str()), (Some(2), advice));
-    // What help texts name is there.
+    // Topics that help texts name exist.
     let (_, help, _) = run_codeinfo(data.path(), &["help"]).await;
     assert!(!help.contains(".md"), "{help}");
 }
@@ -543,7 +543,7 @@ async fn an_index_that_cannot_be_written_is_searched_and_listed() {
     assert!(code == Some(0) && listed.contains("2 files, 2 chunks"), "{listed}{said}");
     let (code, _, said) = run_read_only(data.path(), &format!("ingest {path}")).await;
     assert!(code == Some(1) && said.contains("set `DATA_DIR` to a folder"), "{said}");
-    // A server that runs is asked as ever.
+    // A running server is used as before.
     let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
     let (code, found, said) = run_read_only(data.path(), "search relieve pressure").await;
     assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{said}");

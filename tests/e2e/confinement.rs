@@ -1,4 +1,4 @@
-//! What the real program says of the fence around the model's shell: that it holds, that it cannot work
+//! Reports of the real program about the sandbox of the model's shell: that it works, that it cannot work
 //! here, or that there is none.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Output};
@@ -21,14 +21,14 @@ async fn prepare_setup() -> (tempfile::TempDir, FakeModel, ProgramEnvironment) {
     (folder, model, environment)
 }
 
-/// Returns the exit code of `doctor`, and what it says of the sandbox.
+/// Returns the exit code of `doctor`, and its line about the sandbox.
 fn read_doctor_report(output: &Output) -> (Option<i32>, String) {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = said.lines().find(|line| line.contains("sandbox"));
     (output.status.code(), line.unwrap_or(&said).to_owned())
 }
 
-/// What `/health` says of the sandbox, once Codex was asked.
+/// Returns the sandbox part of `/health`, once Codex was started.
 async fn read_health(data: &Path, environment: &ProgramEnvironment) -> Value {
     let program = RunningServer::serve(data, &[], environment).await;
     program.get_api("/ready").await;

@@ -1,5 +1,5 @@
 //! The official conformance suite of the Model Context Protocol, in two versions, against both
-//! endpoints of the running program. What it finds at fault on purpose stands, with the reason, in
+//! endpoints of the running program. Failures that are intended are listed, with the reason, in
 //! `tests/conformance/`.
 
 use std::{collections::HashMap, path::Path, process::Stdio, time::Duration};
@@ -75,7 +75,7 @@ const RUNS: [SuiteRun; 3] = [
 
 #[tokio::test]
 async fn the_question_server_conforms() {
-    // With a usable Codex, so that the tool is listed; no scenario gets as far as to ask.
+    // With a usable Codex, so that the tool is listed; no scenario reaches a question.
     let model = FakeModel::replay([]).await;
     let folder = create_scratch_folder();
     let environment = codex::codex_environment(folder.path(), &model.url);
@@ -100,7 +100,7 @@ async fn assert_conforms(url: &str) {
     assert!(faults.is_empty(), "{url}: {}", faults.join("\n\n"));
 }
 
-/// Runs the suite once and says what is wrong.
+/// Runs the suite once and returns its failures.
 async fn run_suite(url: &str, run: &SuiteRun) -> Vec<String> {
     let SuiteRun { version, choice, expected_failures, must_pass } = run;
     let package = format!("@modelcontextprotocol/conformance@{version}");

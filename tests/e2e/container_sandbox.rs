@@ -11,9 +11,9 @@ use crate::support::{
     install,
 };
 
-/// What bubblewrap needs, and Docker's list has for containers with `CAP_SYS_ADMIN` only.
+/// Calls that bubblewrap needs, and that Docker's list has for containers with `CAP_SYS_ADMIN` only.
 const ADDED: [&str; 5] = ["clone", "mount", "pivot_root", "umount2", "unshare"];
-/// What Docker allowed after the oldest version that a Debian of today brings, 20.10.
+/// Calls that Docker allowed after 20.10, the oldest version in a supported Debian.
 const NEWER: [&str; 21] = [
     "bpf",
     "cachestat",
@@ -120,7 +120,7 @@ fn what_docker_refuses_to_a_container_is_refused_in_this_one() {
     let mut expected =
         vec!["AF_INET socket: allowed".to_owned(), "personality: allowed".to_owned()];
     expected.extend(refused.map(|call| format!("{call}: Operation not permitted")));
-    // The runtime answers so for what is newer than the list; programs then do without.
+    // The runtime answers so for calls newer than the list; programs then work without them.
     expected.extend(["statmount", "mseal"].map(|call| format!("{call}: Function not implemented")));
     expected.push("clone3: Function not implemented".to_owned());
     assert_eq!(said, expected, "{done:?}");
@@ -188,7 +188,7 @@ fn remove_call(rule: &Value, call: &str) -> Value {
     rule
 }
 
-/// Returns each call of a list with everything that is said of it.
+/// Returns each call of a list with all its conditions.
 fn list_rules(list: &[Value]) -> BTreeSet<(String, String)> {
     let mut rules = BTreeSet::new();
     for rule in list {

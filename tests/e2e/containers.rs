@@ -1,5 +1,5 @@
-//! `Dockerfile` and `compose.yaml`, as far as they can be judged without an engine: Docker Compose itself
-//! reads the one, Hadolint the other, and both say what the rest of the repository says.
+//! `Dockerfile` and `compose.yaml`, without an engine: Docker Compose and Hadolint read them, and their
+//! values agree with those of the rest of the repository.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -24,7 +24,7 @@ fn one_node_and_codeinfo_start_by_default_and_three_with_the_profile() {
     assert_eq!(embedded.pointer("/services/embedded/depends_on"), None);
     let all = read_compose(&["--profile", "cluster"], &[]);
     let image = all.pointer("/services/qdrant/image").unwrap();
-    // An index is spread over the nodes that are there when it is made.
+    // An index is spread over the nodes that exist when it is created.
     let waits_for = all.pointer("/services/codeinfo/depends_on").unwrap();
     for (place, node) in ["qdrant", "qdrant-2", "qdrant-3"].into_iter().enumerate() {
         let node_of = |part: &str| all.pointer(&format!("/services/{node}/{part}")).unwrap();

@@ -151,7 +151,7 @@ async fn a_follow_up_waits_for_the_first_turn_of_its_conversation() {
     model.wait_for_requests(1).await;
     let follow_up = json!({ "question": "Two?", "conversationId": thread["conversationId"] });
     let follow_up = follow_up.to_string();
-    // Where one of two is refused because the other waits, that one does wait.
+    // Where one of two is refused because the other waits, the other does wait.
     let [one, other] = [0, 1].map(|_| Box::pin(send_post(server.main, "/chat", &follow_up)));
     let ended = timeout(Duration::from_mins(1), select(one, other)).await.unwrap();
     let (refused, waiting) = ended.factor_first();

@@ -27,7 +27,7 @@ fn long_answer() -> String {
     "The parts are \"parts\" — all of them.\n\n".repeat(120).trim().to_owned()
 }
 
-/// A model that thinks and searches at length, each time it is asked.
+/// Starts a model that thinks and searches at length for each request.
 async fn start_talkative_model() -> FakeModel {
     let mut step = 0;
     FakeModel::answer_with(move |_| {

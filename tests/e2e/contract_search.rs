@@ -482,8 +482,8 @@ async fn unknown_names_of_a_query_are_reported_first() {
     let first = shown.lines().next().unwrap();
     assert_eq!(first, "not in the index: WorkspaceAPI, super_build_graph, graph_lock.py");
     assert!(shown.contains("parse_config"), "{shown}");
-    // A word that only differs in its case, underscores or ending is there, and so is any other word.
-    // So is what is no file: a route, a folder, an address, a file of that name in another folder.
+    // A word that differs only in case, underscores or ending is found, and so is any other word.
+    // The same holds for texts that are no file: a route, a folder, an address, a file of that name in another folder.
     for query in [
         "parseConfig",
         "PARSE_CONFIG",

@@ -26,7 +26,7 @@ impl TokenServer {
         Self { listeners, owner: owner.unwrap().trim().to_owned() }
     }
 
-    /// Asks as the one whose bearer this is.
+    /// Sends a request with this bearer.
     async fn request_as(&self, by: &str, method: &str, path: &str, body: &Value) -> RawReply {
         let bearer = format!("Bearer {by}");
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
@@ -236,7 +236,7 @@ async fn private_routes_refuse_a_missing_and_a_wrong_bearer() {
         let message = "this needs a token or the owner's key: send `Authorization: Bearer …`";
         assert_eq!(nobody.json(), json!({ "error": "UNAUTHORIZED", "message": message }));
     }
-    // Also where nobody needs to be somebody, and on both listeners.
+    // Also where no token is required, and on both listeners.
     let cut = token.split_at(token.len() - 1).0;
     for to in [main, server.listeners.mcp] {
         for wrong in [cut, "", "x", &format!("{token}x"), &token.to_uppercase()] {
@@ -251,7 +251,7 @@ async fn private_routes_refuse_a_missing_and_a_wrong_bearer() {
     let bearer = format!("Bearer {token}");
     let twice = [json, ("authorization", bearer.as_str()), ("authorization", bearer.as_str())];
     assert_eq!(send_request(main, "GET", "/version", &twice, "").await.status, 401);
-    // A password for a proxy is none of ours.
+    // A password for a proxy is no bearer.
     let basic = [("authorization", "Basic YTpi")];
     assert_eq!(send_request(main, "GET", "/version", &basic, "").await.status, 200);
 }

@@ -24,7 +24,7 @@ fn service_environment(url: &str) -> ProgramEnvironment {
         ("EMBEDDING_DOCUMENT_PREFIX", "passage: "),
         ("EMBEDDING_QUERY_PREFIX", "query: "),
         ("CODEX_BIN", "/nowhere/codex"),
-        // A proxy is for the outside world; nobody listens there.
+        // A proxy is for other machines; nothing listens there.
         ("HTTP_PROXY", "http://127.0.0.1:9"),
         ("http_proxy", "http://127.0.0.1:9"),
     ];
@@ -63,7 +63,7 @@ async fn a_service_that_comes_and_goes_needs_no_restart() {
     assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
     program.terminate().await;
 
-    // Away at the start: what is there is served, and the failure says what to do.
+    // Unreachable at the start: the existing index is served, and the failure gives advice.
     let address = there.stop().await;
     let program = RunningServer::serve(data.path(), &[], &environment).await;
     let health = program.get_api("/health").await;
@@ -82,7 +82,7 @@ async fn a_service_that_comes_and_goes_needs_no_restart() {
     assert_eq!(program.get_api("/health").await["embedder"]["ok"], true);
     program.terminate().await;
 
-    // Another model, or another prefix, is refused by name, also while nobody can be asked.
+    // Another model, or another prefix, is refused by name, also while the service is unreachable.
     drop(there);
     let mut other = environment.clone();
     other[2].1 = "document: ".to_owned();
@@ -99,7 +99,7 @@ async fn a_service_may_be_started_after_the_server() {
     let address = FakeEmbeddingServer::start().await.stop().await;
     let (data, repo) = (create_scratch_folder(), create_repository());
     let environment = service_environment(&format!("http://{address}/v1"));
-    // The folder cannot be indexed yet; the server comes up all the same.
+    // The folder cannot be indexed yet; the server starts nevertheless.
     let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
     let health = program.get_api("/health").await;
     assert_eq!((&health["status"], &health["store"]["ok"]), (&json!("degraded"), &json!(false)));
@@ -150,7 +150,7 @@ async fn another_model_replaces_the_former_when_asked_to() {
     kept.terminate().await;
 
     let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
-    // What is wrong with the store is not said of the service, whose vectors have another length.
+    // A fault of the store is not reported for the service, whose vectors have another length.
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert!(said.contains("FAIL  store: the store holds vectors of `code-static-1@"), "{said}");
@@ -180,7 +180,7 @@ async fn doctor_waits_for_a_service_that_loads_its_model() {
     let mut environment = service_environment(&there.url);
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
-    // The store is made as soon as the length of vectors is known.
+    // The store is created as soon as the length of vectors is known.
     assert!(said.contains("ok    store: embedded"), "{said}");
     assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
     let waits = String::from_utf8(doctor.stderr).unwrap();
@@ -211,7 +211,7 @@ async fn indexing_without_the_service_says_why_it_takes_long() {
     let waiting = "trying again: the embedding service at `http://127.0.0.1:";
     assert!(reported.starts_with(waiting) && reported.contains("cannot be reached"), "{reported}");
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
-    // Nothing has to be done again once it is back, and nothing is said any more.
+    // Nothing has to be repeated once it is back, and no warning is left.
     let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let ended = command.wait_with_output().await.unwrap();
     let said = String::from_utf8(ended.stdout).unwrap();
@@ -267,7 +267,7 @@ async fn a_store_on_a_server_waits_for_the_service() {
     let health = program.get_api("/health").await;
     let store = &health["store"];
     assert_eq!((&store["backend"], &store["ok"]), (&json!("qdrant"), &json!(false)), "{health}");
-    // Others may have filled it, so that nobody may take it for empty.
+    // Other processes may have filled it, so that it is not taken for empty.
     let refused = run_search(&program).await;
     assert_eq!(refused["error"], "STORE_UNAVAILABLE", "{refused}");
     let said = refused["message"].as_str().unwrap();
@@ -287,7 +287,7 @@ async fn a_store_on_a_server_waits_for_the_service() {
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
     program.terminate().await;
 
-    // Started again while it is away; then it comes back, and everything is there.
+    // Started again while it is unreachable; then it comes back, and everything is there.
     let address = there.stop().await;
     let program = RunningServer::serve(data.path(), &[], &environment).await;
     assert_eq!(run_search(&program).await["error"], "STORE_UNAVAILABLE");
@@ -300,7 +300,7 @@ async fn a_store_on_a_server_waits_for_the_service() {
     assert_eq!(program.ingest(repo.path()).await["state"], "skipped");
     let inputs = there.received_inputs();
     assert!(inputs.iter().all(|input| input.starts_with("query: ")), "{inputs:?}");
-    // Another length of vectors is another model, on a server too.
+    // Another length of vectors is another model, on a server as well.
     there.replace_script(|_| EmbeddingAnswer::Dimensions(48));
     program.terminate().await;
     let refused = run_command(data.path(), &environment, &["repos"]).await;

@@ -27,12 +27,12 @@ use crate::support::process::{
 
 /// Real repositories of different size and style.
 const CRATES: [&str; 3] = ["ignore", "tokio-stream", "hyper"];
-/// How many questions are asked in each scope.
+/// Number of questions in each scope.
 const QUESTIONS: usize = 100;
 /// By how much the score of a hit may differ: each engine rounds vectors in its own way, which moves neighbours that are
 /// about as near.
 const TOLERANCE: f64 = 5e-3;
-/// So many questions are asked at a time.
+/// Number of questions at a time.
 const AT_ONCE: usize = 4;
 
 /// The repositories, of which the first has a tag and another work tree.
@@ -106,7 +106,7 @@ fn change_sources(folder: &Path, every: usize) {
     }
 }
 
-/// Returns a scope of each kind, by what a search says of it.
+/// Returns a scope of each kind, by its description.
 fn list_scopes() -> [(&'static str, Value); 7] {
     [
         ("everything", json!({})),
@@ -148,11 +148,11 @@ async fn serve_embedded(data: &TempDir) -> RunningServer {
     RunningServer::serve(data.path(), &paths, &environment).await
 }
 
-/// How the answers of both engines differ in one scope.
+/// Differences between the answers of both engines in one scope.
 #[derive(Debug, Default)]
 struct AnswerDifference {
     asked: usize,
-    /// Of other hits, in another order, or with scores that are further apart than [`TOLERANCE`].
+    /// Answers with other hits, in another order, or with scores further apart than [`TOLERANCE`].
     others: usize,
     greatest: f64,
 }
@@ -222,7 +222,7 @@ async fn a_search_of_a_server_takes_two_round_trips() {
             rounds.push(stand_in.count_rounds());
         }
         print_figure(&format!("{name}: {rounds:?}"));
-        // What the first ones learn is there for those after them, and some ask for names that are looked up.
+        // Later questions reuse what the first ones loaded, and some look up names.
         rounds.sort_unstable();
         // A comparison also reads both versions of the files that differ.
         let most = if name == "between" { 4 } else { 2 };

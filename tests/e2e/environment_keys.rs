@@ -17,7 +17,7 @@ fn read_environment(pid: u32) -> String {
     String::from_utf8_lossy(&bytes).replace('\0', "\n")
 }
 
-/// What the open files of a process are.
+/// Returns the targets of the open files of a process.
 fn list_open_files(pid: u32) -> Vec<String> {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
     let links = files.filter_map(|file| fs::read_link(file.path()).ok());

@@ -546,7 +546,7 @@ async fn a_path_that_means_several_files_names_them() {
     FOLDER/barn/src/store.rs:1-1 of 1
     1|pub fn feed_okapi() {}
     ");
-    // One repository alone is there for a client that is confined to it.
+    // A client that is confined to one repository sees that one alone.
     let confined = async |tool: &str, arguments: Value| {
         call_tool_at(&server, "/mcp?repository=barn", tool, arguments).await
     };

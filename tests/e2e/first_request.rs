@@ -1,4 +1,4 @@
-//! How many bytes the first request of a conversation has, by part, and that secrets add none to them.
+//! Bytes of the first request of a conversation, by part; secrets add none to them.
 
 use std::{fs, path::PathBuf};
 
@@ -19,7 +19,7 @@ const REPOSITORIES: usize = 4;
 async fn capture_first_request(secret_count: usize) -> Value {
     let model = FakeModel::replay([ModelReply::Items(vec![message_item("Nowhere.")])]).await;
     let folder = create_scratch_folder();
-    // Codex tells the service of the checkout around its folder, which would be that of this project.
+    // Codex reports the checkout around its folder to the service, which would be that of this project.
     run_git(folder.path(), &["init", "--quiet"]);
     let names = (0..REPOSITORIES).map(|number| folder.path().join(format!("repository-{number}")));
     let repositories: Vec<PathBuf> = names.collect();
@@ -42,13 +42,13 @@ async fn capture_first_request(secret_count: usize) -> Value {
 /// The bytes of a request, by what they are for.
 #[derive(Debug, PartialEq)]
 struct RequestParts {
-    /// What we tell the model.
+    /// Instructions of CodeInfo.
     instructions: usize,
     our_tools: usize,
     codex_tools: usize,
-    /// What else the model reads, the question included.
+    /// All other parts that the model reads, the question included.
     surroundings: usize,
-    /// What the service alone reads.
+    /// Parts that only the service reads.
     envelope: usize,
 }
 

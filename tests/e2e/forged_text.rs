@@ -1,4 +1,4 @@
-//! What files, names and models could forge: lines of a search's text, and sequences for terminals.
+//! Forgeries by files, names and models: lines of a search's text, and sequences for terminals.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -107,7 +107,7 @@ fn classify_line(line: &str, hits: &[Hit]) -> &'static str {
     }
 }
 
-/// Whether a line says which lines are left out.
+/// Returns whether a line names the lines that are left out.
 fn is_omission_mark(line: &str) -> bool {
     let lines = line.strip_prefix("⋯ ").and_then(|lines| lines.split_once('-'));
     lines.is_some_and(|(first, last)| first.parse::<u32>().is_ok() && last.parse::<u32>().is_ok())

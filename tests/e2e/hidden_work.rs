@@ -1,4 +1,4 @@
-//! No work that nobody sees: whichever model answers, it has no tool that starts work of its own, and work
+//! No hidden work: no model has a tool that starts work of its own, and work
 //! of another agent ends the turn.
 
 use std::{
@@ -141,7 +141,7 @@ async fn work_of_another_agent_ends_the_turn() {
     }
 }
 
-/// Whether a process has `word` among its arguments.
+/// Returns whether a process has `word` among its arguments.
 fn is_running(word: &str) -> bool {
     fs::read_dir("/proc").unwrap().flatten().any(|process| {
         let arguments = fs::read(process.path().join("cmdline")).unwrap_or_default();
@@ -160,7 +160,7 @@ async fn wait_until_gone(word: &str) {
 
 #[tokio::test]
 async fn no_command_outlives_its_turn() {
-    // A command of its own for each question, and an end of the turn only for those that are not `held`.
+    // A separate command for each question, and an end of the turn only for those that are not `held`.
     let model = FakeModel::answer_with(|request| {
         let input = request["input"].as_array().unwrap();
         let last = input.last().unwrap();
@@ -198,7 +198,7 @@ async fn no_command_outlives_its_turn() {
     assert_eq!(harness.codex.counts().starts, 1);
 }
 
-/// How long the command of the question `held` lasts.
+/// Duration of the command of the question `held`.
 const HELD: &str = "86398.7316";
 
 /// A Codex whose agents cannot be switched off.
@@ -208,7 +208,7 @@ exec \"$REAL\" \"$@\"";
 
 #[tokio::test]
 async fn no_script_outlives_its_turn() {
-    // It yields at once and goes on after a second, which only a later turn lets it do.
+    // It yields at once and continues after a second, which only a later turn permits.
     let mark = format!("86397.{}", Uuid::new_v4().as_u128());
     let script = format!(
         "// @exec: {{\"yield_time_ms\": 1}}\nawait new Promise(done => setTimeout(done, 1000));\n\

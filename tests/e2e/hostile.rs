@@ -1,4 +1,4 @@
-//! What strangers send, over real sockets. After each of it the server still answers.
+//! Hostile bytes over real sockets. The server answers after each of them.
 
 use std::{fmt::Write, net::SocketAddr};
 
@@ -28,7 +28,7 @@ impl InProcessServer {
 /// Sends what may be cut off by the server, and returns whatever came back.
 pub(crate) async fn send_and_read(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).await.unwrap();
-    // The server may close while we are writing; then reading shows what it said.
+    // The server may close during the write; reading then returns its reply.
     drop(stream.write_all(bytes).await);
     drop(stream.shutdown().await);
     let mut all = Vec::new();

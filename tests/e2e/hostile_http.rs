@@ -1,4 +1,4 @@
-//! What HTTP itself lets strangers send: forms of targets, hosts, bodies and headers, and crowds.
+//! Hostile requests within HTTP: forms of targets, hosts, bodies and headers, and many connections.
 
 use std::fmt::Write;
 
@@ -251,7 +251,7 @@ async fn headers_of_every_size_and_number_are_bounded() {
     two codings: HTTP/1.1 400 Bad Request
     an upgrade: HTTP/1.1 200 OK
     ");
-    // Where the reply races with what is still being sent, it may be cut off.
+    // A reply to an unfinished request may be cut off.
     let bomb = render_head("GET", "/version", &[("a", &"x".repeat(2_000_000))], 0);
     let reply = send_and_read(server.main, bomb.as_bytes()).await;
     assert!(reply == "closed" || reply.contains("431"), "{reply}");
@@ -352,7 +352,7 @@ async fn a_head_ends_at_its_bound() {
         let reply = send_and_read(server.main, of(64 * 1024 + over).as_bytes()).await;
         assert_eq!(reply, "HTTP/1.1 431 Request Header Fields Too Large", "{over} over");
     }
-    // After a body in the same bytes, too.
+    // Also after a body in the same bytes.
     let first =
         render_head("POST", "/version", &[], 5).replace("connection: close\r\n", "") + "12345";
     let found = read_statuses(server.main, &(first.clone() + &of(64 * 1024))).await;

@@ -24,13 +24,13 @@ use insta::assert_snapshot;
 
 use crate::support::process::create_scratch_folder;
 
-/// Where `codeinfo` is, for what is compared.
+/// Path of `codeinfo` in compared outputs.
 const BINARY: &str = env!("CARGO_BIN_EXE_codeinfo");
 
-/// The home of somebody, with a `PATH` that finds what is in its `bin` alone.
+/// A home folder, with a `PATH` that finds only the programs in its `bin`.
 struct TestHome(tempfile::TempDir);
 
-/// What a command came to.
+/// Exit code and output of a command.
 #[derive(Debug)]
 struct CommandResult {
     code: Option<i32>,
@@ -105,14 +105,14 @@ impl TestHome {
         }
     }
 
-    /// Runs a command that must succeed, and returns what it says.
+    /// Runs a command that must succeed, and returns its output.
     fn run_successfully(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{}", ended.said);
         ended.said
     }
 
-    /// Every file below, without programs and data of ours, by name.
+    /// Lists every file below the home, without programs and data of CodeInfo, by name.
     fn list_files(&self) -> Vec<(String, Vec<u8>)> {
         let mut files = Vec::new();
         collect_files(self.0.path(), &mut files);
@@ -173,7 +173,7 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
     .gemini/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio", "--auto-index"], "timeout": 1800000, "trust": true } } }
     .qwen/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio", "--auto-index"], "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
     "#);
-    // What was made is taken away, with its folders.
+    // Created files are removed, with their folders.
     home.run_successfully(&["uninstall", "--yes"]);
     assert_eq!(home.render_output(), "");
     let left: Vec<_> =
@@ -363,7 +363,7 @@ fn nothing_is_written_without_a_yes() {
     assert!(!home.has_file("data"));
 }
 
-/// A command on a terminal of its own.
+/// A command on a terminal.
 struct TerminalSession {
     child: std::process::Child,
     seen: String,
@@ -430,10 +430,10 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     );
     assert_eq!(said.matches("next for ").count(), 2, "{said}");
     assert!(home.read_file(".codex/config.toml").contains(r#"args = ["stdio", "--auto-index"]"#));
-    // What was agreed to once stays, without a question.
+    // An earlier consent stays, without a question.
     let again = home.run_successfully(&["install", "codex", "opencode", "--yes"]);
     assert!(again.contains("already set up"), "{again}");
-    // A client has a data folder of its own unless somebody writes it down.
+    // A client has a data folder of its own unless its configuration names one.
     assert!(again.contains("without DATA_DIR, which this shell sets"), "{again}");
     assert!(
         home.read_file(".config/opencode/opencode.json").contains(r#""stdio", "--auto-index"]"#)

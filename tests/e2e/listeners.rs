@@ -43,7 +43,7 @@ impl InProcessServer {
         Self::start_in(tempfile::tempdir().unwrap(), pairs).await
     }
 
-    /// Starts with the real Codex, whose model is `model`, and no second reader.
+    /// Starts with the real Codex, its model `model`, and no second reader.
     pub(crate) async fn start_with_codex(model: &FakeModel, pairs: &[(&str, &str)]) -> Self {
         let folder = create_scratch_folder();
         let home = codex::write_codex_home(folder.path(), &model.url, "").display().to_string();
@@ -160,7 +160,7 @@ fn load_settings(folder: &TempDir, pairs: &[(&str, &str)]) -> Config {
         ("PORT", "0"),
         ("MCP_PORT", "0"),
     ];
-    // Where the system says whose connections are, that is the default.
+    // Where the system reports the account of a connection, that is the default.
     let auth = cfg!(not(target_os = "linux")).then_some(("AUTH", "optional"));
     let all: HashMap<&str, &str> =
         auth.into_iter().chain(usual).chain(pairs.iter().copied()).collect();

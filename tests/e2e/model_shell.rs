@@ -1,4 +1,4 @@
-//! What the model's shell can reach, tried with the real Codex and a model that does whatever it is asked.
+//! Files and addresses that the model's shell can reach, with the real Codex and a model that obeys every question.
 
 mod history;
 mod private_places;
@@ -34,7 +34,7 @@ async fn start_obedient_model() -> FakeModel {
     .await
 }
 
-/// What the command in `question` printed, as the model got it.
+/// Returns the output of the command in `question`, as the model received it.
 fn printed_output(harness: &ChatHarness) -> String {
     let requests = harness.model.requests();
     let last = requests.last().unwrap()["input"].as_array().unwrap().last().unwrap().clone();
@@ -70,7 +70,7 @@ fn write_file(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A harness whose user has secrets all around the repository.
+/// Returns a harness whose user has secrets all around the repository.
 async fn start_among_secrets() -> ChatHarness {
     let harness = ChatHarness::with_settings(start_obedient_model().await, "", |settings| {
         let home = settings.data_dir.parent().unwrap().join("user");
@@ -95,7 +95,7 @@ async fn start_among_secrets() -> ChatHarness {
     harness
 }
 
-/// A configuration of the user's that would lift every fence.
+/// A configuration of the user that would lift every restriction.
 const LIFTED: &str = r#"
 sandbox_mode = "danger-full-access"
 default_permissions = "open"
@@ -246,7 +246,7 @@ async fn addresses_that_stand_for_those_of_this_machine_and_its_network_are_refu
 async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine() {
     let harness = ChatHarness::with_settings(start_obedient_model().await, "", |_| ()).await;
     prepend_configuration(&harness, LIFTED);
-    // The scripted search answers anything; it stands for the main port.
+    // The scripted search answers any request; it is in place of the main port.
     let address = harness.search.url.strip_prefix("http://127.0.0.1").unwrap().to_owned();
     let port = address.trim_start_matches(':').split('/').next().unwrap();
     let (conversation, found) = ask_first(&harness, "command -v curl && curl --version").await;
@@ -414,7 +414,7 @@ async fn a_resumed_conversation_is_confined() {
 
 #[tokio::test]
 async fn a_codex_that_does_not_confirm_the_sandbox_is_not_used() {
-    // They do not know what a thread is given, what the process is given, or what is set for a thread.
+    // They ignore the permissions of a thread, of the process, or of an open thread.
     let of_a_thread =
         r#"sed -u 's/"default_permissions"/"a"/; s/"permissions"/"b"/' | "$REAL" "$@""#;
     let of_the_process = r#"set -- "${@/default_permissions=/a=}"

@@ -1,4 +1,4 @@
-//! What rules leave out is counted and named, wherever somebody asks.
+//! Omissions are counted and named in every reply.
 
 use codeinfo_ingest::explain_folder;
 use codeinfo_test_support::wire::{send_get, send_post};
@@ -78,7 +78,7 @@ async fn each_rule_is_counted_in_the_message_and_in_the_reply() {
     left out 1 file (secret by its name): .env
     (`!vendor/` in `.codeinfoignore` brings `vendor/` in)
     ");
-    // A run that changes nothing says the same.
+    // A run without changes reports the same.
     server.ingest("shop", "a shop").await;
     let again = get_json(&server, "/repositories/shop").await;
     assert_eq!(again["leftOut"], shop["leftOut"]);

@@ -69,7 +69,7 @@ async fn the_archive_does_what_the_program_does() {
     assert!(!licences.contains("qdrant-edge"), "what only tests use is not in the program");
 }
 
-/// `--version`, what `doctor` says and its exit code, and a search.
+/// Checks `--version`, the output and exit code of `doctor`, and a search.
 async fn assert_works_like_the_program(command: &dyn Fn() -> Command) {
     let folder = create_scratch_folder();
     let source = folder.path().join("valves");
@@ -134,7 +134,7 @@ async fn a_program_that_a_signal_ends_ends_its_wrapper_by_that_signal() {
         send_signal("KILL", program).await;
         let ended = timeout(TIMEOUT, server.wait()).await.unwrap().unwrap();
         assert_eq!(ended.signal(), Some(9), "{way:?}: {ended:?}");
-        // Nobody is left who holds the output open.
+        // No process has the output open any more.
         while timeout(TIMEOUT, output.next_line()).await.unwrap().unwrap().is_some() {}
     }
 }
@@ -254,7 +254,7 @@ async fn every_package_has_the_version_of_cargo_toml() {
     assert_eq!(listed, names);
 }
 
-/// What is published as source holds what the build reads.
+/// The published sources contain every file that the build reads.
 #[tokio::test]
 async fn the_package_of_cargo_holds_every_file_of_the_build() {
     let mut cargo = Command::new(env!("CARGO"));
@@ -283,7 +283,7 @@ fn list_files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
-/// How the wrapper runs the program: newer versions of Node let it take the wrapper's place.
+/// How the wrapper runs the program: newer versions of Node can replace the wrapper by it.
 #[derive(Debug, Clone, Copy)]
 enum WrapperMode {
     Replacing,
@@ -358,7 +358,7 @@ async fn build_packages() -> &'static Path {
     .await
 }
 
-/// The one package whose name ends so.
+/// Returns the one package whose name has this end.
 fn find_package(folder: &Path, end: &str) -> PathBuf {
     let found = fs::read_dir(folder).unwrap().map(|one| one.unwrap().path());
     let mut found = found.filter(|path| path.to_str().unwrap().ends_with(end));

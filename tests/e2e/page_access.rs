@@ -1,4 +1,4 @@
-//! Who may use the page's server from a browser: with a token where one is needed, and no page of another site.
+//! Access to the page's server from a browser: with a token where one is needed, and not from pages of other sites.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ async fn the_page_asks_for_a_needed_token_and_keeps_it_in_one_tab() {
     page.reload().await;
     page.wait_for_text("None yet. Ask a question.").await;
     assert_eq!(page.list_names_of_role("dialog").await, <[&str; 0]>::default());
-    // The stream of a turn has it, too. Nothing is indexed, and so nothing is asked.
+    // The stream of a turn has it as well. Nothing is indexed, and so the model gets no request.
     page.assert_faultless().await;
     let other = browser.open_page(&page.url().await).await;
     other.wait_for_text("A token is needed").await;
@@ -84,7 +84,7 @@ const FOREIGN: &str = r#"<!doctype html>
 </body>
 </html>"#;
 
-/// What a page can try without leave.
+/// Requests that a page can try without permission.
 const TRIES: &str = r"(async () => {
     const to = 'TARGET', all = {};
     const json = { 'content-type': 'application/json' };

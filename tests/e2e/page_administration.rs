@@ -1,4 +1,4 @@
-//! What the page needs to look after the index: folders to choose from, repositories, settings, failures.
+//! Administration on the page: folders to choose from, repositories, settings, failures.
 
 mod folders;
 mod repository;

@@ -22,13 +22,13 @@ pub(crate) async fn ask_question(page: &BrowserPage, question: &str) {
     page.press_key("Enter").await;
 }
 
-/// Waits until so many turns have ended.
+/// Waits until this number of turns have ended.
 pub(crate) async fn wait_for_turns(page: &BrowserPage, count: usize) {
     let ended = "[...document.querySelectorAll('.turn')].filter(one => !one.matches('.running'))";
     page.wait_for(&format!("{ended}.length === {count}"), "the end of the turn").await;
 }
 
-/// A model that thinks and searches, and answers when the test says so.
+/// Starts a model that thinks and searches, and answers at a signal of the test.
 async fn start_held_model(finish: &Arc<Notify>) -> FakeModel {
     FakeModel::replay([
         ModelReply::Items(vec![thinking_item("**Looking** for it"), search_item("parse_config")]),
@@ -177,7 +177,7 @@ async fn a_turn_survives_a_reload_and_a_closed_tab_and_nothing_is_asked_twice() 
     let all = page.requests().into_iter().chain(other.requests());
     assert_eq!(all.filter(|request| is_question(&request.url)).count(), 1);
     assert_eq!(model.requests().len(), 2);
-    // Once it has ended, too.
+    // Also once it has ended.
     page.reload().await;
     wait_for_turns(&page, 1).await;
     assert_eq!(page.read_text("a.cite").await, "src/parse.rs:1-4");

@@ -1,4 +1,4 @@
-//! The page in a real browser: how it looks everywhere, what it may not do, and that the browser would say so.
+//! The page in a real browser: its appearance in every view, its restrictions, and how the browser reports faults.
 
 use std::{
     collections::HashMap,
@@ -29,8 +29,8 @@ pub(crate) async fn check_appearance(page: &BrowserPage, name: &str) {
     check_appearance_after(page, name, async || ()).await;
 }
 
-/// Looks at a place of the page in every way, each time after it was prepared: what is pointed at or has the focus
-/// may go where the window changes.
+/// Checks a view in every way, each time after it was prepared: the pointer or the focus may move
+/// when the window changes.
 pub(crate) async fn check_appearance_after(
     page: &BrowserPage,
     name: &str,
@@ -242,7 +242,7 @@ async fn input_arrives_as_real_events() {
     tasks.stop_token().cancel();
 }
 
-/// What the page costs: noted for who reads it, and bounded where that does not depend on the machine.
+/// The cost of the page: written down for readers, and bounded where it does not depend on the machine.
 #[tokio::test]
 async fn the_page_loads_from_this_server_alone_and_is_small() {
     let server = InProcessServer::start().await;

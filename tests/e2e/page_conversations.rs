@@ -46,7 +46,7 @@ async fn conversations_are_listed_searched_continued_and_deleted() {
     wait_for_turns(&page, 1).await;
     let both = ["And pears?", "How are apples sorted?"];
     wait_for_titles(&page, &both).await;
-    // The search is that of the server: it finds words of answers, and says where.
+    // The search is that of the server: it finds words of answers, and shows where.
     page.fill_field("#find-conversation", "weight").await;
     wait_for_titles(&page, &both[1..]).await;
     assert_eq!(page.read_text(".entry .excerpt").await, "Äpfel are sorted by weight.");
@@ -86,7 +86,7 @@ async fn conversations_are_listed_searched_continued_and_deleted() {
     let kept = send_get(server.main, "/conversations").await.json();
     assert_eq!(kept["conversations"].as_array().unwrap().len(), 1, "{kept}");
     page.assert_faultless().await;
-    // What fails is said where it was asked for.
+    // A failure is shown where it was caused.
     page.click_text("link", "And pears?").await;
     page.wait_for_text("Export JSON").await;
     page.eval::<()>("void (globalThis.fetched = fetch, globalThis.fetch = () => Promise.reject())")
@@ -119,7 +119,7 @@ async fn a_conversation_that_is_gone_says_the_next_step() {
     check_appearance(&page, "no-conversation").await;
     page.goto(&format!("http://{}/#/nowhere", server.main)).await;
     page.wait_for_text("The page has no address “/nowhere”.").await;
-    // What is typed without the `#` is shown where there is such a view, and else said.
+    // An address without the `#` opens the view if there is one, and else shows an error.
     page.goto(&format!("http://{}/not/here?q=1", server.main)).await;
     page.wait_for_text("The page has no address “/not/here?q=1”.").await;
     check_appearance(&page, "nowhere").await;
@@ -176,7 +176,7 @@ async fn conversations_beyond_the_first_hundred_are_listed_when_they_are_asked_f
     page.click_text("button", "Show more").await;
     page.wait_for(&format!("{listed} === 200"), "more").await;
     page.wait_for("document.activeElement.innerText.startsWith('Question 130')", "the focus").await;
-    // What is read by the clock lists as many.
+    // The periodic refresh lists the same number.
     page.eval::<()>("void document.dispatchEvent(new Event('visibilitychange'))").await;
     page.click_text("button", "Show more").await;
     page.wait_for(&format!("{listed} === 230"), "all").await;

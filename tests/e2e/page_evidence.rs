@@ -98,7 +98,7 @@ async fn a_citation_opens_the_lines_beside_the_answer() {
     assert_eq!(page.read_text("#source h2").await, "src/parse.rs");
     assert!(page.url().await.contains("parse.rs:61-64"), "{}", page.url().await);
     check_appearance(&page, "source").await;
-    // Where it can be opened elsewhere.
+    // Links that open it elsewhere.
     let folder = server.folder.path().canonicalize().unwrap().join("demo/src/parse.rs");
     let href =
         "[...document.querySelectorAll('#source .actions a')].map(one => one.getAttribute('href'))";
@@ -115,7 +115,7 @@ async fn a_citation_opens_the_lines_beside_the_answer() {
     page.click_text("button", "Copy path").await;
     page.wait_for_text("Copied").await;
     assert_eq!(page.read_clipboard().await, format!("{path}:61-64"));
-    // The address says it all.
+    // The address describes the whole view.
     page.reload().await;
     assert_eq!(read_cited_lines(&page).await, [61, 62, 63, 64]);
     page.click("a.cite[data-first='5']").await;
@@ -135,7 +135,7 @@ async fn a_citation_opens_the_lines_beside_the_answer() {
     page.press_key("Escape").await;
     page.wait_for("!document.querySelector('#source').checkVisibility()", "no source").await;
     assert_eq!(page.url().await, conversation);
-    // What the search found is opened in the same way, and by the keyboard.
+    // Results of the search open in the same way, and by the keyboard.
     page.click("#files a.place").await;
     read_cited_lines(&page).await;
     page.click_text("button", "Close").await;
@@ -152,7 +152,7 @@ async fn a_citation_opens_the_lines_beside_the_answer() {
 
 #[tokio::test]
 async fn wrong_moved_and_changed_citations_are_marked() {
-    // The second names lines in which something else stands.
+    // The second citation names lines with other code.
     let answer = "See src/parse.rs:61-64, `parse_config` in src/parse.rs:100-104, src/parse.rs:900-905, src/none.rs:1.";
     let model = FakeModel::replay(search_and_answer(answer)).await;
     let server = start_indexed(&model, &[]).await;
@@ -251,7 +251,7 @@ async fn a_map_shows_the_folders_and_the_files_of_an_answer() {
     page.wait_for("document.querySelector('.connections svg.graph')", "the drawing").await;
     page.click(".turn .actions a").await;
     page.wait_for("document.querySelector('main svg.graph')", "the drawing").await;
-    // What is drawn is opened by the keyboard, too.
+    // Drawn files open by the keyboard as well.
     page.eval::<()>("document.querySelector('main svg.graph a').focus()").await;
     page.press_key("o").await;
     page.wait_for("document.querySelector('#source h2')", "the source").await;

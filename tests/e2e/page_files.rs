@@ -1,4 +1,4 @@
-//! The files of the page: how they are sent, to whom, and what a page of another site gets of the server.
+//! The files of the page: how they are sent, to whom, and which requests of other sites are refused.
 
 use std::{
     collections::BTreeSet,
@@ -141,7 +141,7 @@ async fn with_auth_required_the_page_itself_loads_and_nothing_else() {
     let server = InProcessServer::start_with(&[("AUTH", "required")]).await;
     for path in ["/", "/page/index.html", "/page/page.css", "/page/icon.svg"] {
         assert_eq!(send_get(server.main, path).await.status, 200, "{path}");
-        // Who sends a token means somebody.
+        // A request with a token has a principal.
         let wrong =
             send_request(server.main, "GET", path, &[("authorization", "Bearer x")], "").await;
         assert_eq!(wrong.status, 401, "{path}");
@@ -154,7 +154,7 @@ async fn with_auth_required_the_page_itself_loads_and_nothing_else() {
     }
 }
 
-/// What browsers say of a request that a page of another site caused without saying which one it is.
+/// Headers of browsers for a request that a page of another site caused without an origin.
 const FOREIGN: [&[(&str, &str)]; 7] = [
     &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")],
     &[

@@ -1,4 +1,4 @@
-//! What repositories, models and tools say stays text on the page, in a real browser.
+//! Markup of repositories, models and tools stays text on the page, in a real browser.
 
 use std::fs;
 

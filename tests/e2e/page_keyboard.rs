@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// What has the focus: its id, else its text.
+/// Returns the id of the element with the focus, else its text.
 async fn read_focus(page: &BrowserPage) -> String {
     page.eval("document.activeElement.id || document.activeElement.innerText").await
 }

@@ -39,7 +39,7 @@ async fn results_explain_their_scores_and_what_to_highlight() {
     assert!(value(best, "definition") > 0.0 && value(best, "words") > 0.0, "{best}");
     let at = list_paths(&found).iter().position(|path| *path == "tests/parse.rs").unwrap();
     assert!(value(&found["results"][at], "role") < 0.0, "{found}");
-    // What stands in a chunk as it is asked for.
+    // The text of a chunk on request.
     let message = json!({ "query": "Reads a configuration file line by line." });
     let best = run_search(&server, message).await["results"][0].clone();
     assert!(value(&best, "verbatim") > 0.05 && value(&best, "others").abs() < 0.01, "{best}");

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Holds back what is asked until `send()`, and counts it and the clocks that run.
+/// Delays questions until `send()`, and counts them and the running timers.
 const HOLD: &str = "void (() => {
     const { fetch, setInterval, clearInterval } = globalThis;
     globalThis.posts = 0;
@@ -35,13 +35,13 @@ const HOLD: &str = "void (() => {
     };
 })()";
 
-/// Goes to the search and waits until it is there.
+/// Goes to the search and waits until it is open.
 async fn go_to_search(page: &BrowserPage) {
     page.click_text("link", "Search").await;
     page.wait_for("document.title.startsWith('Search')", "the search").await;
 }
 
-/// Waits until the left column says how many questions its conversations have.
+/// Waits until the left column shows these numbers of questions for its conversations.
 async fn wait_for_counts(page: &BrowserPage, wanted: &[&str]) {
     page.retry_until("the list", async || {
         let all = page.read_texts("ul[aria-label=Conversations] .about").await;
@@ -61,7 +61,7 @@ async fn a_pending_question_is_not_asked_twice_and_changes_no_view() {
     let (_browser, page) = open_page(&server).await;
     page.wait_for_text("Ask about your code").await;
     page.eval::<()>(HOLD).await;
-    // Who comes back finds the question on its way, and is led to its answer.
+    // A reader who comes back finds the pending question, and is led to its answer.
     ask_question(&page, "One?").await;
     page.wait_for("posts === 1", "the question").await;
     go_to_search(&page).await;
@@ -74,7 +74,7 @@ async fn a_pending_question_is_not_asked_twice_and_changes_no_view() {
     page.eval::<()>("send()").await;
     wait_for_turns(&page, 1).await;
     assert_eq!(page.eval::<u32>("posts").await, 1);
-    // Who is elsewhere stays there.
+    // A reader who is elsewhere stays there.
     page.click_text("link", "New question").await;
     ask_question(&page, "Two?").await;
     page.wait_for("posts === 2", "the question").await;
@@ -84,7 +84,7 @@ async fn a_pending_question_is_not_asked_twice_and_changes_no_view() {
     assert!(page.url().await.contains("#/search"), "{}", page.url().await);
     page.click_text("link", "New question").await;
     page.wait_for("document.querySelector('#question')?.value === ''", "an empty box").await;
-    // What follows in a conversation leaves nothing behind that goes on.
+    // A follow-up leaves no timer running.
     page.click("ul[aria-label=Conversations] a").await;
     wait_for_turns(&page, 1).await;
     page.wait_for_text("1 question · begun").await;
@@ -117,7 +117,7 @@ async fn text_that_is_typed_while_a_question_is_pending_stays() {
     page.fill_field("#question", "Three?").await;
     page.eval::<()>("send()").await;
     wait_for_turns(&page, 2).await;
-    // How many there are is said at once.
+    // Their number is shown at once.
     page.wait_for_text("2 questions · begun").await;
     for _ in 0..2 {
         page.wait_for("document.querySelector('#question')?.value === 'Three?'", "the draft").await;

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Writes so many files that indexing them is seen.
+/// Writes enough files that the progress of indexing is visible.
 fn write_many(folder: &Path) {
     fs::create_dir_all(folder.join("src")).unwrap();
     for file in 0..400 {
@@ -33,12 +33,12 @@ fn write_many(folder: &Path) {
     }
 }
 
-/// A service that embeds so slowly that its progress is seen.
+/// Starts a service that embeds slowly enough that progress is visible.
 async fn start_slow_embeddings() -> FakeEmbeddingServer {
     FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Late(Duration::from_secs(1))).await
 }
 
-/// A server whose page lists the folders below one of its own, and which embeds as the service does.
+/// Starts a server whose page lists the folders below one of its own, and which embeds with the service.
 async fn start_server(embeddings: &FakeEmbeddingServer) -> (InProcessServer, TempDir) {
     let roots = create_scratch_folder();
     let path = roots.path().canonicalize().unwrap().display().to_string();
@@ -50,7 +50,7 @@ async fn start_server(embeddings: &FakeEmbeddingServer) -> (InProcessServer, Tem
     (InProcessServer::start_with(&settings).await, roots)
 }
 
-/// Waits until the progress of a run says what somebody who waits wants to know.
+/// Waits until the progress of a run shows files, chunks and the remaining time.
 async fn wait_for_progress(page: &BrowserPage) {
     let bar = "document.querySelector('.run progress')";
     page.wait_for(&format!("{bar}?.value > 0 && {bar}.value < 100"), "the progress").await;
@@ -194,7 +194,7 @@ async fn a_run_is_watched_from_a_page_that_comes_later_and_cancelled_there() {
     wait_for_progress(&page).await;
     page.click_text("button", "Cancel").await;
     wait_for_card(&page, "Cancelled").await;
-    // What is read by the clock leaves the focus where it is, once the list knows of the end, too.
+    // The periodic refresh does not move the focus, also once the list contains the end of the run.
     let state = "document.querySelector('.card h2 + span')?.textContent === 'Cancelled'";
     page.wait_for(state, "the state in the list").await;
     page.eval::<()>("void (globalThis.at = document.querySelector('.card h2 a')).focus()").await;
@@ -219,7 +219,7 @@ async fn a_folder_that_cannot_be_indexed_is_refused_with_the_reason() {
     page.goto(&format!("http://{}/#/repositories?add=1", server.main)).await;
     page.wait_for_text("Folder").await;
     page.wait_for("document.querySelector('dialog .folder')", "the folders").await;
-    // Beyond what is listed.
+    // A folder beyond the listed ones.
     page.fill_field("#folder-path", "/proc").await;
     page.click("dialog button[type=submit]").await;
     page.wait_for("document.querySelector('dialog .problem')", "what is wrong").await;

@@ -88,7 +88,7 @@ async fn search_answers_as_one_types_and_is_narrowed_by_repository_and_language(
         page.eval::<String>("document.querySelector('#search').value").await,
         "price of a basket"
     );
-    // What the score is made of, on demand.
+    // The parts of the score, on demand.
     page.click(".result-head summary").await;
     page.wait_for("document.querySelector('.parts tr')", "the parts of the score").await;
     let parts = page.read_texts(".parts tr").await;
@@ -146,7 +146,7 @@ async fn enter_leads_to_the_results_of_what_was_typed_just_before_it() {
     page.goto(&format!("http://{}/#/search?q=basket", server.main)).await;
     page.wait_for("document.querySelectorAll('.result').length > 2", "results").await;
     page.click("#search").await;
-    // Sooner than anybody types.
+    // Faster than a person types.
     page.eval::<()>(
         "void (() => {
             const field = document.querySelector('#search');
@@ -234,7 +234,7 @@ async fn code_that_worktrees_share_is_shown_once_with_where_else_it_is() {
     page.click("#search").await;
     page.type_text("price_of basket").await;
     page.wait_for_text("also in branch").await;
-    // Of two versions of one function the better alone is shown.
+    // Only the better one of two versions of a function is shown.
     let shown = list_files(&page).await;
     assert_eq!(shown.iter().filter(|file| file.ends_with("price.rs")).count(), 1, "{shown:?}");
     assert_eq!(shown.iter().filter(|file| file.ends_with("price.py")).count(), 1, "{shown:?}");

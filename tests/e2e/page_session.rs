@@ -1,4 +1,4 @@
-//! Sessions of the page: opened by the owner with `codeinfo open`, and worth nothing to anybody else.
+//! Sessions of the page: opened by the owner with `codeinfo open`, and useless to any other client.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use crate::{
 const TO_CITATION: &str =
     "void document.querySelector('a.cite').scrollIntoView({ block: 'center' })";
 
-/// Whether an element can be seen.
+/// Returns a script for whether an element is visible.
 fn visibility_script(selector: &str) -> String {
     format!("document.querySelector('{selector}').checkVisibility()")
 }
@@ -97,7 +97,7 @@ async fn on_a_phone_esc_closes_the_menu_and_then_the_source_below_it() {
         "the answer",
     )
     .await;
-    // A menu that is open is folded by what is opened below it.
+    // An open menu is folded when something opens below it.
     page.click_text("button", "Menu").await;
     page.click("a.cite").await;
     page.wait_for(
@@ -122,7 +122,7 @@ async fn between_a_phone_and_a_wide_window_the_source_takes_the_place_of_the_ans
         assert!(!page.eval::<bool>(&visibility_script("#menu")).await, "{width}");
         let [side, main, evidence] =
             [box_of("#side").await, box_of("#main").await, box_of("#evidence").await];
-        // The files of the search stand below the answer, both beside the left column.
+        // The files of the search are below the answer, both beside the left column.
         assert_eq!((side[0], side[2], main[0], evidence[0]), (0.0, 232.0, 232.0, 232.0), "{width}");
         assert!(main[1] + main[3] <= evidence[1] + 0.5, "{width}: {main:?} {evidence:?}");
         assert!((evidence[1] + evidence[3] - 800.0).abs() < 1.0, "{width}: {evidence:?}");

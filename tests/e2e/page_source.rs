@@ -45,7 +45,7 @@ async fn lines_are_shown_with_their_marks_and_what_changed_since_they_were_index
     for query in [format!("path={encoded}"), "path=src/parse.rs&repository=demo".to_owned()] {
         assert_eq!(line_texts(&get_source(&server, &query).await).len(), 4, "{query}");
     }
-    // On a forge, once the repository says where it comes from.
+    // On a forge, once the origin of the repository is known.
     let git = server.folder.path().join("demo/.git");
     fs::create_dir_all(&git).unwrap();
     fs::write(git.join("HEAD"), "0123456789abcdef0123456789abcdef01234567\n").unwrap();
@@ -92,7 +92,7 @@ async fn a_long_file_is_shown_in_parts_each_marked_as_in_the_whole() {
     assert_eq!(second["lines"][0]["marks"], json!([[0, 18, "c"]]));
     let last = get_source(&server, "path=src/long.rs&first=5000").await;
     assert_eq!(line_texts(&last), ["let line_4999 = 1;"]);
-    // Of a line that became very long, the start is shown.
+    // Of a line that became very long, only the start is shown.
     let wide = format!("let wide = \"{}\"; 5\n", "ärger ".repeat(3000));
     server.write("demo/src/long.rs", &wide);
     let shown = get_source(&server, "path=src/long.rs").await;

@@ -63,7 +63,7 @@ def test_open():
     assert Store('c').open()
 ";
 
-/// Starts with a shop whose definitions call one another, and opens a view of the page.
+/// Starts with a shop whose definitions call each other, and opens a view of the page.
 async fn open_shop(view: &str) -> (InProcessServer, TestBrowser, BrowserPage) {
     let server = InProcessServer::start().await;
     let files = [
@@ -170,7 +170,7 @@ async fn a_name_in_a_source_leads_to_its_definition() {
     check_appearance(&page, "symbols-definitions").await;
     page.click_text("link", "pick, pick.py, line 6").await;
     wait_for_open_lines(&page, "pick.py:6").await;
-    // In a tab of its own, as links do.
+    // In a new tab, as links do.
     page.goto(&page.url().await.replace("pick.py:6", "app.py:4")).await;
     wait_for_open_lines(&page, "app.py:4").await;
     let address = page.url().await;
@@ -281,7 +281,7 @@ async fn the_calls_around_a_definition_are_drawn() {
     page.eval::<()>("document.querySelector('.graph-box a').focus()").await;
     page.press_key("Enter").await;
     wait_for_open_lines(&page, "door.py:5").await;
-    // Of many, some are drawn.
+    // Some of many are drawn.
     let mut many = "def called():\n    pass\n\n".to_owned();
     for number in 0..40 {
         write!(many, "def caller_{number}():\n    called()\n\n").unwrap();
@@ -324,7 +324,7 @@ async fn names_are_followed_by_the_keyboard_alone() {
     page.wait_for("document.activeElement.matches('.lines')", "the lines again").await;
     page.press_key("Escape").await;
     page.wait_for("!document.querySelector('#source').checkVisibility()", "no source").await;
-    // Of several definitions, the first has the focus.
+    // The first of several definitions has the focus.
     page.goto(&page.url().await.replace("#/repositories", "#/source?path=pick.py&first=8")).await;
     wait_for_open_lines(&page, "pick.py:8").await;
     page.wait_for("document.activeElement.matches('h1')", "the view").await;

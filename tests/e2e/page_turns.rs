@@ -105,7 +105,7 @@ async fn a_turn_continues_without_watchers_and_is_watched_from_any_frame() {
     let html = all[7].2["html"].as_str().unwrap().replace(&path, "FOLDER");
     assert_snapshot!(html.replace(&path.replace('/', "%2F"), "FOLDER"), @r##"<p>It is <code>parse_config</code> (<a class="cite" data-state="confirmed" data-path="FOLDER/demo/src/parse.rs" data-first="1" data-last="4" data-repo="demo" href="#/source?path=FOLDER%2Fdemo%2Fsrc%2Fparse.rs&amp;first=1&amp;last=4">src/parse.rs:1-4</a>), <em>not</em> x.</p>"##);
     assert!(all[7].2["endedAt"].as_str().unwrap() >= all[0].2["askedAt"].as_str().unwrap());
-    // From a frame on, as the address or a browser says it.
+    // From any frame on, given in the address or by the browser.
     let rest = send_get(server.main, &format!("/turns/{turn}?after=6")).await.body;
     assert_eq!(frame_names(&rest), "answer final");
     let last = [("last-event-id", "7")];
@@ -258,7 +258,7 @@ async fn conversations_are_listed_searched_and_removed() {
     assert_eq!(send_delete(&server, &path).await.json(), json!({ "deleted": ids[0] }));
     assert_eq!(send_delete(&server, &path).await.status, 404);
     assert_eq!(send_get(server.main, &path).await.json()["error"], "CONVERSATION_NOT_FOUND");
-    // One whose turn runs is stopped, and does not come back when the turn ends.
+    // A conversation with a running turn is stopped, and does not come back when the turn ends.
     let (turn, running) = ask_question(&server, json!({ "question": "Late?" })).await;
     model.wait_for_requests(3).await;
     assert_eq!(send_delete(&server, "/conversations").await.json(), json!({ "deleted": 2 }));
@@ -389,7 +389,7 @@ async fn conversations_outlive_the_server_and_a_kill_in_the_middle_of_a_turn() {
     .unwrap();
     assert_eq!((mode(&kept), mode(&file)), (0o700, 0o600));
     server.kill().await;
-    // What is no conversation is moved aside, and harms no other.
+    // A file that is no conversation is moved aside, and affects no other.
     let foreign = kept.join("00000000-0000-4000-8000-000000000000.jsonl");
     fs::write(&foreign, "{\"id\":").unwrap();
     let data = folder.path().join("data");
@@ -398,7 +398,7 @@ async fn conversations_outlive_the_server_and_a_kill_in_the_middle_of_a_turn() {
     assert!(foreign.with_extension("damaged").is_file() && !foreign.is_file());
     let stream = ended(&server, &cut).await;
     assert!(stream.contains("the server ended in the middle of the turn"), "{stream}");
-    // Who had more of it than was kept hears the end, too.
+    // A watcher that had more of it than was stored receives the end as well.
     let rest = format!("/turns/{}?after=9", cut["turnId"].as_str().unwrap());
     let rest = http_client().get(format!("{}{rest}", server.main)).send().await.unwrap();
     assert_eq!(parse_frames(&rest.text().await.unwrap())[0].0, 10);
@@ -437,7 +437,7 @@ async fn without_storage_a_conversation_lasts_while_its_turns_are_in_memory() {
     watch_turn(&server, &second).await;
     let list = list_conversations(&server, "").await;
     assert_eq!((list.len(), &list[0]["title"], &list[0]["turns"]), (1, &json!("One?"), &json!(2)));
-    // What is listed is found, too.
+    // Listed conversations are found as well.
     let found = list_conversations(&server, "?q=TWO+one").await;
     assert_eq!((found.len(), &found[0]["excerpt"]), (1, &json!("Two?")));
     assert!(list_conversations(&server, "?q=three").await.is_empty());

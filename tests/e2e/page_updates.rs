@@ -1,4 +1,4 @@
-//! What stands beside an answer when files and answers change under it, in a real browser.
+//! The parts beside an answer when files and answers change, in a real browser.
 
 use std::{fs, sync::Arc};
 
@@ -20,12 +20,12 @@ use crate::{
     },
 };
 
-/// What can be done with the file that is open.
+/// Returns the actions for the open file.
 async fn list_actions(page: &BrowserPage) -> Vec<String> {
     page.read_texts("#source .actions > *").await
 }
 
-/// A server whose repository `demo` is on a forge, and a page that shows an answer which cites it.
+/// Starts a server whose repository `demo` is on a forge, and a page with an answer that cites it.
 async fn open_answer(model: &FakeModel) -> (InProcessServer, TestBrowser, BrowserPage) {
     let server = InProcessServer::start_with_codex(model, &[]).await;
     server.write("demo/.git/HEAD", "0123456789abcdef0123456789abcdef01234567\n");
@@ -52,7 +52,7 @@ async fn a_file_that_is_written_while_it_is_open_is_read_again_at_the_next_click
     let file = server.folder.path().join("demo/src/parse.rs");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("lines()", "split('\\n')")).unwrap();
-    // What the arrows choose is read from what is there; a citation is looked up.
+    // Lines that the arrows select are read from the loaded text; a citation is looked up.
     page.click("a.cite").await;
     page.wait_for_text("The file changed since it was indexed").await;
     page.wait_for("document.querySelector('.line.changed')?.innerText.includes('split')", "a mark")

@@ -13,7 +13,7 @@ use crate::support::{
     terminal::{strip_escapes, terminal_command},
 };
 
-/// Where output goes: a terminal of so many columns, or a pipe.
+/// Destination of output: a terminal of this number of columns, or a pipe.
 #[derive(Debug, Clone, Copy)]
 enum OutputKind {
     Terminal(u16),
@@ -31,7 +31,7 @@ struct TerminalAccount {
     home: tempfile::TempDir,
     output: OutputKind,
     environment: ProgramEnvironment,
-    /// What was typed and printed so far.
+    /// The typed lines and their output up to now.
     transcript: String,
 }
 
@@ -116,7 +116,7 @@ impl TerminalAccount {
     }
 }
 
-/// Types the lines on each kind of output, and compares what is printed with the snapshot.
+/// Types the lines on each kind of output, and compares the output with the snapshot.
 async fn compare_transcripts(name: &str, lines: &[&str]) {
     for (output, suffix) in OUTPUTS {
         let mut account = TerminalAccount::new(output);

@@ -1,4 +1,4 @@
-//! Servers whose store is kept by a Qdrant server.
+//! Servers with a store on a Qdrant server.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use crate::support::process::{
 
 const PUMP: &str = "/// Fills the tank.\nfn fill() {\n    open_valve();\n}\n";
 
-/// A repository with so many files that a run writes several times.
+/// Creates a repository with enough files for several writes of a run.
 fn create_large_repository(version: &str) -> TempDir {
     let folder = create_scratch_folder();
     write_all(folder.path(), version);
@@ -81,7 +81,7 @@ async fn two_servers_on_one_store_see_each_others_repositories() {
         let found = program.post_api("/tools/vector-search", &query).await;
         assert_eq!(found["results"][0]["relPath"], "tank_007.rs", "{found}");
     }
-    // One command works beside them, on a folder of its own.
+    // One command works beside them, on another folder.
     let own = create_scratch_folder();
     let said = run_command(own.path(), &environment, &["search", "fill_7_3"]).await;
     assert!(String::from_utf8_lossy(&said.stdout).contains("tank_007.rs"), "{said:?}");

@@ -10,7 +10,7 @@ use std::{
 
 use crate::support::process::create_scratch_folder;
 
-/// How README has the program built and started; the program of the tests stands for both.
+/// The commands of README for building and starting; the program of the tests replaces both.
 const BUILD_AND_RUN: &str = "cargo run --release --locked -- ";
 
 /// Returns the commands of the first lines to type in README.

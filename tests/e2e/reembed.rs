@@ -27,13 +27,13 @@ use crate::support::process::{
 
 /// Set to kill before each call, not before some.
 const KILLS: &str = "REEMBED_KILLS";
-/// How long an index may take to be whole, and a server to be up.
+/// Time limit for an index to be complete, and for a server to start.
 const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// Two repositories: the names, and what is found in each.
+/// Two repositories: the names, and a phrase in each.
 const REPOSITORIES: [(&str, &str); 2] =
     [("boiler", "relieve pressure"), ("garden", "water plants")];
-/// How many chunks each of them has.
+/// Number of chunks of each of them.
 const CHUNKS: u64 = 6;
 
 fn create_repositories() -> TempDir {
@@ -60,13 +60,13 @@ fn start_reembedding(data: &Path, environment: &ProgramEnvironment) -> Child {
     command.kill_on_drop(true).spawn().unwrap()
 }
 
-/// Says of each root what its list says: the name, the state, and the number of chunks.
+/// Returns the name, the state, and the number of chunks of each listed root.
 async fn list_roots(server: &RunningServer) -> Vec<(String, String, u64)> {
     let listed = server.get_api("/ingest/roots").await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let root = |root: &Value| {
         let chunks = root["counts"]["chunks"].as_u64().unwrap();
-        // Nothing was left to do where the kill came late.
+        // Nothing was left to do after a late kill.
         let state = text(&root["state"]).replace("skipped", "completed");
         (text(&root["name"]), state, chunks)
     };
@@ -104,7 +104,7 @@ async fn finds_phrase(server: &RunningServer, name: &str, phrase: &str) -> bool 
     found["results"].as_array().is_some_and(|results| !results.is_empty())
 }
 
-/// Goes on until it says that all was done.
+/// Repeats the start until it reports that all is done.
 async fn run_to_end(server: &mut Child) {
     let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
     while let Some(line) = lines.next_line().await.unwrap() {
@@ -123,7 +123,7 @@ async fn create_index(data: &Path, ways: &EnvironmentPair, base: &Path) {
     assert!(server.terminate().await.success());
 }
 
-/// Starts normally after a kill, until all is there; returns in which of two ways the index is by now.
+/// Starts normally after a kill, until all is there; returns which of two environments the index now has.
 async fn recover_index(data: &Path, ways: &EnvironmentPair, wanted: usize, when: &str) -> usize {
     let is_wanted = run_command(data, &ways[wanted], &["repos"]).await.status.success();
     let now = if is_wanted { wanted } else { 1 - wanted };
@@ -133,7 +133,7 @@ async fn recover_index(data: &Path, ways: &EnvironmentPair, wanted: usize, when:
     now
 }
 
-/// Kills a server that embeds everything again before one call to a stand-in of a Qdrant server after the other.
+/// Kills a server that embeds everything again before each call to a fake Qdrant server, one after the other.
 async fn kill_at_each_call(stand_in: &FakeQdrant, ways: &EnvironmentPair) {
     let (data, base) = (create_scratch_folder(), create_repositories());
     create_index(data.path(), ways, base.path()).await;
@@ -224,7 +224,7 @@ async fn an_index_that_a_former_version_left_empty_is_rebuilt() {
     let folder = base.path().join(REPOSITORIES[0].0);
     assert_eq!(process.ingest(&folder).await.counts.chunks, CHUNKS);
     let [root] = &process.store.roots().await.unwrap()[..] else { panic!() };
-    // What that version left: a root that says that it is indexed, and nothing of it.
+    // The state that the former version left: a root that is marked as indexed, without content.
     process.store.remove_root(root.id).await.unwrap();
     process.store.put_root(root.clone()).await.unwrap();
     process.ingest.repair_damaged_roots().await.unwrap();

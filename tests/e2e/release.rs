@@ -1,4 +1,4 @@
-//! What the workflows do that publish a version, as far as it can be tried elsewhere.
+//! The steps of the workflows that publish a version, tried with fake commands.
 
 use std::{
     fs,

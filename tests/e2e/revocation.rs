@@ -24,11 +24,11 @@ use crate::{
     },
 };
 
-/// How long anything of a revoked token may go on.
+/// Time limit for everything of a revoked token to end.
 const AT_ONCE: Duration = Duration::from_secs(1);
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A server whose model does not answer.
+/// Starts a server whose model does not answer.
 async fn start_with_silent_model() -> (InProcessServer, FakeModel) {
     let model =
         FakeModel::answer_with(|_| ModelReply::Held(Arc::default(), vec![message_item("Never.")]))

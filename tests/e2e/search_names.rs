@@ -32,7 +32,7 @@ async fn search_names(server: &RunningServer, query: &str) -> Vec<(String, u64)>
 
 #[tokio::test]
 async fn a_definition_in_a_base_comes_before_its_overrides_unless_one_is_asked_for() {
-    // Each override says more of the name than what it overrides.
+    // Each override contains the name more often than the base.
     let class = |head: &str| {
         let call = "        self.settle_account(self.settle_account)\n".repeat(4);
         format!("class {head}:\n    def settle_account(self):\n{call}")
@@ -61,7 +61,7 @@ async fn a_definition_in_a_base_comes_before_its_overrides_unless_one_is_asked_f
 #[tokio::test]
 async fn a_file_is_found_by_its_bare_name_and_a_line_in_it_too() {
     let (data, work) = (create_scratch_folder(), create_scratch_folder());
-    // More chunks that say the name than a search looks at.
+    // More chunks with the name than a search looks at.
     let about = |at: usize| {
         let text = format!("def graph_lock(graph_lock):\n    graph_lock(graph_lock, {at})\n");
         (format!("graph_lock/{at}.py"), text)

@@ -281,7 +281,7 @@ fn a_server_keeps_the_index_when_its_address_is_set() {
     assert_eq!((alone.api_key, alone.collection.as_str()), (None, "codeinfo"));
     assert_eq!((alone.shards, alone.replication, alone.write_consistency), (None, 1, 1));
     assert!(!alone.shared_paths);
-    // Who cannot write any more must know it before the lease is over.
+    // A holder that cannot write any more must know it before the lease ends.
     assert!(alone.retry <= alone.lease * 2 / 3);
     let cluster = qdrant(&[
         ("QDRANT_URL", "https://a.example/, https://b.example:7000,http://[::1]"),
@@ -359,7 +359,7 @@ fn a_root_is_found_by_name_then_id_then_the_path_of_clients_then_that_of_the_ser
     assert_eq!(found(&[&former, &moved], "app"), None);
 }
 
-/// What is said to be the default is what counts where nothing is set.
+/// A documented default is the value of an unset setting.
 #[test]
 fn shown_defaults_are_the_effective_ones() {
     let others = [

@@ -96,9 +96,9 @@ async fn ten_relays_at_once_elect_one_server_that_ends_after_them() {
     assert!(first.until_idle && first.version.as_deref() == Some(env!("CARGO_PKG_VERSION")));
     assert!(answered.iter().all(|(holder, _)| *holder == first), "one server");
     assert!(!data.join("server.log.1").try_exists().unwrap(), "it was started once");
-    // What is indexed there is for its user alone.
+    // The index there is readable for its user alone.
     assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
-    // As long as one relay is there, nobody has left.
+    // The server does not stop while one relay is there.
     let mut relays: Vec<RelayClient> = answered.into_iter().map(|(_, relay)| relay).collect();
     relays.truncate(1);
     sleep(Duration::from_millis(2500)).await;
@@ -118,7 +118,7 @@ async fn a_server_keeps_no_handle_of_the_client_that_started_it() {
     relay.read_answer(1).await;
     relay.close_input();
     assert!(relay.child.wait().await.unwrap().success());
-    // The output has ended for the client, and the server goes on.
+    // The output has ended for the client, and the server continues.
     assert_eq!(relay.read_message().await, None);
     send_signal("TERM", read_lock_holder(data.path()).pid).await;
     wait_until_gone(data.path()).await;
@@ -172,7 +172,7 @@ async fn the_repository_around_a_relay_is_indexed_where_that_is_wanted() {
         assert!(began.elapsed() < TIMEOUT, "{found}");
         sleep(Duration::from_millis(20)).await;
     }
-    // Another one, without asking: nothing is indexed, and it is said.
+    // Another repository, without a question: nothing is indexed, which is reported.
     let other = create_repository();
     let mut relay = RelayClient::start(data.path(), other.path(), &without_codex(), &["--search"]);
     relay.call_tool(1, "ListIngestedRepositories", json!({})).await;
@@ -200,7 +200,7 @@ async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
     let progress = relay.read_message().await.unwrap();
     assert_eq!(progress["params"]["progressToken"], 7, "{progress:#}");
     let answer = relay.read_answer(1).await;
-    // The notice counts, too.
+    // The notice counts as well.
     assert!((1900..=2000).contains(&read_text(&answer).len()), "{answer:#}");
     let answer = read_result(&answer);
     assert_eq!(answer["segments"][1]["text"], "Nothing.", "{answer:#}");
@@ -228,7 +228,7 @@ async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
     let began = Instant::now();
     world.model.wait_for_abandoned_streams(1).await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    // It has no answer, and the connection goes on.
+    // It has no answer, and the connection continues.
     relay.send_request(2, "ping", json!({})).await;
     assert_eq!(relay.read_message().await.unwrap()["id"], 2);
     relay.call_tool(3, "codebase_question", ask.clone()).await;
@@ -256,7 +256,7 @@ async fn calls_of_a_killed_server_fail_and_the_next_call_works() {
     let data = world.index_repository().await;
     let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
     let ask = json!({ "question": "What is there?" });
-    // What was answered, or cancelled, is not worked on any more.
+    // Answered and cancelled requests are not worked on any more.
     relay.send_request(7, "ping", json!({})).await;
     relay.read_answer(7).await;
     relay.call_tool(0, "codebase_question", ask.clone()).await;
@@ -292,7 +292,7 @@ async fn a_server_that_another_program_started_is_used_and_left_running() {
     relay.close_input();
     relay.child.wait().await.unwrap();
     program.terminate().await;
-    // Where everybody has to say who asks, a relay shows the key of the owner.
+    // Where every request needs a bearer, a relay sends the key of the owner.
     let program = RunningServer::serve(data.path(), &[], &required).await;
     let mut stranger = relay_request(data.path(), "0.1.0");
     stranger.headers_mut().remove("authorization");
@@ -311,7 +311,7 @@ async fn a_server_for_relays_is_replaced_by_a_newer_one() {
     relay.read_answer(1).await;
     let first = read_lock_holder(data.path()).pid;
     assert_eq!(try_handshake(data.path(), "0.0.1").await, Ok(101));
-    // Who shows no key of the owner is anybody.
+    // A relay without the key of the owner has no rights.
     let mut stranger = relay_request(data.path(), "99.0.0");
     stranger.headers_mut().remove("authorization");
     assert_eq!(open_handshake(stranger).await, Ok(101));
@@ -376,7 +376,7 @@ async fn a_server_for_relays_outlives_its_group_has_their_keys_and_ends_no_run()
     relay.child.wait().await.unwrap();
     wait_until_gone(data.path()).await;
     assert!(service.authorization_headers().iter().all(|key| key.as_deref() == Some("Bearer k3y")));
-    // What it was indexing when everybody had left is there.
+    // The folder that it was indexing when the last relay left is there.
     let mut relay = RelayClient::start(data.path(), repository.path(), &environment, &["--search"]);
     assert_ne!(wait_for_server(data.path()).await, pid);
     relay.call_tool(2, "ListIngestedRepositories", json!({})).await;
@@ -460,7 +460,7 @@ async fn where_the_ports_are_taken_the_server_finds_others() {
     assert!(!read_lock_holder(data.path()).main_url.unwrap().ends_with(&format!(":{port}")));
 }
 
-/// Returns the status of the handshake of a relay of this version; a refusal with what it says.
+/// Returns the status of the handshake of a relay of this version; a refusal with its text.
 async fn try_handshake(data: &Path, version: &str) -> Result<u16, (u16, String)> {
     open_handshake(relay_request(data, version)).await
 }

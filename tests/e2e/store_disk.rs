@@ -48,7 +48,7 @@ async fn a_data_folder_that_others_may_read_is_closed_to_them() {
     }
 }
 
-/// Whether a disk can be mounted here; says so where not.
+/// Returns whether a disk can be mounted here; reports it where not.
 async fn can_mount() -> bool {
     let mut command = Command::new("unshare");
     let mounted = command.args(["--user", "--map-root-user", "--mount", "true"]).status().await;
@@ -76,7 +76,7 @@ fn write_files(folder: &Path, word: &str, count: usize) {
     }
 }
 
-/// Takes all the room that is left.
+/// Takes all the space that is left.
 fn fill_disk(path: &Path) {
     let mut filler = File::create(path).unwrap();
     for size in [1 << 20, 1] {
@@ -106,7 +106,7 @@ async fn a_server_whose_disk_is_full_says_so_and_continues_when_there_is_room() 
     assert_eq!(health["store"]["ok"], false, "{health}");
     let reason = health["store"]["reason"].as_str().unwrap();
     assert!(reason.contains("make room and ingest again"), "{health}");
-    // What was there is found all the while.
+    // The former content is found at any time.
     let query = serde_json::json!({ "query": "relieve valve", "limit": 20 });
     let found = server.post_api("/tools/vector-search", &query).await;
     assert_eq!(found["results"].as_array().map(Vec::len), Some(20), "{found}");
@@ -235,7 +235,7 @@ async fn a_deleted_store_is_left_alone_and_created_by_the_next_server() {
         assert!(reason.contains("was removed or replaced"), "{health}");
     };
     is_unwell(&server).await;
-    // Something else is there now, which is none of this server's.
+    // Another folder is there now, which does not belong to this server.
     fs::create_dir(&store).unwrap();
     fs::write(store.join("lock"), "").unwrap();
     write_files(repository.path(), "pump", 5);
@@ -272,10 +272,10 @@ async fn two_servers_that_start_together_leave_one() {
     assert_eq!(running.count(), 1);
 }
 
-/// How long a command may take.
+/// Time limit of a command.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Creates what is not a regular file at a path.
+/// Creates a special file at a path.
 type CreateObstacle = fn(&Path);
 
 #[tokio::test]

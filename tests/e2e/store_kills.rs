@@ -1,4 +1,4 @@
-//! `kill -9` at random moments of ingest, watch, re-embed and remove: nothing is lost, nothing is there
+//! `kill -9` at random moments of ingest, watch, re-embed and remove: nothing is lost, nothing is stored
 //! twice, and nothing is taken for damage.
 
 use std::{
@@ -21,11 +21,11 @@ use serde_json::{Value, json};
 
 use crate::support::process::{ProgramEnvironment, RunningServer, create_scratch_folder};
 
-/// How many times the server is killed; 50 when this was last run for all.
+/// Number of kills; 50 when this was last run for all.
 const KILLS: &str = "STORE_KILLS";
 /// Set to kill at the moments of an earlier run.
 const SEED: &str = "STORE_KILLS_SEED";
-/// What the server is killed at, in turn.
+/// Work during which the server is killed, in turn.
 const DEEDS: [&str; 4] = ["ingest", "watch", "re-embed", "remove"];
 const QUESTIONS: [&str; 4] =
     ["GitignoreBuilder add_line", "walk parallel threads", "zebra stripes", "greet the okapi"];
@@ -91,7 +91,7 @@ async fn run_deed(deed: &str, tree: &Path, server: &RunningServer, seen: &RefCel
     }
 }
 
-/// What the server says of the changing repository.
+/// Returns the server's entry of the changing repository.
 async fn get_root(server: &RunningServer) -> Value {
     let roots = server.get_api("/ingest/roots").await;
     let mut roots = roots["roots"].as_array().unwrap().iter();
@@ -109,7 +109,7 @@ async fn start_ready(deed: &str, data: &Path, edit: impl FnOnce()) -> RunningSer
     server
 }
 
-/// How the two folders that are indexed belong together.
+/// Relation between the two indexed folders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FolderPair {
     /// Not at all.
@@ -118,10 +118,10 @@ enum FolderPair {
     Worktrees,
 }
 
-/// What somebody sees of both folders: how much there is, and what is found.
+/// Returns a client's view of both folders: the counts, and the hits.
 async fn observe_server(server: &RunningServer, folders: FolderPair) -> (Value, Vec<Vec<Value>>) {
     let mut seen = Vec::new();
-    // What worktrees had before is kept for a while.
+    // Former content of worktrees is stored for a while.
     if folders == FolderPair::Apart {
         seen.push(server.get_api("/health").await["store"]["chunks"].clone());
     }
@@ -142,9 +142,9 @@ async fn observe_server(server: &RunningServer, folders: FolderPair) -> (Value, 
     (Value::Array(seen), answers)
 }
 
-/// Compares two servers. Deleted chunks count in how rare a word is until their segment is rebuilt, so
-/// that what is about as good may change places, and another chunk of a file be its first: all after
-/// that count much less.
+/// Compares two servers. Deleted chunks count in term weights until their segment is rebuilt, so
+/// that hits of about the same score may change places, and another chunk of a file may be its first:
+/// all later ones count much less.
 async fn compare_servers(
     server: &RunningServer,
     fresh: &RunningServer,
@@ -203,7 +203,7 @@ async fn kill_repeatedly(kills: u64, folders: FolderPair) {
     let first =
         RunningServer::serve(data.path(), &[&tree, &calm], &codex_less_environment(false)).await;
     first.kill().await;
-    // How long each takes, so that the kills are spread over all of it.
+    // The duration of each, so that the kills are spread over all of it.
     let mut lasts = Vec::new();
     for (deed, round) in DEEDS.into_iter().zip(kills..) {
         let server = start_ready(deed, data.path(), || edit_files(&tree, &mut state, round)).await;

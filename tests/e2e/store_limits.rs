@@ -1,4 +1,4 @@
-//! What the system refuses is no damage; damage is repaired by the real program, which says so.
+//! Refusals of the system are no damage; damage is repaired by the real program, which reports it.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use crate::support::process::{
     run_unprivileged, run_with_limits,
 };
 
-/// How long one command may take.
+/// Time limit of one command.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 fn without_codex() -> ProgramEnvironment {
@@ -98,7 +98,7 @@ async fn too_little_memory_is_no_damage() {
         let limit = format!("-v {limit}");
         let (environment, arguments) = (without_codex(), ["ingest", path]);
         let running = run_with_limits(&limit, data.path(), &environment, &arguments);
-        // Where memory ends while a stack is noted, the standard library waits for itself.
+        // Where memory ends while a stack is recorded, the standard library waits for itself.
         let Ok(output) = timeout(Duration::from_secs(10), running).await else { continue };
         let said = read_report(&output);
         assert!(!said.contains("repairs it"), "{limit}: {said}");
@@ -191,7 +191,7 @@ async fn a_file_that_may_not_be_read_is_no_damage() {
 async fn a_limit_of_file_sizes_fails_writes_and_says_so_until_it_is_raised() {
     let repository = create_repository(3);
     let data = create_index(repository.path()).await;
-    // The log is a file, too, which takes no more.
+    // The log is a file as well, which takes no more.
     let log = data.path().join("log");
     let server = RunningServer::serve_logging_to(&log, data.path(), &without_codex()).await;
     let limit = async |bytes: &str| {
@@ -260,7 +260,7 @@ async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
         assert!(
             read_report(&refused).contains("is damaged") && read_report(&refused).contains(reason)
         );
-        // While it is away nothing can be repaired, so that there is time to see what is said.
+        // While the folder is missing nothing can be repaired, so that there is time to read the report.
         let away = repository.path().with_extension("away");
         fs::rename(repository.path(), &away).unwrap();
         let server = RunningServer::serve(data.path(), &[], &without_codex()).await;

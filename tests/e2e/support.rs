@@ -1,5 +1,5 @@
-//! What tests are made of: the real Codex, a model that replays scripts, an embedding service, a
-//! search that knows one file, a browser, and the real program.
+//! Helpers of the end-to-end tests: the real Codex, a model that replays scripts, a search that knows one
+//! file, a browser, and the real program.
 
 pub(crate) mod browser;
 pub(crate) mod codex;

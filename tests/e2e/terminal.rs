@@ -1,4 +1,4 @@
-//! Commands on a terminal: one voice, which says what matters to a person; the log is in a file.
+//! Commands on a terminal: one voice, with the lines that matter to a person; the log is in a file.
 
 use std::{fs, path::Path, process::Stdio};
 
@@ -75,7 +75,7 @@ async fn a_server_prints_what_a_person_needs_and_names_its_log() {
         assert!(!seen.contains(noise), "{noise}: {seen}");
     }
     assert!(seen.contains("1 file, 1 chunk"), "{seen}");
-    // Another one says at once who is there, and what to do.
+    // Another server reports at once which one runs, and gives advice.
     let (code, refused) = run_on_terminal(data.path(), repository.path(), 100, "serve").await;
     assert_eq!(code, Some(1), "{refused}");
     assert!(refused.contains("other commands use that server"), "{refused}");
@@ -213,7 +213,7 @@ async fn a_search_offers_to_index_the_repository_around_it_and_continues() {
         assert!(code == Some(0) && seen.starts_with(&question), "{seen}");
         let indexed = format!("indexed {} in ", path.display());
         assert!(seen.contains(&indexed) && seen.ends_with("\nvalve.rs:1-6\n"), "{seen}");
-        // Nobody is asked again.
+        // The question is not repeated.
         let (_, seen) = answer_prompt(data.path(), &path, "search -l pressure", Some(typed)).await;
         assert_eq!(seen, "src/valve.rs:1-6\n");
     }

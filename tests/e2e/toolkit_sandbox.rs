@@ -1,4 +1,4 @@
-//! What a process of a toolkit can do within its fence, the sandbox of the real Codex.
+//! Rights of a toolkit's process within the sandbox of the real Codex.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
@@ -64,7 +64,7 @@ impl SandboxFixture {
         self.folder.path().join(name)
     }
 
-    /// The scripted server in a fence, with `work` as its working folder.
+    /// The scripted server in a sandbox, with `work` as its working folder.
     fn build_spec(&self, sandbox: ToolkitSandbox) -> ToolkitSpec {
         let mut spec = ToolkitSpec { sandbox, network: NetworkAccess::None, ..scripted_spec(&[]) };
         let ToolkitTransport::Stdio { working_dir, .. } = &mut spec.transport else {
@@ -115,7 +115,7 @@ async fn a_toolkit_writes_its_own_folder_and_its_working_folder_only_if_it_may()
     let worker = place.client(&place.build_spec(ToolkitSandbox::WorkspaceWrite));
     for client in [&reader, &worker] {
         assert!(!can_write(client, &place.join("repo/new.rs")).await);
-        // What is not there for it, it may make for itself.
+        // A folder that does not exist for it can be created by it.
         can_write(client, &place.join("user/new")).await;
         can_write(client, &place.join("data/secret.key")).await;
         assert!(!place.join("user/new").try_exists().unwrap());
@@ -212,7 +212,7 @@ async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
     let place = SandboxFixture::new().await;
     let mut spec = place.build_spec(ToolkitSandbox::ReadOnly);
     let ToolkitTransport::Stdio { env, .. } = &mut spec.transport else { unreachable!() };
-    // What would have a program of the toolkit's choice run outside the sandbox.
+    // Settings that would run a program of the toolkit's choice outside the sandbox.
     let path = format!("{}:/usr/bin:/bin", place.join("work").display());
     env.insert("PATH".to_owned(), Secret::new(path.clone()));
     env.insert("CODEX_HOME".to_owned(), Secret::new("/nowhere".to_owned()));
@@ -225,7 +225,7 @@ async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
     let mut names: Vec<&String> = env.as_object().unwrap().keys().collect();
     names.sort_unstable();
     names.retain(|name| {
-        // Where its network is.
+        // The address of its proxy.
         !name.to_lowercase().contains("proxy")
             && !["PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LANG"].contains(&name.as_str())
     });
@@ -322,7 +322,7 @@ async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold()
         assert!(git.arg("-C").arg(&repo).args(words.split(' ')).status().unwrap().success());
     }
     let plain = fs::read_to_string(repo.join(".git/config")).unwrap();
-    // Without a network, too, where Python's own loops of events once did not start.
+    // Also without a network, where Python's own event loops once did not start.
     let mut spec = python_toolkit_spec("mcp-server-git", "2026.10.19");
     (spec.sandbox, spec.network) = (ToolkitSandbox::ReadOnly, NetworkAccess::None);
     for settings in [
@@ -351,7 +351,7 @@ async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold()
 
 #[tokio::test]
 async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
-    // Without Codex, too.
+    // Also without Codex.
     let place =
         SandboxFixture::with_settings(|settings| settings.bin = Some("/nowhere/codex".into()))
             .await;

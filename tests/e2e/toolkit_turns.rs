@@ -38,7 +38,7 @@ impl CodexSetup {
         self.serve_with(&more).await
     }
 
-    /// What the model was sent last as results of its calls.
+    /// Returns the results of calls that the model received last.
     fn read_last_results(&self) -> Vec<String> {
         let request = self.model.requests().pop().unwrap();
         let outputs = request["input"].as_array().unwrap().iter();
@@ -303,7 +303,7 @@ async fn calls_of_one_turn_run_at_the_same_time_where_that_is_allowed() {
     .await;
     let everything = ToolkitSpec { parallel: true, ..npm_toolkit_spec("server-everything", &[]) };
     let server = world.serve_toolkits(&[("everything", &everything)], &[]).await;
-    // What the first turn starts is not measured.
+    // Processes that the first turn starts are not measured.
     let status = run_command(
         &world.folder.path().join("data"),
         &world.environment(),
@@ -436,7 +436,7 @@ async fn a_request_carries_toolkits_for_itself_alone_and_needs_a_token() {
         .await,
     );
     let server = world.serve_toolkits(&[], &[]).await;
-    // What a token carries reads what is indexed, and no other script.
+    // Toolkits of a request with a token read indexed files, and no other script.
     let script = world.folder.path().join("boiler/server.py");
     fs::copy(codeinfo_test_support::toolkit::script_path("server.py"), &script).unwrap();
     let script = script.canonicalize().unwrap();

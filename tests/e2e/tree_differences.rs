@@ -1,4 +1,4 @@
-//! What differs between two trees of a repository.
+//! Differences between two trees of a repository.
 
 use codeinfo_test_support::{
     git::{commit_all, run_git},
@@ -16,7 +16,7 @@ use crate::{
 
 const QUERY: &str = "how a request is tried again when it fails";
 
-/// A function that is a piece of its own.
+/// Returns a function that is one chunk.
 fn render_function(says: &str, name: &str, call: &str) -> String {
     format!("/// {says}.\nfn {name}() {{\n    {call}();\n{}}}\n\n", "    log();\n".repeat(12))
 }
@@ -114,13 +114,13 @@ async fn only_what_differs_is_found_old_before_new() {
     let text = list_texts(&gone["hunks"]);
     assert!(text.starts_with("@@ -1,16 +0,0 @@ retry_at_once\n-/// Tries"), "{text}");
     assert_eq!((diffs.len(), &found["alsoDiffer"]), (2, &Value::Null));
-    // The other way round, and no more than are asked for.
+    // In the other direction, and not more than the limit.
     let found = search_differences(&server, body(["app", "app@v1"])).await.json();
     let pair = list_found_places(&found).iter().position(|(_, symbol)| *symbol == "retry").unwrap();
     assert_eq!(list_found_places(&found)[pair..pair + 2], [("app", "retry"), ("app@v1", "retry")]);
     let two = json!({ "query": QUERY, "between": ["app@v1", "app"], "limit": 2 });
     assert_eq!(list_found_places(&search_differences(&server, two).await.json()).len(), 2);
-    // Trees that are the same in what is asked.
+    // Trees without differences for the question.
     let app = server.folder.path().join("app");
     run_git(&app, &["branch", "same", "v1"]);
     let body = json!({ "path": server.folder.path().join("app@same") });

@@ -1,4 +1,4 @@
-//! Keeping roots current: the real program watches, files change, and searches find what is there.
+//! Automatic updates: the real program watches, files change, and searches find the present content.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -29,7 +29,7 @@ impl WatchedFolder {
             environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let program = RunningServer::serve(data.path(), &[repository.path()], &environment).await;
         let scene = Self { program, repository, _data: data };
-        // Its watches stand once a change is seen.
+        // Its watches are active once a change is noticed.
         scene.write("src/ready.rs", "ready_harbour");
         scene.wait_until_found("ready_harbour", "src/ready.rs").await;
         scene
@@ -253,7 +253,7 @@ async fn without_enough_watches_roots_are_compared_and_the_log_says_what_to_rais
     };
     tokio::time::timeout(TIMEOUT, reported).await.unwrap();
 
-    // More folders than watches: some of these changes nobody reports.
+    // More folders than watches: some of these changes are not reported.
     for folder in 0..5 {
         let text = format!("late_harbour {folder}");
         write_file(repository.path(), &format!("part{folder}/late.rs"), &text);

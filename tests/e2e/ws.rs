@@ -17,7 +17,7 @@ use crate::{
     support::model::{FakeModel, ModelReply, message_item, search_item, thinking_item},
 };
 
-/// What a handshake needs beside the usual headers.
+/// Headers of a handshake beside the usual ones.
 const HANDSHAKE: [(&str, &str); 4] = [
     ("connection", "Upgrade"),
     ("upgrade", "websocket"),
@@ -121,7 +121,7 @@ async fn invalid_messages_are_refused_and_the_socket_stays_open() {
     }
     client.send_message(Message::binary(vec![1, 2])).await;
     refused.push(client.read_frame().await);
-    // Nothing runs: nothing is said.
+    // No turn runs, and there is no reply.
     client.send(&json!({ "type": "stop" })).await;
     client.send(&message_frame("Where?")).await;
     refused.push(client.read_frame().await);
@@ -330,7 +330,7 @@ async fn a_stopping_server_ends_turns_and_closes_sockets() {
 #[tokio::test]
 async fn idle_sockets_give_way_and_one_with_a_turn_does_not() {
     let model = FakeModel::replay([ModelReply::Silent(vec![thinking_item("**Looking**")])]).await;
-    // Codex has connections of its own.
+    // Codex has separate connections.
     let server = InProcessServer::start_with_codex(&model, &[("MAX_CONNECTIONS", "12")]).await;
     server.ingest_demo().await;
     let mut busy = WebSocketClient::open(server.main).await;

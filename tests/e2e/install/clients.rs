@@ -57,21 +57,21 @@ fn codex_lists_what_was_installed_for_it() {
     assert!(!run_list("codex", command).contains("codeinfo"));
 }
 
-/// A client from npm, and how its model is set: by variables of the environment and files, in which `MODEL` stands
-/// for the address of the model service.
+/// A client from npm, and how its model is set: by variables of the environment and files, in which `MODEL` is
+/// replaced by the address of the model service.
 struct NpmClient {
     id: &'static str,
     package: &'static str,
     version: &'static str,
     /// Its program below `node_modules`.
     entry: &'static str,
-    /// What asks a question without a person.
+    /// Arguments that ask a question without a person.
     arguments: &'static [&'static str],
     variables: &'static [(&'static str, &'static str)],
     settings: &'static [(&'static str, &'static str)],
 }
 
-/// Clients whose `mcp list` says whether a server is reached.
+/// Clients whose `mcp list` reports whether a server is reached.
 const LISTING_CLIENTS: usize = 4;
 /// Continue, which is set up by hand: its settings have the entry of docs/clients.md.
 const SET_UP_BY_HAND: &str = "continue";
@@ -194,7 +194,7 @@ const NPM_CLIENTS: [NpmClient; 7] = [
     },
 ];
 
-/// Whether the clients from npm, 1.6 GB, are asked for by `CLIENTS=all`.
+/// Returns whether `CLIENTS=all` requests the clients from npm, 1.6 GB.
 fn has_npm_clients() -> bool {
     std::env::var_os("CLIENTS").is_some_and(|clients| clients == "all")
 }
@@ -220,14 +220,14 @@ impl NpmClient {
         command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
         // The server that they start through a relay ends soon.
         command.env("IDLE_EXIT_SECS", "1").env("PORT", "0").env("MCP_PORT", "0");
-        // Gemini CLI starts no server in a folder that nobody has trusted yet.
+        // Gemini CLI starts no server in a folder that the user has not trusted yet.
         command.env("GEMINI_CLI_TRUST_WORKSPACE", "true");
         // Without Codex there is no tool, and OpenCode calls that a failure.
         command.envs(codex::codex_environment(home.0.path(), model_url));
         command
     }
 
-    /// Installs CodeInfo with `choices`, which are none, or else refuse all that can be refused.
+    /// Installs CodeInfo with `choices`: none, or all refusals that there are.
     fn install(&self, home: &TestHome, choices: &[&str]) {
         if self.id != SET_UP_BY_HAND {
             home.run_successfully(&[&["install", self.id, "--yes"], choices].concat());
@@ -302,7 +302,7 @@ impl ModelService {
     }
 }
 
-/// Says what the first request showed, and what calling the tool came to.
+/// Describes the first request, and the result of calling the tool.
 fn describe_requests(requests: &[Value]) -> String {
     let first = requests.first().expect("the model was asked");
     let tool = match first["description"].as_str() {

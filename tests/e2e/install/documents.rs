@@ -1,4 +1,4 @@
-//! What becomes of files that hold something already: everything of it stays, and comes back.
+//! Files that have content already: all of it stays, and is restored.
 
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use proptest::{prelude::any, proptest, test_runner::Config};
@@ -31,7 +31,7 @@ fn parse_json(text: &str) -> Value {
     read.value.unwrap().into()
 }
 
-/// Whether every character of a text is in another, in order.
+/// Returns whether every character of a text is in another, in order.
 fn is_subsequence(text: &str, whole: &str) -> bool {
     let mut rest = whole.chars();
     text.chars().all(|c| rest.any(|other| other == c))
@@ -159,7 +159,7 @@ fn what_changed_since_stays_and_only_the_entry_goes() {
         "{\n  // c\n  \"mcpServers\": {\n    \"x\": {\"url\": \"u\"}\n  }\n}\n"
     );
 
-    // Another install between two changes: what is put back has no entry.
+    // Another install between two changes: the restored text has no entry.
     home.write(CURSOR, "{}\n");
     home.run_successfully(&["install", "cursor", "--http", "--yes"]);
     home.write(CURSOR, home.read_file(CURSOR) + "// later\n");
@@ -180,7 +180,7 @@ fn uninstalling_restores_the_first_text_after_any_number_of_changes() {
     home.run_successfully(&["install", "cursor", "--yes", "--auto-index"]);
     home.run_successfully(&["uninstall", "--yes"]);
     assert_eq!(home.read_file(CURSOR), text);
-    // Without what was remembered, the entry goes all the same.
+    // Without the record of the install, the entry is removed nevertheless.
     home.run_successfully(&["install", "cursor", "--yes"]);
     fs::remove_dir_all(home.path("data")).unwrap();
     home.run_successfully(&["uninstall", "--yes"]);
@@ -218,7 +218,7 @@ fn the_file_that_a_link_leads_to_is_edited_and_keeps_its_mode() {
     assert!(home.path(CODEX).is_symlink());
     assert!(home.read_file("dotfiles/codex.toml").contains("codeinfo"));
     assert_eq!(mode("dotfiles/codex.toml"), 0o640);
-    // What may hold keys of others is kept for its owner alone.
+    // A copy that may contain keys is readable for its owner alone.
     for entry in fs::read_dir(home.path("data/clients")).unwrap() {
         assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
@@ -331,7 +331,7 @@ impl RandomDocuments {
     }
 }
 
-/// What a file says beside our entry.
+/// Returns the content of a file beside our entry.
 fn read_other_entries(file: &str, section: &str, text: &str) -> Value {
     let text = text.trim_start_matches('\u{feff}');
     let mut read: Value = if file == CODEX {
@@ -380,7 +380,7 @@ proptest! {
             let (old, new) = (text(&before), text(&installed));
             assert_eq!(read_other_entries(file, section, &new), read_other_entries(file, section, &old), "{old:?} {new:?}");
             assert!(new.contains("codeinfo"));
-            // Only members of an older entry of ours may go.
+            // Only members of an older entry of CodeInfo may be removed.
             let may_go = ["\"old\"", "\"codeinfo\"", "mcp_servers.codeinfo]"];
             if !may_go.iter().any(|own| old.contains(own)) {
                 assert!(is_subsequence(&old, &new), "{old:?} is not whole in {new:?}");

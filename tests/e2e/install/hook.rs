@@ -1,4 +1,4 @@
-//! `codeinfo hook`: put into the settings of Claude Code and taken out, and what it says with a prompt.
+//! `codeinfo hook`: added to the settings of Claude Code and removed, and its output for a prompt.
 
 use std::net::TcpListener;
 
@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 600;
 /// Longest that a hook which hangs holds this test up.
 const GUARD: std::time::Duration = std::time::Duration::from_mins(1);
 
-/// Runs the hook for a prompt in `folder`, and returns what it says; it must never fail.
+/// Runs the hook for a prompt in `folder`, and returns its output; it must never fail.
 async fn run_hook(home: &TestHome, input: &str, switches: &[&str]) -> String {
     let mut command = home.command(BINARY);
     command.arg("hook").args(switches).stdin(Stdio::piped());
@@ -70,7 +70,7 @@ async fn a_prompt_gets_a_note_about_the_index_in_indexed_folders() {
 #[tokio::test]
 async fn a_prompt_does_not_wait_for_a_server_that_does_not_answer() {
     let home = TestHome::new();
-    // Nobody has a data folder, or its server says nothing of itself yet.
+    // There is no data folder, or its server has not published its address yet.
     assert_eq!(run_hook(&home, &prompt_input(home.0.path()), &[]).await, "");
     let mut lock = DataDirLock::acquire(&home.path("data")).unwrap();
     assert_eq!(run_hook(&home, &prompt_input(home.0.path()), &[]).await, "");
@@ -108,7 +108,7 @@ fn the_hook_is_a_choice_that_uninstall_takes_back() {
         json!({ "type": "command", "command": "codeinfo hook || exit 0 # codeinfo", "timeout": 1 });
     assert_eq!(hooks[0]["hooks"][0]["command"], "mine hook");
     assert_eq!(hooks[1], json!({ "hooks": [ours] }));
-    // Who agreed once is not asked for it with every update.
+    // A user who agreed once gets no question at every update.
     let installed = home.read_file(SETTINGS);
     install(&[]);
     assert_eq!(home.read_file(SETTINGS), installed);
@@ -157,7 +157,7 @@ fn the_hook_is_asked_for_where_claude_code_is_and_a_shell_can_run_it() {
     assert!(!home.read_file(SETTINGS).contains("hook"), "{said}");
 }
 
-/// Installs as the program at `path`, and returns the commands of all hooks and what was said.
+/// Installs as the program at `path`, and returns the commands of all hooks and the output.
 fn install_as(home: &TestHome, path: &str, switches: &[&str]) -> (Vec<String>, String) {
     let program = home.path(path);
     fs::create_dir_all(program.parent().unwrap()).unwrap();
@@ -178,7 +178,7 @@ fn the_hook_follows_the_program_whatever_its_name_is() {
     let home = TestHome::new();
     let line = |path| format!("{} hook || exit 0 # codeinfo", home.path(path).display());
     assert_eq!(install_as(&home, "a/ci-1.2", &["--hook"]).0, [line("a/ci-1.2")]);
-    // What the user set beside the command stays.
+    // Values that the user set beside the command stay.
     let patient = home.read_file(SETTINGS).replace("\"timeout\": 1", "\"timeout\": 7");
     home.write(SETTINGS, patient);
     assert_eq!(install_as(&home, "b/codeinfo", &[]).0, [line("b/codeinfo")]);

@@ -1,4 +1,4 @@
-//! Files that cannot be edited are left as they are, and what to paste is printed.
+//! Files that cannot be edited stay as they are, and the text to paste is printed.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::*;
 const CODEX: &str = ".codex/config.toml";
 const GEMINI: &str = ".gemini/settings.json";
 
-/// Installs, which must fail for `client` alone and soon, and returns what was said.
+/// Installs, which must fail for `client` alone and soon, and returns the output.
 fn install_refused(home: &TestHome, client: &str) -> String {
     let ended = home.run(&["install", client, "windsurf", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.said.contains("nothing of it was changed"), "{}", ended.said);
     assert!(ended.said.contains("paste into"), "{}", ended.said);
-    // The others are set up all the same.
+    // The other clients are set up nevertheless.
     assert!(home.read_file(".codeium/windsurf/mcp_config.json").contains("codeinfo"));
     home.run_successfully(&["uninstall", "--yes"]);
     ended.said
@@ -101,7 +101,7 @@ fn read_only_and_huge_files_stay() {
     home.write(GEMINI, "{}");
     fs::File::options().write(true).open(home.path(GEMINI)).unwrap().set_len(100 << 20).unwrap();
     assert!(install_refused(&home, "gemini").contains("larger than 8 MiB"));
-    // One that would be with what is added is not changed either: nothing could take that out again.
+    // A file that would become too deep by the addition is not changed either, because nothing could undo it.
     let comment = format!("# {}\n", "x".repeat((8 << 20) - 8));
     fs::set_permissions(home.path(CODEX), fs::Permissions::from_mode(0o644)).unwrap();
     home.write(CODEX, &comment);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What each client shows its model in every folder.
+/// Instructions of each client for its model in every folder.
 const OWN_LINES: [(&str, &str); 7] = [
     ("claude-code", ".claude/CLAUDE.md"),
     ("codex", ".codex/AGENTS.md"),
@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 600;
 fn global_instructions_say_when_to_ask_until_they_are_removed() {
     let home = TestHome::with_program();
     for (at, (_, path)) in OWN_LINES.into_iter().enumerate() {
-        // The last one is made.
+        // The last one is created.
         if at + 1 < OWN_LINES.len() {
             home.write(path, format!("# Mine {at}\r\n\r\n- be kind\r\n"));
         }
@@ -158,7 +158,7 @@ fn a_link_of_a_repository_that_leads_out_of_it_is_not_followed() {
         assert!(ended.said.contains("leads out of the repository"), "{ended:?}");
     }
     assert_eq!(home.read_file(".profile"), "mine\n");
-    // What Git keeps is no file of the repository.
+    // Git's own files are no files of the repository.
     home.write("repo/.git/config", "[core]\n");
     fs::remove_file(home.path("repo/AGENTS.md")).unwrap();
     symlink(".git/config", home.path("repo/AGENTS.md")).unwrap();

@@ -40,7 +40,7 @@ fn one_question_permits_all_clients_and_a_no_permits_none() {
         }
         assert!(home.read_file(".claude.json").contains("codeinfo"));
     }
-    // Who is asked nothing of it has no such client.
+    // A user without such a client gets no question about it.
     let home = TestHome::with_program();
     let mut terminal = TerminalSession::start(&home, "install cursor");
     terminal.answer_question("index it in the background", "n");
@@ -98,7 +98,7 @@ fn a_permission_that_the_user_gave_stays() {
     home.run_successfully(&["uninstall", "--yes"]);
     assert_eq!(home.read_file(CLAUDE), own);
     assert_eq!(home.read_file(GEMINI), trusted);
-    // Without what was remembered, nobody knows whose it is.
+    // Without the record of the install, its origin is unknown.
     fs::remove_dir_all(home.path("data")).unwrap();
     home.run_successfully(&["uninstall", "--yes"]);
     assert_eq!(home.read_file(CLAUDE), own);
@@ -158,7 +158,7 @@ fn settings_that_cannot_be_edited_stay_and_the_servers_are_set_up() {
 fn a_permission_that_cannot_be_removed_is_named() {
     let home = TestHome::with_program();
     run_install(&home, &["--yes"]);
-    // Nothing tells any more who gave it.
+    // Nothing shows any more who gave it.
     fs::remove_dir_all(home.path("data")).unwrap();
     let said = run_install(&home, &["--no-permissions", "--yes"]);
     for line in [
@@ -193,7 +193,7 @@ fn a_refusal_stays_until_the_permission_is_requested() {
     assert!(
         has_trust() && home.has_file(".gemini/GEMINI.md") && home.has_file(".claude/CLAUDE.md")
     );
-    // A client that was taken out starts again.
+    // A client that was removed starts again.
     install(&["--no-permissions"]);
     home.run_successfully(&["uninstall", "gemini", "--yes"]);
     let said = install(&[]);

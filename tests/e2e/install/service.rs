@@ -1,4 +1,4 @@
-//! The server as a service, with a stand-in of `systemctl`.
+//! The server as a service, with a fake `systemctl`.
 #![cfg(target_os = "linux")]
 
 use std::{ops::Deref, time::Duration};
@@ -80,7 +80,7 @@ impl Drop for ManagedHome {
     }
 }
 
-/// Ports that nobody has.
+/// Sets ports that are free.
 fn use_free_ports(command: &mut Command) -> &mut Command {
     command.env("PORT", "0").env("MCP_PORT", "0")
 }
@@ -132,7 +132,7 @@ fn a_service_is_installed_asked_for_and_removed() {
     let asked = home.read_file("asked");
     assert_eq!(asked, "--user disable --now codeinfo.service\n--user daemon-reload\n");
     assert!(home.run_successfully(&["remove"]).contains("not installed"));
-    // What somebody else wrote stays.
+    // A unit of another program stays.
     home.write(UNIT, "[Unit]\nDescription=mine\n");
     for action in ["install", "remove"] {
         let refused = home.run_with_systemctl(&[action]);
@@ -166,7 +166,7 @@ fn without_a_service_manager_the_unit_is_printed() {
     assert!(ended.said.contains("ExecStart=\"CODEINFO\" \"serve\"\n"), "{ended:?}");
     assert!(ended.failed.contains("init system"), "{ended:?}");
     assert!(!home.has_file(UNIT));
-    // One that fails, as without a session, leaves the unit and says what to do.
+    // A failure, as without a session, leaves the unit and gives advice.
     let home = ManagedHome::new();
     fs::write(home.path("fails"), "").unwrap();
     let ended = home.run_with_systemctl(&["install"]);

@@ -1,4 +1,4 @@
-//! Files that links lead several clients to, and what was made for them.
+//! Files that several clients share through links, and files that were created for them.
 
 use super::*;
 
@@ -108,7 +108,7 @@ fn files_that_were_made_go_when_nothing_is_left_in_them() {
     home.write(".codex/AGENTS.md", "");
     home.run_successfully(&["uninstall", "--yes"]);
     assert_eq!(home.render_output(), "");
-    // What the user had, or added, stays.
+    // Content that the user had, or added, stays.
     home.write(".codex/AGENTS.md", "");
     home.run_successfully(&install);
     home.write(".codex/AGENTS.md", "");

@@ -1,4 +1,4 @@
-//! The history of a repository in the model's shell: what git and `rg` say of it there.
+//! The history of a repository in the model's shell: the output of git and `rg`.
 
 use std::{fs, process::Command};
 

@@ -18,7 +18,7 @@ fn create_folders(folder: &Path, names: &[&str]) {
     }
 }
 
-/// A server that lists what is below `allowed`, a folder of the test.
+/// Starts a server that lists the folders below `allowed`, a folder of the test.
 async fn start_with_folders(folder: &Path, pairs: &[(&str, &str)]) -> InProcessServer {
     let roots = folder.display().to_string();
     let mut all = vec![("FOLDER_ROOTS", roots.as_str())];
@@ -67,7 +67,7 @@ async fn folders_are_listed_level_by_level_if_they_can_be_indexed() {
     let is = |at: usize| listed["folders"][at]["isRepository"].as_bool().unwrap();
     assert!(is(0) && is(1));
     assert_eq!(listed["folders"][0]["indexed"], Value::Null);
-    // Inside, what is no folder to be indexed is as good as not there.
+    // Inside, a folder that cannot be indexed looks like a missing one.
     for below in ["gone", "src/worktree.txt", "src/link", "src/link/secret", "src/.hidden", "own"] {
         let path = format!("/folders?path={}", home.join(below).display());
         assert_refused(
@@ -84,7 +84,7 @@ async fn folders_are_listed_level_by_level_if_they_can_be_indexed() {
             "is no folder",
         );
     }
-    // Outside, what is there and what is not are refused alike.
+    // Outside, existing and missing folders are refused alike.
     let outside = [place.clone(), place.join("outside"), place.join("gone"), "/".into()];
     let dotted = [home.join("../outside"), home.join("src/../../outside"), home.join("../gone")];
     let near = [place.join("home2"), "/proc".into()];
@@ -164,7 +164,7 @@ async fn listings_are_bounded_and_several_folders_or_none_may_be_allowed() {
     assert_eq!(list_names(&many)[999], "0999");
     fs::remove_dir(place.join("many/1000")).unwrap();
     assert_eq!(list_folder(&server, &place.join("many")).await["truncated"], json!(false));
-    // What is never indexed is no folder to choose from, even where it is allowed.
+    // A folder that is never indexed is not offered, even where it is allowed.
     create_folders(&place, &["own/.aws/inner", "codex/inner"]);
     let refused = [Path::new("/proc"), &place.join("own/.aws"), &place.join("codex")];
     let roots = refused.map(|folder| folder.display().to_string()).join(":");

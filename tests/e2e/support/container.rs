@@ -16,7 +16,7 @@ use super::{codex, compose, install};
 
 /// The bit of the capability without which a process makes no containers.
 const SYS_ADMIN: u64 = 1 << 21;
-/// What Docker covers and what it makes read-only below `/proc` and `/sys` of every container.
+/// Paths below `/proc` and `/sys` that Docker covers or makes read-only in every container.
 const COVERED: [&str; 7] = [
     "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
     "/proc/scsi", "/sys/firmware",
@@ -33,8 +33,8 @@ pub(crate) struct TestContainer {
 }
 
 impl TestContainer {
-    /// Returns a container that is run for each command, or nothing, and says so, where this process may not
-    /// make any.
+    /// Returns a container that is run for each command, or `None` with a report where this process may not
+    /// create any.
     pub(crate) fn new() -> Option<Self> {
         if let Some(reason) = find_obstacle() {
             report_skipped(&format!("a test needs containers, and {reason}"));
@@ -66,7 +66,7 @@ impl TestContainer {
         self.config.pointer_mut("/linux/seccomp/syscalls").unwrap().as_array_mut().unwrap()
     }
 
-    /// Allows `count` processes and threads instead of what Compose says.
+    /// Allows `count` processes and threads instead of the number of Compose.
     pub(crate) fn limit_processes(&mut self, count: u32) {
         self.config["linux"]["resources"]["pids"]["limit"] = json!(count);
     }
@@ -89,7 +89,7 @@ impl TestContainer {
     }
 }
 
-/// Says, past the capture of the test harness, that a test did nothing: nobody is to take it for one that passed.
+/// Reports, past the capture of the test harness, that a test did nothing, so that it is not taken for one that passed.
 pub(crate) fn report_skipped(reason: &str) {
     std::io::stderr().write_all(format!("NOT RUN: {reason}\n").as_bytes()).unwrap();
 }
@@ -186,7 +186,7 @@ fn build_mounts(service: &Value, folder: &Path, user: u32) -> Vec<Value> {
     mounts
 }
 
-/// Returns the folder outside that stands for the volume at `target`.
+/// Returns the folder of the host that is mounted as the volume at `target`.
 fn mount_source(folder: &Path, target: &str) -> PathBuf {
     folder.join(format!("volume{}", target.replace('/', "-")))
 }
@@ -198,8 +198,8 @@ fn image_user() -> u32 {
     user.split(':').next().unwrap().parse().unwrap()
 }
 
-/// Returns a profile as Docker hands it to the runtime of a container without capabilities: rules whose
-/// conditions do not hold are left out, the conditions of the others too.
+/// Returns a profile as Docker hands it to the runtime of a container without capabilities: without the rules
+/// whose conditions do not hold, and without the conditions of the others.
 fn read_seccomp_profile(profile: &str) -> Value {
     let profile = fs::read_to_string(repository_root().join(profile)).unwrap();
     let profile: Value = serde_json::from_str(&profile).unwrap();
@@ -221,7 +221,7 @@ fn read_seccomp_profile(profile: &str) -> Value {
     })
 }
 
-/// Whether a rule is meant for a container without capabilities on this machine.
+/// Returns whether a rule applies to a container without capabilities on this machine.
 fn is_applicable(rule: &Value) -> bool {
     let (_, own) = architecture_names();
     let list = |pointer: &str| rule.pointer(pointer).and_then(Value::as_array);

@@ -1,4 +1,4 @@
-//! A chat with the real Codex, a scripted model and a scripted search, in a folder of its own.
+//! A chat with the real Codex, a scripted model and a scripted search, in a separate folder.
 
 use std::{
     fs,
@@ -27,13 +27,13 @@ pub(crate) struct ChatHarness {
     pub(crate) chat: Chat,
     pub(crate) tasks: Tasks,
     pub(crate) settings: codeinfo_codex::CodexSettings,
-    /// What is indexed: the folder `repo`, see [`Harness::repo`].
+    /// The indexed content: the folder `repo`, see [`ChatHarness::repository_folder`].
     pub(crate) store: Store,
     folder: TempDir,
 }
 
 impl ChatHarness {
-    /// A harness whose model gives these replies, one for each request.
+    /// Returns a harness whose model gives these replies, one for each request.
     pub(crate) async fn new(replies: impl IntoIterator<Item = ModelReply>) -> Self {
         Self::with_settings(FakeModel::replay(replies).await, "", |_| ()).await
     }
@@ -57,7 +57,7 @@ impl ChatHarness {
         Self { model, search, codex, chat, tasks, settings, store, folder }
     }
 
-    /// Stops everything of ours and begins again in the same folder.
+    /// Stops all tasks of CodeInfo and starts again in the same folder.
     pub(crate) async fn restart(&mut self) {
         assert!(self.tasks.stop(Duration::from_secs(20)).await, "stopping takes too long");
         self.tasks = Tasks::default();

@@ -21,7 +21,7 @@ pub(crate) fn install_npm_package(folder: &str, package: &str, parts: PackagePar
     })
 }
 
-/// How much of a package is installed.
+/// Amount of a package that is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PackageParts {
     Whole,
@@ -67,7 +67,7 @@ pub(crate) fn find_node() -> &'static Path {
     })
 }
 
-/// Runs `steps` in a folder of its own, unless that was done before.
+/// Runs `steps` in a separate folder, unless that was done before.
 fn run_once(folder: &str, what: &str, steps: impl FnOnce(&Path) -> Vec<Command>) -> PathBuf {
     // Beside the build, so that it outlives cleaning of temporary folders.
     let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("test-tools");

@@ -28,10 +28,10 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// How long a test waits for something that must happen.
+/// Time limit of a test for something that must happen.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What the model does with one request.
+/// Reaction of the model to one request.
 #[derive(Debug, Clone)]
 pub(crate) enum ModelReply {
     /// Streams the items and completes.
@@ -40,7 +40,7 @@ pub(crate) enum ModelReply {
     Cut(Vec<OutputItem>),
     /// Streams the items, then stays silent until the client goes away.
     Silent(Vec<OutputItem>),
-    /// Streams the items, and completes when the test says so.
+    /// Streams the items, and completes at a signal of the test.
     Held(Arc<Notify>, Vec<OutputItem>),
     /// Answers with an error status and body.
     Status(u16, Value),
@@ -91,9 +91,9 @@ struct FakeModelState {
     script: Mutex<ModelScript>,
     requests: Mutex<Vec<Value>>,
     responses: AtomicUsize,
-    /// How many requests came.
+    /// Number of requests that came.
     asked: watch::Sender<usize>,
-    /// How many streams the client left before their end.
+    /// Number of streams that the client left before their end.
     left: watch::Sender<usize>,
 }
 
@@ -127,7 +127,7 @@ impl FakeModel {
         Self { url, shared, tasks }
     }
 
-    /// Returns the bodies of all requests so far.
+    /// Returns the bodies of all requests up to now.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.shared.requests.lock().unwrap().clone()
     }

@@ -17,7 +17,7 @@ pub(crate) type ProgramEnvironment = Vec<(String, String)>;
 /// A running `codeinfo serve`. Dropping it kills it.
 pub(crate) struct RunningServer {
     child: Child,
-    /// What it printed until it said that it was up.
+    /// The lines that it printed until it reported that it was up.
     pub(crate) said: Vec<String>,
     /// Base URL of the main HTTP API.
     pub(crate) main: String,
@@ -38,8 +38,8 @@ impl RunningServer {
         Self::start(command).await
     }
 
-    /// Starts `codeinfo serve PATHS…` where the system lets a process watch so many folders; returns
-    /// what it logs, too. The limit is that of a user namespace of its own.
+    /// Starts `codeinfo serve PATHS…` where the system lets a process watch this number of folders; returns
+    /// its log as well. The limit is that of a separate user namespace.
     #[cfg(target_os = "linux")]
     pub(crate) async fn serve_with_watches(
         watches: usize,
@@ -56,7 +56,7 @@ impl RunningServer {
         Self::start_logged(command).await
     }
 
-    /// Starts `codeinfo serve PATHS…` on free ports, with its data on a small disk of its own.
+    /// Starts `codeinfo serve PATHS…` on free ports, with its data on a separate small disk.
     #[cfg(target_os = "linux")]
     pub(crate) async fn serve_on_small_disk(
         size: &str,
@@ -69,7 +69,7 @@ impl RunningServer {
         Self::start(command).await
     }
 
-    /// Starts `codeinfo serve` on free ports; returns what it says on standard error, too.
+    /// Starts `codeinfo serve` on free ports; returns its standard error as well.
     pub(crate) async fn serve_logged(
         data_dir: &Path,
         environment: &ProgramEnvironment,
@@ -90,7 +90,7 @@ impl RunningServer {
         Self::start(command).await
     }
 
-    /// Starts `codeinfo serve` on free ports, with so many open files at most.
+    /// Starts `codeinfo serve` on free ports, with this maximum of open files.
     #[cfg(target_os = "linux")]
     pub(crate) async fn serve_with_files(
         max_files: u64,
@@ -222,7 +222,7 @@ pub(crate) async fn run_unprivileged(
     command.output().await.unwrap()
 }
 
-/// Runs a script, whose `$0` is the program, with the data on a small disk of its own.
+/// Runs a script, whose `$0` is the program, with the data on a separate small disk.
 pub(crate) async fn run_on_small_disk(
     size: &str,
     script: &str,
@@ -252,7 +252,7 @@ pub(crate) async fn send_signal(name: &str, pid: u32) {
     assert!(sent.await.unwrap().success());
 }
 
-/// Starts one command, whose output is to be read; dropping it kills it.
+/// Starts one command with piped output; dropping it kills it.
 pub(crate) fn spawn_command(
     data_dir: &Path,
     environment: &ProgramEnvironment,
@@ -271,7 +271,7 @@ pub(crate) async fn run_command(
     program_command(data_dir, environment).args(arguments).output().await.unwrap()
 }
 
-/// Runs one command to its end where nobody may make namespaces: in one of its own, without any right.
+/// Runs one command to its end where namespaces are forbidden: in a namespace without any rights.
 pub(crate) async fn run_without_namespaces(
     data_dir: &Path,
     environment: &ProgramEnvironment,
@@ -325,12 +325,12 @@ pub(crate) fn scratch_folder() -> PathBuf {
     folder
 }
 
-/// A fresh folder below [`scratch`], removed when dropped.
+/// A fresh folder below [`scratch_folder`], removed when dropped.
 pub(crate) fn create_scratch_folder() -> tempfile::TempDir {
     tempfile::tempdir_in(scratch_folder()).unwrap()
 }
 
-/// Settings of a program whose store is in `fixture`.
+/// Returns the environment of a program with the store in `fixture`.
 pub(crate) fn qdrant_environment(
     fixture: &codeinfo_test_support::qdrant::fixture::QdrantFixture,
 ) -> ProgramEnvironment {

@@ -1,4 +1,4 @@
-//! A scripted stand-in for the main listener's `/mcp`: every search finds the same file.
+//! A fake `/mcp` of the main listener: every search finds the same file.
 
 use std::{
     convert::Infallible,
@@ -21,7 +21,7 @@ pub(crate) struct FakeSearch {
     tasks: Tasks,
 }
 
-/// Where each message was sent, and the message.
+/// The target of each message, and the message.
 type ReceivedMessages = Arc<Mutex<Vec<(String, Value)>>>;
 
 impl FakeSearch {
@@ -34,7 +34,7 @@ impl FakeSearch {
         Self { url, messages, tasks }
     }
 
-    /// Returns the queries so far.
+    /// Returns the queries up to now.
     pub(crate) fn queries(&self) -> Vec<String> {
         let messages = self.messages.lock().unwrap();
         let calls = messages.iter().filter(|(_, message)| message["method"] == "tools/call");
@@ -43,14 +43,14 @@ impl FakeSearch {
             .collect()
     }
 
-    /// Returns the targets of the searches so far, such as `/mcp`.
+    /// Returns the targets of the searches up to now, such as `/mcp`.
     pub(crate) fn targets(&self) -> Vec<String> {
         let messages = self.messages.lock().unwrap();
         let calls = messages.iter().filter(|(_, message)| message["method"] == "tools/call");
         calls.map(|(target, _)| target.clone()).collect()
     }
 
-    /// Returns the methods of the messages so far.
+    /// Returns the methods of the messages up to now.
     pub(crate) fn methods(&self) -> Vec<String> {
         let messages = self.messages.lock().unwrap();
         let methods = messages.iter().filter_map(|(_, message)| message["method"].as_str());

@@ -6,7 +6,7 @@ use tokio::process::Command;
 
 use super::process::{ProgramEnvironment, apply_environment};
 
-/// Prepares a command line of the program on a terminal of its own, in `folder`, `columns` wide.
+/// Prepares a command line of the program on a terminal, in `folder`, `columns` wide.
 pub(crate) fn terminal_command(
     data: &Path,
     folder: &Path,

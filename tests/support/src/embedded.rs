@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 use crate::store::{DIMENSIONS, EngineStorage, MODEL, Store};
 
-/// After so many chunks the tests' stores are put on disk.
+/// Number of chunks after which the stores of tests are written to disk.
 pub const SEAL_CHUNKS: u64 = 128;
 
-/// A folder of its own.
+/// A folder for one store.
 pub struct StoreFolder {
     path: PathBuf,
     _above: TempDir,
@@ -99,8 +99,8 @@ pub async fn open_engine(folder: &Path) -> Result<Arc<dyn Engine>, StoreError> {
     Ok(Arc::new(open_with_retries(open).await?))
 }
 
-/// Opens a store, a little later if need be: a program that another test starts holds the lock, too, until
-/// it runs.
+/// Opens a store, and tries again while its lock is held: a program that another test starts holds the lock
+/// as well, until it runs.
 pub async fn open_with_retries<F>(open: impl Fn() -> F) -> Result<EmbeddedEngine, StoreError>
 where
     F: Future<Output = Result<EmbeddedEngine, StoreError>>,
@@ -136,7 +136,7 @@ pub fn damage_file(folder: &Path, file: &str, content: &[u8]) {
     }
 }
 
-/// The names of the roots whose last run did not end well.
+/// Returns the names of the roots whose last run did not complete.
 pub async fn list_failed_roots(store: &Store) -> Vec<String> {
     let roots = store.roots().await.unwrap().into_iter();
     roots.filter(|root| !root.last_run.is_completed()).map(|root| root.name).collect()

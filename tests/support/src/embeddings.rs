@@ -36,12 +36,12 @@ use tokio_rustls::{
 
 use crate::qdrant::find_tls_file;
 
-/// How long a test waits for something that must happen.
+/// Time limit of a test for something that must happen.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// Length of the vectors, unless asked otherwise.
 pub const DIMENSIONS: usize = 64;
 
-/// What the service does with one request.
+/// Reaction of the service to one request.
 #[derive(Debug, Clone)]
 pub enum EmbeddingAnswer {
     /// Answers as it should.
@@ -172,22 +172,22 @@ impl FakeEmbeddingServer {
         *self.shared.script.lock().unwrap() = Box::new(script);
     }
 
-    /// Returns the bodies of all requests so far.
+    /// Returns the bodies of all requests up to now.
     pub fn requests(&self) -> Vec<Value> {
         self.shared.requests.lock().unwrap().clone()
     }
 
-    /// Returns all inputs so far.
+    /// Returns all inputs up to now.
     pub fn received_inputs(&self) -> Vec<String> {
         self.requests().iter().flat_map(read_inputs).collect()
     }
 
-    /// Returns how many inputs each request so far had.
+    /// Returns the number of inputs of each request up to now.
     pub fn batch_sizes(&self) -> Vec<usize> {
         self.requests().iter().map(|request| read_inputs(request).len()).collect()
     }
 
-    /// Returns the `Authorization` header of each request so far.
+    /// Returns the `Authorization` header of each request up to now.
     pub fn authorization_headers(&self) -> Vec<Option<String>> {
         self.shared.keys.lock().unwrap().clone()
     }
@@ -203,7 +203,7 @@ impl FakeEmbeddingServer {
         timeout(TIMEOUT, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }
 
-    /// Goes away, and waits until nobody listens.
+    /// Stops, and waits until nothing listens.
     pub async fn stop(self) -> SocketAddr {
         assert!(self.tasks.stop(TIMEOUT).await);
         self.address
@@ -248,7 +248,7 @@ async fn accept_connections(
             let Some(encryption) = encryption else {
                 return serve_connection(stream, &shared).await;
             };
-            // Who does not trust the certificate goes away.
+            // A client that does not trust the certificate leaves.
             if let Ok(stream) = encryption.accept(stream).await {
                 serve_connection(stream, &shared).await;
             }

@@ -1,5 +1,5 @@
-//! What the tests of ingest work with: a real store whose writes can be held or made to fail, the
-//! real embedder, and repositories in folders of their own.
+//! Helpers of tests of ingest: a real store whose writes can be held or made to fail, the
+//! real embedder, and repositories in separate folders.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -173,12 +173,12 @@ pub fn build_request(path: &Path) -> IngestRequest {
     IngestRequest { path: path.to_owned(), ..IngestRequest::default() }
 }
 
-/// What happens to writes.
+/// Faults of writes to a store.
 #[derive(Default)]
 pub struct WriteFaults {
-    /// How many more writes work; `None` for all.
+    /// Number of further writes that succeed; `None` for all.
     left: Mutex<Option<usize>>,
-    /// Roots of which somebody hears once that another process has them.
+    /// Roots whose next lease is refused, as if another process had them.
     leased: Mutex<BTreeSet<RootId>>,
     is_holding: watch::Sender<bool>,
     held: watch::Sender<bool>,
@@ -188,7 +188,7 @@ pub struct WriteFaults {
 }
 
 impl WriteFaults {
-    /// Returns an engine whose writes these happen to, in a folder that outlives it.
+    /// Returns an engine whose writes have these faults, in a folder that outlives it.
     pub fn wrap_engine(
         self: &Arc<Self>,
         inner: Arc<dyn Engine>,
@@ -197,7 +197,7 @@ impl WriteFaults {
         Arc::new(FaultyEngine { inner, faults: Arc::clone(self), _folder: folder })
     }
 
-    /// Lets so many writes work and all later ones fail, as if the process had been killed.
+    /// Lets this number of writes succeed and all later ones fail, as if the process had been killed.
     pub fn fail_after_writes(&self, writes: usize) {
         *self.left.lock().unwrap() = Some(writes);
     }
@@ -206,17 +206,17 @@ impl WriteFaults {
         *self.left.lock().unwrap() = None;
     }
 
-    /// Has another process hold a root when that is asked next.
+    /// Refuses the next lease of a root, as if another process had it.
     pub fn lease_to_other_process(&self, root: RootId) {
         self.leased.lock().unwrap().insert(root);
     }
 
-    /// Whether another process holds a root, which it lets go of then.
+    /// Returns whether another process has a root, and ends its lease.
     pub fn end_foreign_lease(&self, root: RootId) -> bool {
         self.leased.lock().unwrap().remove(&root)
     }
 
-    /// Holds writes of chunks until [`Faults::release`].
+    /// Holds writes of chunks until [`WriteFaults::release_writes`].
     pub fn hold_writes(&self) {
         self.held.send_replace(false);
         self.is_holding.send_replace(true);
@@ -362,7 +362,7 @@ impl Engine for FaultyEngine {
     }
 }
 
-/// What a tree holds, wherever it is kept: paths, lines and text.
+/// Returns the chunks of a tree, wherever they are stored: paths, lines and text.
 pub async fn list_tree_chunks(store: &Store, root: RootId) -> BTreeSet<(String, u32, String)> {
     let chunks = store.chunks(Some(root), None, MAX_PAGE).await.unwrap();
     assert!(chunks.iter().all(|stored| stored.record.root == root));

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: stores, repositories, and stand-ins for servers.
+//! Helpers that the tests of several crates share: stores, repositories, and fake servers.
 #![expect(
     clippy::new_without_default,
     clippy::unwrap_used,

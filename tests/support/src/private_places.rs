@@ -1,4 +1,4 @@
-//! A home folder with private places, which nothing of ours may read.
+//! A home folder with private places, which CodeInfo may not read.
 
 use std::{fs, path::Path};
 
@@ -32,7 +32,7 @@ pub const PLACES: [&str; 25] = [
 ];
 /// Stands in each file of a private place.
 pub const WORD: &str = "hydrangea";
-/// What lies beside them, and is read.
+/// Files beside them, which are read.
 pub const BESIDE: [&str; 4] =
     [".config/app/notes", ".cargo/notes", "code/site/.claude/notes", "code/site/.cursor/notes"];
 

@@ -1,6 +1,6 @@
-//! A stand-in for a Qdrant server: the calls that our store makes, over gRPC and with the messages that
+//! A fake Qdrant server: the calls that our store makes, over gRPC and with the messages that
 //! `qdrant-client` ships, on the embedded engine. It can be made to refuse, delay, lose and cut calls,
-//! and to be away.
+//! and to be unreachable.
 
 mod convert;
 pub mod fixture;
@@ -34,15 +34,15 @@ use rounds::RoundCounter;
 use service::NodeServices;
 use shards::FakeCollections;
 
-/// The version it says it has.
+/// The version that it reports.
 pub const VERSION: &str = "1.19.0";
 
-/// A running stand-in. Dropping it ends it.
+/// A running fake server. Dropping it stops it.
 pub struct FakeQdrant {
     inner: Arc<FakeQdrantState>,
 }
 
-/// What the doors share: the data, the rules, what was asked.
+/// State that the nodes share: the data, the faults, and the calls.
 struct FakeQdrantState {
     shards: FakeCollections,
     doors: Vec<FakeNode>,
@@ -58,7 +58,7 @@ struct FakeQdrantState {
 /// One address; a node of a cluster whose nodes all have the same data.
 struct FakeNode {
     address: SocketAddr,
-    /// Socket that stays bound and never listens. It keeps the port while the door is shut.
+    /// Socket that stays bound and never listens. It reserves the port while the node is closed.
     _reservation: TcpSocket,
     /// `None` while it is shut.
     open: Mutex<Option<Runtime>>,
@@ -66,7 +66,7 @@ struct FakeNode {
     is_cut_off: AtomicBool,
 }
 
-/// What is to go wrong.
+/// A fault of some calls.
 pub struct FaultRule {
     /// The call, such as `upsert`; blank for each.
     pub call: &'static str,
@@ -81,18 +81,18 @@ pub struct FaultRule {
 
 #[derive(Debug, Clone, Copy)]
 pub enum FaultKind {
-    /// The server says so and does nothing.
+    /// The server refuses and does nothing.
     Refuse(Code),
     /// The server is slow.
     Delay(Duration),
     /// It is done, and the answer is lost with the connection.
     Lose,
-    /// All connections end before it is done, and the doors are shut.
+    /// All connections end before the call is executed, and the nodes are closed.
     Cut,
 }
 
 impl FakeQdrant {
-    /// Starts one with an open door.
+    /// Starts a server with one open node.
     pub fn start() -> Self {
         Self::start_nodes(1)
     }
@@ -157,7 +157,7 @@ impl FakeQdrant {
         self.inner.has_gone_wrong.store(false, Ordering::SeqCst);
     }
 
-    /// Whether anything went wrong since [`Self::forgive`].
+    /// Returns whether any fault occurred since [`Self::clear_faults`].
     pub fn has_failed(&self) -> bool {
         self.inner.has_gone_wrong.load(Ordering::SeqCst)
     }
@@ -167,7 +167,7 @@ impl FakeQdrant {
         *self.inner.key.lock().unwrap() = Some(key.to_owned());
     }
 
-    /// How often a call was made of collections with `of` in their name.
+    /// Counts the calls of a kind to collections with `of` in their name.
     pub fn count_calls(&self, call: &str, of: &str) -> usize {
         let calls = self.inner.calls.lock().unwrap();
         let matching = calls.iter().filter(|(name, _)| {
@@ -177,8 +177,8 @@ impl FakeQdrant {
         matching.map(|(_, count)| count).sum()
     }
 
-    /// From now on counts round trips: what is asked before an answer comes is one. Returns how many there were
-    /// since this was last called.
+    /// Starts counting round trips: all calls before an answer are one. Returns the number since the
+    /// last call of this function.
     pub fn count_rounds(&self) -> usize {
         self.inner.rounds.take_count()
     }
@@ -193,22 +193,22 @@ impl FakeQdrant {
         self.inner.shards.set_copies(of, whole);
     }
 
-    /// Deletes a collection, as somebody else may.
+    /// Deletes a collection, as another program may.
     pub fn delete_collection(&self, collection: &str) {
         assert!(self.inner.shards.delete_collection(collection));
     }
 
-    /// Ends all connections of a door and takes no more.
+    /// Ends all connections of a node and accepts no more.
     pub fn close_node(&self, door: usize) {
         self.inner.close_node(door);
     }
 
-    /// From now on one door answers each call with `INTERNAL`; the others serve.
+    /// From now on one node answers each call with `INTERNAL`; the others serve.
     pub fn isolate_node(&self, door: usize) {
         self.inner.doors[door].is_cut_off.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a door is open.
+    /// Returns whether a node is open.
     pub fn is_node_open(&self, door: usize) -> bool {
         self.inner.doors[door].open.lock().unwrap().is_some()
     }
@@ -253,7 +253,7 @@ fn bind_shared_address(address: SocketAddr) -> TcpSocket {
     socket
 }
 
-/// Returns the path of a file that an encrypted stand-in needs.
+/// Returns the path of a file that an encrypted server needs.
 pub fn find_tls_file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/tls").join(name)
 }
@@ -274,7 +274,7 @@ impl FakeQdrantState {
         thread::scope(|scope| scope.spawn(shut_down).join().unwrap());
     }
 
-    /// Says what a node that has lost its peers says.
+    /// Fails as a node does that has lost its peers.
     fn check_node(&self, door: usize) -> Result<(), Status> {
         if self.doors[door].is_cut_off.load(Ordering::SeqCst) {
             return Err(Status::internal("1 of 1 read operations failed"));
@@ -282,7 +282,7 @@ impl FakeQdrantState {
         Ok(())
     }
 
-    /// Counts a call and returns what is to go wrong with it.
+    /// Counts a call and returns its fault, if there is one.
     fn find_fault(&self, call: &str, collection: &str) -> Option<FaultKind> {
         *self.calls.lock().unwrap().entry(format!("{call} {collection}")).or_default() += 1;
         let mut rules = self.rules.lock().unwrap();
@@ -301,7 +301,7 @@ impl FakeQdrantState {
         Some(rule.problem)
     }
 
-    /// Ends every connection, from a thread of its own: the caller's is about to end too.
+    /// Ends every connection, from a separate thread, because the caller's one is about to end.
     async fn cut_connections(self: &Arc<Self>) -> Status {
         let inner = Arc::clone(self);
         thread::spawn(move || (0..inner.doors.len()).for_each(|door| inner.close_node(door)));

@@ -9,11 +9,11 @@ use codeinfo_search::{Search, SearchQuery};
 use codeinfo_store::{EmbeddedEngine, OnMismatch, Store, StoreMode};
 use tokio::process::Command;
 
-/// What is asked before and after.
+/// Queries before and after.
 const QUESTIONS: [&str; 4] =
     ["valve pressure", "how is the pump started", "fn regulate_7", "notes about the boiler"];
 
-/// What somebody sees of a store.
+/// A client's view of a store.
 #[derive(Debug, PartialEq)]
 pub struct IndexSnapshot {
     pub roots: Vec<Root>,

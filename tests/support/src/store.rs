@@ -13,7 +13,7 @@ pub const MODEL: &str = "test@1";
 
 pub use codeinfo_store::Store;
 
-/// Where an engine keeps one store of vectors of [`DIMENSIONS`]: opened again, it has what was written.
+/// Storage in which an engine keeps one store of vectors of [`DIMENSIONS`]: opened again, it has what was written.
 /// No store may be open in it when it is opened.
 #[expect(async_fn_in_trait, reason = "no caller needs its futures to be `Send`")]
 pub trait EngineStorage: Sized {
@@ -38,7 +38,7 @@ pub async fn load_all_chunks(store: &Store) -> Vec<StoredChunk> {
     store.chunks(None, None, 10_000).await.unwrap()
 }
 
-/// The id of the root that [`a_root`] makes of this name.
+/// The id of the root that [`make_root`] makes of this name.
 pub fn make_root_id(name: &str) -> RootId {
     RootId::from_path(&Path::new("/repositories").join(name))
 }
@@ -61,7 +61,7 @@ pub fn make_vector(seed: u64) -> [f32; DIMENSIONS] {
     [angle.cos(), angle.sin(), (angle * 1.7).cos(), (angle * 1.7).sin()]
 }
 
-/// What the store keeps of a chunk, with no more than it must have.
+/// Returns the record of a chunk with the required fields alone.
 pub fn make_chunk_record(name: &str, path: &str) -> ChunkRecord {
     let record = json!({
         "root": make_root_id(name), "path": path, "version": "v1", "indexed_at_ms": 1,

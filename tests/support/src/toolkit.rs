@@ -66,7 +66,7 @@ impl TestToolkits {
         }
     }
 
-    /// Clients whose processes `launcher` starts.
+    /// Returns clients whose processes `launcher` starts.
     pub fn with_launcher(launcher: impl ToolkitLauncher + 'static, tasks: Tasks) -> Self {
         let pool = ConnectionPool::with_timing(Arc::new(launcher), tasks.clone(), fast_timing());
         Self { pool, tasks }
@@ -82,7 +82,7 @@ impl TestToolkits {
     }
 }
 
-/// As in earnest, only sooner.
+/// Returns the usual timing, only faster.
 pub fn fast_timing() -> ConnectionTiming {
     ConnectionTiming {
         start: Duration::from_secs(10),
@@ -109,7 +109,7 @@ pub fn make_toolkit_name(text: &str) -> ToolkitName {
     text.parse().unwrap()
 }
 
-/// The server in `tests/toolkits/server.py`, asked to misbehave as `words` say.
+/// The server in `tests/toolkits/server.py`, whose arguments make it misbehave.
 pub fn scripted_spec(words: &[&str]) -> ToolkitSpec {
     let script = script_path("server.py").display().to_string();
     let words = words.iter().map(|word| (*word).to_owned());
@@ -117,7 +117,7 @@ pub fn scripted_spec(words: &[&str]) -> ToolkitSpec {
 }
 
 pub fn script_path(name: &str) -> PathBuf {
-    // A path without `..`, because a sandbox has only what it is given.
+    // A path without `..`, because a sandbox has only its own paths.
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     tests.join("toolkits").join(name)
 }

@@ -1,4 +1,4 @@
-//! Answers as models write them, about this product's own sources: what is right in them is never called wrong.
+//! Answers as models write them, about this product's own sources: right citations are never called wrong.
 
 use std::{
     fs,
@@ -13,8 +13,8 @@ use codeinfo_citations::{
 use codeinfo_core::{LineRange, PathMap};
 use codeinfo_test_support::ingest::{TestIndex, TestRepository};
 
-/// Right answers. `<<PATH NAME>>` stands for the first and last line of a definition, `<<PATH NAME first>>`
-/// and `<<PATH NAME last>>` for one of them.
+/// Right answers. `<<PATH NAME>>` is replaced by the first and last line of a definition,
+/// `<<PATH NAME first>>` and `<<PATH NAME last>>` by one of them.
 const ANSWERS: [&str; 36] = [
     // Lists and tables.
     "1. **`CitationChecker::check_text`** reads the citations (`src/cite.rs:<<src/cite.rs check_text>>`).\n\
@@ -73,7 +73,7 @@ const ANSWERS: [&str; 36] = [
     "Bounded by `MAX_BYTES` = 64 MiB (src/cite/read.rs:<<src/cite/read.rs MAX_BYTES first>>), at 12:30, e.g. \
      for v1.2.3, 3:4 of all.",
     "After `just join_lines again`, names are joined (src/cite/fault.rs:<<src/cite/fault.rs quote_paths>>).",
-    // Names in other spellings, and words that are none.
+    // Names in other spellings, and words that are no names.
     "`relPath` is the path below the root, `movedTo` the right lines (src/cite.rs:<<src/cite.rs CheckedCitation>>).",
     "The `moved-to` member and the field `rel_path` are in src/cite.rs:<<src/cite.rs CheckedCitation>>.",
     "A citation is `verified`, `moved`, `changed` or `missing` (src/cite/fault.rs:<<src/cite/fault.rs DocumentCitationState>>).",
@@ -93,7 +93,7 @@ const ANSWERS: [&str; 36] = [
     "`join_lines` joins ranges (src/cite/fault.rs:<<src/cite/fault.rs join_lines>>).\r\n\r\n- `quote_paths`: \
      src/cite/fault.rs:<<src/cite/fault.rs quote_paths>>\r\n- src/cite/judge.rs:<<src/cite/judge.rs judge_lines>>: \
      `judge_lines`\r\n\r\n```rust\r\n12| let x;\r\n```\r\n",
-    // No more than a file, and files that are none of these.
+    // Citations of a file alone, and files that are no citations.
     "`src/cite.rs` is the entry (`cite.rs`), `std::fs` opens, `Cargo.lock` is left out, and `checker.check_text` \
      (src/cite.rs:<<src/cite.rs check_text>>), if any, would be `a.b.c(d)`.",
 ];

@@ -7,7 +7,7 @@ use codeinfo_core::PathMap;
 use codeinfo_test_support::ingest::TestIndex;
 
 const COUNT: usize = 50;
-/// Lines of each function of [`module`], with the blank one after it.
+/// Lines of each function of [`write_module`], with the blank one after it.
 const FUNCTION_LINES: usize = 47;
 
 /// Returns a module of functions that declare a limit in their second line and use it in none of the last forty.

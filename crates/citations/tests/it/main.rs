@@ -1,4 +1,4 @@
-//! Citations of answers against a real index: what is right is verified, and what is wrong is found.
+//! Citations of answers against a real index: right ones are verified, and wrong ones are found.
 #![cfg(test)]
 
 mod answers;

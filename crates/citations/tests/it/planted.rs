@@ -1,4 +1,4 @@
-//! Answers with planted faults: each is found, and what is right is never called wrong.
+//! Answers with planted faults: each is found, and no right citation is called wrong.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,7 +38,7 @@ struct ChangedSources {
     odd: Vec<String>,
 }
 
-/// What happens to files after they were indexed, by their place in [`Library::odd`].
+/// Changes of files after they were indexed, by their position in [`ChangedSources::odd`].
 const RENAMED: usize = 0;
 const LINKED: usize = 1;
 const CHANGED: usize = 2;
@@ -92,7 +92,7 @@ impl ChangedSources {
         checker.check_text(text, &LookupScope::default()).await.unwrap()
     }
 
-    /// Functions of `path` whose names stand in no other function there.
+    /// Lists the functions of `path` whose names no other function there contains.
     fn list_unique_functions(&self, path: &str) -> Vec<&SourceFunction> {
         self.functions.iter().filter(|one| one.path == path).collect()
     }
@@ -155,7 +155,7 @@ fn cite_function(way: usize, root: &Path, name: &str, path: &str, lines: (u32, u
     }
 }
 
-/// What is no citation, between those that are.
+/// Text between citations that is no citation.
 const NOISE: [&str; 6] = [
     "See https://example.com/src/chat.rs:900-999 for `std::fmt` and v1.2.3.",
     "The ratio is 3:4, and `localhost:8080` answers at 12:30.",
@@ -172,7 +172,7 @@ const KINDS: usize = 20;
 
 const ANSWERS: usize = 320;
 
-/// Whether the lines were not taken for those that the sentence means, and no other name was accused.
+/// Returns whether the lines were not taken for those of the sentence, and no other name was called wrong.
 fn is_doubted(one: &CheckedCitation, function: &SourceFunction) -> bool {
     match (one.state, &one.fault) {
         (CitationState::Unconfirmed, fault) => fault.is_none(),
@@ -245,7 +245,7 @@ impl FaultCase<'_> {
         }
     }
 
-    /// The lines are wrong, or what is said of them.
+    /// Plants wrong lines, or a wrong statement about right ones.
     fn plant_in_lines(&self, kind: usize) -> Option<PlantedFault> {
         let SourceFunction { path, name, first, last } = &self.own;
         let count = self.library.lines[path];
@@ -274,7 +274,7 @@ impl FaultCase<'_> {
                     && matches!(one.fault, Some(CitationFault::NoSuchLines { .. }))
             }),
             5 => (fault, is_doubted),
-            // What is meant is plain.
+            // The reference is unambiguous.
             6 => (fault, |one, _| one.state == CitationState::Confirmed),
             _ => (fault, |one, _| one.state != CitationState::Wrong),
         })
@@ -331,7 +331,7 @@ impl FaultCase<'_> {
                     similar.len() == 3 || similar.contains(&own.path))
             }),
             11 => (
-                // One of them may be meant, by what else the answer cites; the name is not in it, and it
+                // The other citations of the answer may select one of them; the name is not in it, and it
                 // may be shorter.
                 format!("`{name}` fails (error.rs:{first}-{last})."),
                 |one, _| match one.fault {
@@ -413,7 +413,7 @@ async fn every_planted_fault_is_found_and_no_right_citation_is_called_wrong() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    // Of the 64 answers with lines of another place, some fit these by chance, more or fewer as the sources change.
+    // Some of the 64 answers with lines of another place fit by chance, more or fewer as the sources change.
     assert!(missed <= 12, "{missed} planted faults are confirmed");
     assert_eq!((found + missed, right, excused), (ANSWERS, ANSWERS * 4, ANSWERS));
 }

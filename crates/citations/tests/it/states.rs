@@ -1,4 +1,4 @@
-//! What becomes of citations: right and wrong ones, and those that may not be read.
+//! Verdicts on citations: right and wrong ones, and those of files that may not be read.
 
 use std::{fs, path::Path};
 
@@ -84,7 +84,7 @@ Only `Door` has it (src/door.rs:90-95), and `bang_door` has not (src/door.rs:4-9
 async fn right_citations_of_unusual_forms_have_no_fault() {
     let (bench, _repo) = index_door().await;
     for text in [
-        // Within a definition, whose name stands above.
+        // Within a definition whose name is above the lines.
         "`knock_twice` adds one (src/door.rs:22-24).",
         "`Door` has its key (src/door.rs:20-21).",
         // One of several names, and one of several places.
@@ -144,7 +144,7 @@ async fn a_checked_citation_is_a_promise() {
     let whole: Vec<&str> =
         report.citations.iter().map(|one| text.get(one.whole.clone()).unwrap()).collect();
     assert_eq!(whole, ["`/me/door/src/door.rs:4-8`", "[it](src/door.rs#L4-L9)", "src/gone.rs:3"]);
-    // The hash is of the lines that are cited, wherever they stand.
+    // The hash is of the cited lines, wherever they are now.
     repo.write("src/door.rs", &format!("\n\n{SERVER}"));
     let moved = checker.check_text("(src/door.rs:6-11)", &LookupScope::default()).await.unwrap();
     let hash = |report: &CitationReport, at: usize| {
@@ -152,7 +152,7 @@ async fn a_checked_citation_is_a_promise() {
     };
     assert_eq!(hash(&moved, 0), hash(&report, 1));
     assert_ne!(hash(&moved, 0), Value::Null);
-    // What was indexed is found where it stands now.
+    // Indexed lines are found at their present place.
     let old = checker.check_text("(src/door.rs:4-9)", &LookupScope::default()).await.unwrap();
     assert_eq!(old.citations[0].state, CitationState::Unconfirmed);
     assert_eq!(old.citations[0].moved_to, [LineRange { first: 6, last: 11 }]);
@@ -180,7 +180,7 @@ async fn only_the_repository_that_was_asked_about_counts() {
             .unwrap();
         assert_eq!(one.citations[0].state, state, "{}", repo.0.display());
     }
-    // An absolute path says which; the others of the answer follow it.
+    // An absolute path names the repository; the other citations of the answer follow it.
     let text = format!("{}:1 and src/door.rs:1", other.join("src/door.rs").display());
     let known = checker.check_text(&text, &LookupScope::default()).await.unwrap();
     let repos: Vec<_> = known.citations.iter().map(|one| one.repo.as_deref()).collect();
@@ -221,29 +221,29 @@ async fn a_path_refers_first_to_shown_files_and_then_to_the_clients_tree() {
     let tree = RootFilter::Tree(of(&there.0));
     assert_eq!(meant(anywhere, &[], "src/lib.rs:1").await, "- ");
     assert_eq!(meant(tree, &[], "src/lib.rs:1").await, "there src/lib.rs");
-    // What was shown counts before where the client stands.
+    // Shown files come before the client's tree.
     let shown = [(here, "src/net/lib.rs")];
     assert_eq!(meant(tree, &shown, "src/lib.rs:1").await, "here src/lib.rs");
-    // The end of a path that was shown counts before a whole path that was not.
+    // The end of a shown path comes before a whole path that was not shown.
     assert_eq!(meant(anywhere, &[], "lib.rs:1").await, "here lib.rs");
     assert_eq!(
         meant(anywhere, &[(there, "src/net/lib.rs")], "lib.rs:1").await,
         "there src/net/lib.rs"
     );
-    // In a tree of which another file was shown, the end of a path counts before another tree, too.
+    // In a tree of which another file was shown, the end of a path also comes before another tree.
     assert_eq!(
         meant(anywhere, &[(there, "src/lib.rs")], "net/lib.rs:1").await,
         "there src/net/lib.rs"
     );
-    // Of two that were shown, neither is meant in particular.
+    // Two shown files have the same rank.
     let both = [(here, "src/lib.rs"), (there, "src/lib.rs")];
     assert_eq!(meant(anywhere, &both, "src/lib.rs:1").await, "- ");
     assert_eq!(meant(tree, &both, "src/lib.rs:1").await, "there src/lib.rs");
-    // Names of trees and absolute paths say which, whatever was shown.
+    // Names of trees and absolute paths decide, whatever was shown.
     let absolute = format!("{}:1", there.join("src/lib.rs").display());
     assert_eq!(meant(anywhere, &shown, &absolute).await, "there src/lib.rs");
     assert_eq!(meant(anywhere, &shown, "there/src/lib.rs:1").await, "there src/lib.rs");
-    // What is in none of them is looked for everywhere; what is outside is never taken.
+    // A path in none of them is searched everywhere; a path outside is never taken.
     assert_eq!(
         meant(tree, &[(there, "src/lib.rs")], "./lib.rs:1, src/gone.rs:1").await,
         "there src/lib.rs, - "
@@ -280,7 +280,7 @@ async fn files_that_must_not_be_read_are_not_read() {
     root.private_files = Some(vec!["key.yaml".to_owned()]);
     bench.store.put_root(root).await.unwrap();
     assert_eq!(states().await, [CitationState::Confirmed]);
-    // What grew too large is not read to its end, and not called gone.
+    // A file that grew too large is not read to its end, and not called deleted.
     let large = fs::File::options().write(true).open(repo.join("settings.yaml")).unwrap();
     large.set_len(1 << 40).unwrap();
     assert_eq!(states().await, []);
@@ -307,7 +307,7 @@ async fn a_file_that_the_index_leaves_out_is_neither_read_nor_a_fault() {
     std::os::unix::fs::symlink("src", repo.join("now")).unwrap();
     bench.ingest(&repo).await;
     let absolute = repo.join("made/door.rs").display().to_string();
-    // Whatever is said of them, and wherever their lines are.
+    // Whatever the answer states about them, and wherever their lines are.
     let text = format!(
         "`gone_token` is in .env:1-900, the job in `.github/ci.yml:3`, `made_up` in {absolute}:77, \
          `x_y` in [a file](./node_modules/lib/a.js#L1-L2), `door/node_modules/lib/a.js:3` and now/door.rs:4; \

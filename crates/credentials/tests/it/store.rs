@@ -1,4 +1,4 @@
-//! The vault below its routes: what lies on disk, what a crash leaves, and what is refused.
+//! The credential store below its routes: files on disk, the state after a crash, and refused changes.
 #![cfg(unix)]
 
 use std::{
@@ -47,7 +47,7 @@ fn read_owner_key(folder: &Path) -> Secret {
     owner_key(folder).unwrap().unwrap()
 }
 
-/// Every file below a folder, with what is in it.
+/// Returns every file below a folder with its content.
 fn read_files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -193,7 +193,7 @@ async fn a_change_that_cannot_be_written_changes_nothing() {
         )
     };
     let first = create().await.unwrap().token;
-    // A folder stands where the file is to be put.
+    // A folder is in the place of the file.
     let file = folder.path().join("vault/tokens.json");
     let bytes = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
@@ -235,7 +235,7 @@ async fn files_that_others_may_read_links_and_nonsense_are_refused_by_name() {
         let failure = read_config(&vault, "ann").await.unwrap_err();
         assert!(failure.to_string().contains(&path.display().to_string()), "{fault}: {failure}");
         assert!(vault.configs.write_version(make_slot("bob"), json!(1)).await.is_err(), "{fault}");
-        // The rest goes on.
+        // The other configurations work.
         assert!(open_store(folder.path()).await.is_ok());
     }
     // A link instead of a folder leads out of the data folder.
@@ -322,7 +322,7 @@ async fn a_step_that_fails_leaves_the_former_version_current() {
     let vault = open_store(folder.path()).await.unwrap();
     vault.configs.write_version(make_slot("ann"), json!("first")).await.unwrap();
     let shelf = find_config_folder(folder.path());
-    // A folder stands where the version is to be put, and then where the pointer is.
+    // A folder is in the place of the version, and then in that of the pointer.
     fs::create_dir_all(shelf.join("2.sealed/in/the/way")).unwrap();
     // The name counts as taken, so the version after it is written.
     let taken = vault.configs.write_version(make_slot("ann"), json!("third")).await.unwrap();
@@ -362,7 +362,7 @@ async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
     let message = failure.to_string();
     assert!(message.starts_with(&format!("`{}` is older", file.display())), "{message}");
 
-    // What a crash leaves before the number is remembered, and what had no numbers, is taken up.
+    // Files that a crash left before the number was stored, and files without numbers, are adopted.
     for (bytes, number) in [(&newest, Some("2")), (&newest, None)] {
         fs::write(&file, bytes).unwrap();
         match number {
@@ -453,7 +453,7 @@ fn the_key_of_a_process_is_known_to_it_alone() {
     assert!(!format!("{first:?}").contains(first.secret().expose()));
 }
 
-/// What happens to a configuration, crashes included.
+/// A change of a configuration, crashes included.
 #[derive(Debug, Clone)]
 enum CredentialStep {
     Write(u8),
@@ -567,7 +567,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
-    /// Of each name exactly the token that was made last is good, and after a restart as well.
+    /// Exactly the last token of each name is valid, also after a restart.
     #[test]
     fn only_the_last_token_of_a_name_is_valid(
         steps in proptest::collection::vec((0..3_u8, 0..3_u8), 1..24),

@@ -1,4 +1,4 @@
-//! Embedders against their contract: the built-in model, and a service behind a stand-in.
+//! Embedders against their contract: the built-in model, and a fake service.
 #![cfg(test)]
 
 mod service;

@@ -1,4 +1,4 @@
-//! Embedding by a service: a real client, and a stand-in on loopback that can be made to misbehave.
+//! Embedding by a service: a real client, and a fake server on loopback that can be made to misbehave.
 
 use std::{
     sync::{Arc, Mutex},
@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::suite::{check_contract, unnamed_documents};
 
-/// What llama.cpp's server says of a text that its physical batch does not hold.
+/// The reply of llama.cpp's server to a text that its physical batch cannot hold.
 const TOO_LARGE: &str = "input (900 tokens) is too large to process. increase the physical batch size \
     (current batch size: 512)";
 
@@ -46,7 +46,7 @@ fn make_texts(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("fn number_{number}() {{}}")).collect()
 }
 
-/// The vector that the stand-in gives a text, at unit length.
+/// The vector of the fake server for a text, at unit length.
 fn embed_unit_vector(text: &str) -> Vec<f32> {
     let vector = embed_words(text, DIMENSIONS);
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
@@ -171,7 +171,7 @@ async fn every_form_of_a_right_reply_is_understood() {
     }
 }
 
-/// Fails at a batch of documents, and says how and after how many requests.
+/// Lets a batch of documents fail, and describes the failure and the number of requests.
 async fn describe_failure(change: SettingsChange<'_>, reply: EmbeddingAnswer) -> String {
     let there = FakeEmbeddingServer::start_with_script(move |_| reply.clone()).await;
     let failure = build_service(&there.url, change)
@@ -222,7 +222,7 @@ async fn a_failure_says_what_to_set() {
         describe_failure(UNCHANGED, EmbeddingAnswer::Zeros).await,
         describe_failure(UNCHANGED, EmbeddingAnswer::Cut).await,
     ];
-    // Nobody listens; and nobody speaks TLS.
+    // No server listens; and no server speaks TLS.
     let there = FakeEmbeddingServer::start().await;
     let secure = there.url.replace("http://", "https://");
     let failure = build_service(&secure, UNCHANGED)
@@ -289,7 +289,7 @@ async fn vectors_of_another_length_are_refused() {
     assert_eq!(failure.code(), ErrorCode::EmbedModelMismatch);
     let said = failure.to_string();
     assert!(said.contains("32 numbers where 64 are expected"), "{said}");
-    // What the store knows from before counts as much as a first reply.
+    // Dimensions stored earlier count as much as a first reply.
     let embedder = build_service(&there.url, UNCHANGED);
     embedder.expect_dimensions(48);
     assert_eq!(embedder.dimensions(), Some(48));
@@ -342,7 +342,7 @@ async fn all_requests_wait_as_long_as_the_service_asks() {
     })
     .await;
     let embedder = build_service(&there.url, &|settings| settings.concurrency = 1);
-    // All but one wait for their turn when the service says so.
+    // All but one wait until the time that the service names.
     let answers =
         join_all((0..3).map(|_| embedder.embed_documents(unnamed_documents(&make_texts(1))))).await;
     assert!(answers.iter().all(Result::is_ok));
@@ -454,7 +454,7 @@ async fn health_checks_cost_few_requests() {
     let checks = (0..8).map(|_| embedder.check_health());
     assert!(join_all(checks).await.iter().all(Result::is_ok));
     assert_eq!(there.requests().len(), 1, "all wait for the same one");
-    // What requests say of it counts as well.
+    // Replies to requests count as checks.
     there.replace_script(|_| EmbeddingAnswer::Text(401, String::new()));
     assert!(embedder.embed_documents(unnamed_documents(&make_texts(1))).await.is_err());
     assert!(embedder.check_health().await.is_err());
@@ -485,7 +485,7 @@ fn make_files() -> Vec<(String, String)> {
     (0..40).map(|file| (format!("src/file_{file}.rs"), text(file))).collect()
 }
 
-/// An ingest whose vectors a service makes.
+/// Returns an index whose vectors a service makes.
 async fn index_by_service(there: &FakeEmbeddingServer, change: SettingsChange<'_>) -> TestIndex {
     let tasks = Tasks::default();
     let embedder =

@@ -1,4 +1,4 @@
-//! What every embedder must do, and what only the built-in model must do.
+//! The contract of every embedder, and the promises of the built-in model alone.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! What a change reaches, in repositories of Git that the tests make.
+//! The impact of changes in Git repositories that the tests make.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -186,7 +186,7 @@ async fn what_cannot_be_compared_is_reported() {
     let failure = find_impact(&evidence, "HEAD").await;
     assert!(failure.contains("it is a shallow or partial clone"), "{failure}");
     fs::write(&object, kept).unwrap();
-    // A link and what is no text replace files; documents have no symbol graph.
+    // A link and a binary file replace files; documents have no symbol graph.
     let outside =
         bench.create_repository("outside", &[("secret.py", "def outside_secret():\n    pass\n")]);
     fs::remove_file(repo.join("app.py")).unwrap();

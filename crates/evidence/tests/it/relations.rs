@@ -315,7 +315,7 @@ async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
     ];
     std::fs::write(repo.join("index.scip"), index.concat()).unwrap();
     assert_eq!(callers().await, ["app.py:3 run Certain 6", "door.py:5 enter Certain 6"]);
-    // Of a file that changed since, the index says nothing.
+    // The index has nothing about a file that changed since.
     repo.write("app.py", &APP.replace("    door.open()", "    ignored()\n    door.open()"));
     bench.ingest(&repo).await;
     let found = evidence

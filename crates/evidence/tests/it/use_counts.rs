@@ -28,7 +28,7 @@ async fn read_texts(bench: &TestIndex, folder: &Path) -> BTreeMap<String, String
     texts
 }
 
-/// What ripgrep makes of `-w -F`.
+/// The pattern that ripgrep uses for `-w -F`.
 fn word_pattern(name: &str) -> Regex {
     Regex::new(&format!(r"\b{{start-half}}(?:{})\b{{end-half}}", regex::escape(name))).unwrap()
 }
@@ -69,7 +69,7 @@ async fn compare_counts(bench: &TestIndex, folder: &Path, most: usize) -> usize 
     for name in &names {
         let uses = evidence.find_uses(name, RootFilter::Everything).await.unwrap();
         assert_eq!((uses.count, uses.files), scan_word(&uses.name, &texts), "{name:?}");
-        // A name that is nowhere as it is written, or whose definition is known by its type, is
+        // A qualified name that occurs nowhere as written, or whose definition is known by its type, is
         // counted by its last part.
         let is_known = !uses.definitions.is_empty() && name.ends_with(&uses.name);
         assert!(uses.name == *name || is_known || scan_word(name, &texts).0 == 0, "{name:?}");
@@ -114,7 +114,7 @@ async fn counts_are_those_of_a_whole_scan_of_every_language() {
         let uses = build_evidence(&bench).find_uses(name, RootFilter::Everything).await.unwrap();
         assert_eq!((uses.count, uses.files), scan_word(name, &texts), "{name:?}");
     }
-    // Where words are not parted by spaces, a name may be a part of a longer one.
+    // Where no spaces separate words, a name may be a part of a longer one.
     let uses = build_evidence(&bench).find_uses("日本", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
 }
@@ -190,7 +190,7 @@ fn create_many_files(bench: &TestIndex) -> TestRepository {
     for file in 0..110 {
         repo.write(&format!("notes/a{file}.txt"), &text);
     }
-    // Of all chunks the one that a search would find last.
+    // The chunk that a search would find last.
     let words: Vec<String> = (0..150).map(|n| format!("word{n}")).collect();
     repo.write("notes/last.txt", &format!("okapi {}\n", words.join(" ")));
     repo

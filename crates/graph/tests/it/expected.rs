@@ -1,4 +1,4 @@
-//! Values whose type the code around them tells.
+//! Values whose type follows from the code around them.
 
 use super::{check_file, check_resolved};
 

@@ -73,7 +73,7 @@ impl RequestHandler for ReportingHandler {
     }
 }
 
-/// More than any buffer between here and a client holds; says so should all of it be taken.
+/// Streams more than any buffer on the way to a client can hold; reports when all of it was taken.
 fn flood_lines(dropped: DropReporter) -> impl Stream<Item = String> + Send + 'static {
     stream::unfold((0, dropped), |(taken, dropped)| async move {
         if taken == 512 {
@@ -268,7 +268,7 @@ async fn read_fast_reply(client: &mut TcpStream) {
     }
 }
 
-/// Has a server so many slots, of which none is freed by the end of a time.
+/// Limits a server to this number of slots, none of which a timeout frees.
 fn limit_slots(slots: usize) -> impl FnOnce(&mut HttpSettings) {
     move |http| {
         http.max_connections = slots;
@@ -395,7 +395,7 @@ async fn a_request_of_unclear_length_does_not_affect_earlier_ones() {
     assert_eq!(statuses.collect::<Vec<_>>(), [Some("200"), Some("200"), Some("400")]);
 }
 
-/// What waits to be read hides the end of the client; the next sign of life finds it.
+/// Unread input hides that the client left; the next sign of life detects it.
 #[tokio::test]
 async fn work_ends_when_a_client_leaves_after_sending_a_further_request() {
     for path in ["/events", "/late"] {

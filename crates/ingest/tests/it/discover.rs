@@ -1,4 +1,4 @@
-//! Which files of a folder are indexed, and which never are.
+//! Files of a folder that are indexed, and files that never are.
 
 use std::{
     fs,
@@ -62,7 +62,7 @@ fn ignore_files_of_git_do_not_apply_to_what_git_tracks() {
     generated/deep/model.py
     notes.log
     ");
-    // An index that cannot be read tells nothing.
+    // An index that cannot be read has no effect.
     fs::write(folder.join(".git/index"), "DIRC").unwrap();
     assert_snapshot!(folder.list_found_paths(), @"generated/asked.py");
 }
@@ -222,7 +222,7 @@ fn secrets_are_never_found_even_when_asked_for() {
     ]);
     let found = folder.list_found_paths();
     let found: Vec<&str> = found.lines().filter(|path| !path.ends_with("ignore")).collect();
-    // What of these is a secret, their content says.
+    // The content of these decides which is a secret.
     assert_eq!(found, [".env.example", "main.rs", "server.key", "src/credentials.rs"]);
 }
 

@@ -1,4 +1,4 @@
-//! What a hostile repository may do to indexing: ignore files that are links, pipes or huge, folders
+//! Attacks of a hostile repository on indexing: ignore files that are links, pipes or huge, folders
 //! that turn into links, and secrets in all places.
 
 use std::{
@@ -21,7 +21,7 @@ use codeinfo_test_support::ingest::TestIndex;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// How often what a watcher does in the background is checked.
+/// Interval between checks of the watcher's background work.
 const POLL: Duration = Duration::from_millis(20);
 const PLACES: [&str; 8] = [
     ".gitignore", ".ignore", ".codeinfoignore", ".git/info/exclude", "src/.gitignore",
@@ -57,7 +57,7 @@ fn only_the_start_of_a_huge_ignore_file_counts_which_is_reported() {
         file.set_len(300 << 20).unwrap();
         assert_eq!(list_files(&walk_folder(root.path())), ["a.rs", "src/b.rs"]);
     }
-    // Of the pattern at the bound, what lies before it is another pattern.
+    // The text before the bound of a long pattern is another pattern.
     let root = create_repository();
     let start = "b.rs\n".len() + 2;
     let filler = "x".repeat(ignored::MAX_BYTES - start - "a.rs".len());
@@ -112,7 +112,7 @@ fn broad_ignore_files_are_bounded_together() {
         fs::write(folder.join(".gitignore"), names).unwrap();
         fs::write(folder.join("n7"), "").unwrap();
     }
-    // A process of its own, so that what it takes of memory is the walk's.
+    // A separate process, so that its memory is that of the walk.
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", "hostile::walk_broad_ignore_files", "--nocapture"])
         .env(BROAD, root.path())
@@ -131,7 +131,7 @@ fn broad_ignore_files_are_bounded_together() {
     assert!(peak < 100, "{peak} MiB");
 }
 
-/// The child of the test above; as a test of its own it does nothing.
+/// The child process of the test above; run as a test it does nothing.
 #[test]
 fn walk_broad_ignore_files() {
     let Some(root) = env::var_os(BROAD).map(PathBuf::from) else { return };
@@ -166,7 +166,7 @@ os.execv(sys.argv[3], sys.argv[3:])
     let root = create_repository();
     fs::write(ignore_file_path(&root, "src/deep/c.rs"), "").unwrap();
     symlink("src", root.path().join("link")).unwrap();
-    // What a kernel before 5.6 says, and a container's filter that does not know the call.
+    // The error of a kernel before 5.6, and of a container's filter that does not know the call.
     for error in [rustix::io::Errno::NOSYS, rustix::io::Errno::PERM] {
         let child = Command::new("python3")
             .args(["-c", SCRIPT, "437", &error.raw_os_error().to_string()])
@@ -181,7 +181,7 @@ os.execv(sys.argv[3], sys.argv[3:])
     }
 }
 
-/// The child of the test above; as a test of its own it does nothing.
+/// The child process of the test above; run as a test it does nothing.
 #[test]
 fn walk_without_openat2() {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
@@ -209,7 +209,7 @@ fn the_git_folder_of_a_worktree_or_of_a_link_is_not_followed() {
     let discovered = walk_folder(root.path());
     assert_eq!(list_files(&discovered), ["a.rs", "src/b.rs"]);
     assert_eq!(list_skipped(&discovered).len(), 1);
-    // What asks for everything does not get what is Git's own.
+    // A pattern that includes everything does not include Git's own files.
     fs::write(root.path().join(".git/config"), "").unwrap();
     fs::write(root.path().join(".ignore"), "!*\n").unwrap();
     assert_eq!(list_files(&walk_folder(root.path())), [".ignore", "a.rs", "src/b.rs"]);
@@ -497,7 +497,7 @@ fn repeat_lines(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The path of an ignore file whose folder is there.
+/// Returns the path of an ignore file whose folder exists.
 fn ignore_file_path(root: &TempDir, place: &str) -> PathBuf {
     let path = root.path().join(place);
     fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Hosts that share a store: each has roots of its own, and what their repositories have in common is kept once.
+//! Hosts that share a store: each has its own roots, and common content of their repositories is stored once.
 
 use std::{collections::BTreeSet, fs, sync::Arc};
 
@@ -33,7 +33,7 @@ fn create_repository(base: &TempDir, name: &str) -> TestRepository {
     repository
 }
 
-/// Clones what is committed, from the address of a remote that is nowhere if one is given.
+/// Clones the committed files, with the address of a remote that does not exist if one is given.
 fn clone_repository(of: &TestRepository, name: &str, remote: Option<&str>) -> TestRepository {
     let folder = of.0.with_file_name(name);
     run_git(&of.0, &["clone", "--quiet", ".", folder.to_str().unwrap()]);
@@ -89,7 +89,7 @@ async fn hosts_with_other_files_at_a_path_do_not_overwrite_each_others() {
     );
     let removed = b.ingest.remove_root(folder.to_str().unwrap()).await.unwrap();
     assert_eq!((removed.name.as_str(), count_chunks(&a).await), ("app-host-b", 1));
-    // What is of a host that is gone can be removed by others.
+    // Other hosts can remove the roots of a host that is gone.
     b.ingest.remove_root("app").await.unwrap();
     assert_eq!((a.store.roots().await.unwrap().len(), count_chunks(&a).await), (0, 0));
 }
@@ -101,7 +101,7 @@ async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
     let base = tempfile::tempdir().unwrap();
     let app = create_repository(&base, "app");
     a.ingest(&app.0).await;
-    // What is at that path here is something else.
+    // Another repository is at that path here.
     app.write("pump.rs", "fn other() {}\n");
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(b.store.clone(), embedder, PathMap::default());
@@ -202,7 +202,7 @@ async fn worktrees_share_on_one_host_and_other_repositories_nowhere() {
     run_git(&other.0, &["commit", "--quiet", "--amend", "--message", "Begin another one"]);
     assert_eq!(b.ingest(&other.0).await.counts.embedded, 2);
     assert_eq!(count_chunks(&a).await, 4);
-    // Without a commit, a repository is nobody else's.
+    // A repository without a commit is shared with no other host.
     let empty = TestRepository(main.0.with_file_name("empty"));
     empty.write("pump.rs", PUMP);
     run_git(&empty.0, &["init", "--quiet"]);
@@ -248,7 +248,7 @@ async fn an_index_of_shared_paths_is_refused_until_it_is_rebuilt() {
     assert!(said.contains("set `QDRANT_SHARED_PATHS=true` if that is so"), "{said}");
     assert!(said.contains("`--reembed`"), "{said}");
     let apart = fixture.open_for_model(MODEL, OnMismatch::Discard).await.unwrap();
-    // Whose that is nobody knows.
+    // Nothing shows which host it belongs to.
     let [root] = &apart.roots().await.unwrap()[..] else { panic!() };
     assert!(root.host.as_ref().unwrap().is_unknown());
     apart.put_root(root.clone()).await.unwrap();
@@ -271,7 +271,7 @@ async fn a_host_completes_and_watches_only_its_own_repositories() {
     assert_eq!(b.store.roots().await.unwrap()[0].last_run, LastRun::Interrupted);
     a.ingest.repair_damaged_roots().await.unwrap();
     assert_eq!(find_own_root(&a).await.last_run, LastRun::Completed);
-    // What is the same repository answers for what is not indexed here, unless nothing shows that it is.
+    // The same repository answers for a tree that is not indexed here, unless nothing shows that it is the same.
     assert_eq!(b.ingest.find_client_tree(&main.0).await, None);
     run_git(&main.0, &["remote", "add", "origin", "https://git.example/pumps"]);
     a.ingest(&main.0).await;

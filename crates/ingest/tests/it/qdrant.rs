@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// Far more than any wait here takes.
 const LIMIT: Duration = Duration::from_mins(3);
 
-/// A repository with so many files that a run writes several times.
+/// Creates a repository with enough files for several writes of a run.
 fn create_repository(version: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     write_all(folder.path(), version);
@@ -45,7 +45,7 @@ fn cut_after_writes(writes: usize) -> FaultRule {
     FaultRule { call: "upsert", of: "_chunks_", after: writes, times: 1, problem: FaultKind::Cut }
 }
 
-/// Waits until the stand-in has shut its doors.
+/// Waits until the fake server has closed its nodes.
 async fn wait_until_cut(stand_in: &FakeQdrant) {
     while stand_in.is_node_open(0) {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -68,7 +68,7 @@ async fn a_run_continues_when_the_connection_comes_back() {
     assert_eq!((status.state, status.last_error), (RunState::Completed, None));
     let chunks = process.list_chunk_ids().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
-    // What was written twice is there once: another store that lost nothing holds the same.
+    // Chunks that were written twice are stored once: a store without a loss has the same.
     let other = QdrantFixture::for_server(&stand_in);
     let undisturbed = IngestProcess::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
@@ -136,7 +136,7 @@ async fn a_first_run_that_wrote_nothing_restarts() {
     fixture.settings.retry = Duration::from_millis(300);
     let process = IngestProcess::new(&fixture, "a").await;
     let repository = create_repository("one");
-    // After what is read to accept the run.
+    // After the calls that accept the run.
     let problem = FaultKind::Refuse(tonic::Code::Unavailable);
     stand_in.add_fault(FaultRule {
         call: "scroll",
@@ -273,7 +273,7 @@ async fn a_root_that_another_process_indexes_is_reported_as_busy() {
         (RunState::Embedding, &LastRun::Completed)
     );
     assert_eq!(removed.err().unwrap().to_string(), told);
-    // What one process was answered is not what the other one sees.
+    // The reply to one process differs from the view of the other.
     let shown = a.ingest.list_roots().await.unwrap();
     assert!(shown.iter().all(|status| status.root.last_run.is_completed()), "{shown:?}");
 }
@@ -295,7 +295,7 @@ async fn a_root_that_another_process_removed_keeps_neither_name_nor_state() {
     assert_eq!(seen, ["pumps"]);
     b.ingest.remove_root("pumps").await.unwrap();
     assert_eq!(a.ingest.list_roots().await.unwrap(), []);
-    // The name is free again, also where it was given first.
+    // The name is free again, also for the process that used it first.
     assert_eq!(a.ingest(&two).await.root, "pumps");
     assert_eq!(b.ingest(&one).await.root, "pumps-2");
 }

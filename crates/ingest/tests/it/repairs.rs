@@ -1,4 +1,4 @@
-//! Which indexes are completed by themselves, and what becomes of those that cannot be.
+//! Indexes that are completed automatically, and the fate of those that cannot be.
 
 use std::{fs, time::Duration};
 
@@ -8,7 +8,7 @@ use codeinfo_test_support::ingest::{TestIndex, TestRepository};
 /// Longer than a repair that failed waits to be tried again.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Indexes a folder, has the store say something else of it, and adds a file.
+/// Indexes a folder, changes its record in the store, and adds a file.
 async fn index_and_change(
     bench: &TestIndex,
     name: &str,

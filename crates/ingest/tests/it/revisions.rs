@@ -19,7 +19,7 @@ const OLD: &str = "/// Tries a request again.\nfn retry(times: u32) {\n    repea
 const NEW: &str = "/// Tries a request again, later each time.\nfn retry(times: u32) {\n    back_off(times);\n}\n";
 const SAME: &str = "/// Repeats.\nfn repeat(times: u32) {}\n";
 
-/// A repository whose commit of the tag `v1` differs from what is checked out in one of two files.
+/// Creates a repository whose tag `v1` differs from the checkout in one of two files.
 async fn index_tagged_repository() -> (TestIndex, TestRepository) {
     let bench = TestIndex::new().await;
     let app = bench.create_repository("app", &[("src/retry.rs", OLD), ("src/same.rs", SAME)]);
@@ -98,7 +98,7 @@ async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects()
     let found = search.find_chunks(&query).await.unwrap();
     assert_eq!(found.hits[0].path, absolute.to_str().unwrap());
     assert!(found.hits[0].chunk.contains("repeat(times)"));
-    // What is checked out changes, a commit does not.
+    // The checkout changes, a commit does not.
     app.write("src/retry.rs", "fn other() {}\n");
     assert_eq!(read_text(&bench, "app@v1/src/retry.rs").await, OLD);
     let freshness = search.check_freshness(&found).await.unwrap();

@@ -150,7 +150,7 @@ async fn files_that_cannot_be_indexed_are_counted_and_named() {
         );
     }
     assert_eq!(bench.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
-    // What was text and is none any more is taken out.
+    // A file that is no text any more is removed from the index.
     fs::write(repo.join("a.rs"), b"caf\xe9\0\0\n").unwrap();
     let status = bench.ingest(&repo).await;
     assert_eq!((status.state, status.counts.chunks), (RunState::Completed, 0));
@@ -334,7 +334,7 @@ async fn a_cancelled_run_keeps_what_was_there() {
     bench.faults.release_writes();
     assert_eq!(bench.wait_for_run(run).await.state, RunState::Cancelled);
     let now = bench.load_root().await;
-    // What others remember of its files is no longer true.
+    // The state that others remember of its files is outdated.
     assert!(root.changed_at < now.changed_at);
     assert_eq!(Root { changed_at: root.changed_at, ..now }, root);
     let chunks = bench.describe_chunks().await;
@@ -372,7 +372,7 @@ async fn an_interrupted_removal_is_repaired_by_the_next_run() {
     let bench = TestIndex::new().await;
     let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
     bench.ingest(&repo).await;
-    // The root is marked, nothing is kept for later, and the chunks are deleted, no more.
+    // The root is marked, nothing is stored for later use, and only the chunks are deleted.
     bench.faults.fail_after_writes(6);
     bench.ingest.remove_root("demo").await.unwrap_err();
     bench.faults.stop_failing();
@@ -491,8 +491,8 @@ async fn a_search_while_indexing_always_finds_the_repository() {
     assert_eq!(bench.describe_chunks().await.len(), 1);
 }
 
-/// A write that fails at any point stands for a process that was killed there: what a later run
-/// leaves is what a run that never failed leaves.
+/// A write that fails at any point acts like a process that was killed there: after a later run the
+/// index is that of a run that never failed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_completes_what_a_broken_run_left() {
     let first = [("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n"), ("gone.rs", "fn gone() {}\n")];
@@ -529,8 +529,8 @@ async fn a_run_completes_what_a_broken_run_left() {
     }
 }
 
-/// Chunks that are missing, be it some or all of a file, are noticed after a run that did not end well,
-/// and what is left of such a file does not outlive it.
+/// Missing chunks, some or all of a file, are noticed after a run that did not end well, and no rest of
+/// such a file remains when the file is deleted.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_with_missing_chunks_are_read_again_and_leave_nothing() {
     let text = |word: &str| -> String {

@@ -1,4 +1,4 @@
-//! What is kept out of the index: secrets planted in files of many kinds, with the real store.
+//! Secrets planted in files of many kinds are kept out of the index, with the real store.
 
 mod attacks;
 mod forms;
@@ -15,9 +15,9 @@ use codeinfo_ingest::RunState;
 use codeinfo_search::{ResultFreshness, Search, SearchQuery, render_excerpt};
 use codeinfo_test_support::ingest::TestIndex;
 
-/// Where a secret is planted, the line with `@` in its place, and how it is made: `~` keeps this file
-/// from looking like it holds keys, and `{A36}` is 36 letters and digits drawn by lot. `{l9}` are lower-case
-/// letters, `{n18}` a number of 18 digits in base64, `{B9}` so many letters as the password of a login in base64.
+/// The file of a planted secret, the line with `@` in its place, and its form: `~` keeps this file
+/// from looking like it has keys, and `{A36}` is 36 random letters and digits. `{l9}` are lower-case
+/// letters, `{n18}` a number of 18 digits in base64, `{B9}` a password of 9 letters with its login in base64.
 type PlantedSecret = (&'static str, &'static str, &'static str);
 
 const PLANTED: &[PlantedSecret] = &[
@@ -113,8 +113,8 @@ const PLANTED: &[PlantedSecret] = &[
     ("docs/handover.md", "The staging password is @ and it never expires.", "{A12}"),
 ];
 
-/// A second list, of ways that the first one lacks. It was made to see what the first rules miss, and the rules
-/// were mended by it since: it shows that they find these, not how they do on others.
+/// A second list, of forms that the first one lacks. It was made to find gaps of the first rules, which were
+/// extended for it since: it shows that the rules find these forms, not how well they find others.
 const HELD_OUT: &[PlantedSecret] = &[
     ("app/settings.py", "DATABASES = {'default': {'USER': 'x', 'PASSWORD': '@'}}", "{A9}!x1A"),
     ("app/settings.py", "SECRET_KEY = 'django-insecure-@'", "{A50}"),
@@ -171,7 +171,7 @@ const ASSIGNED: &[PlantedSecret] = &[
     ("c.json", "{\"password\": \"@\"}", "{A8}\\\"{A8}"),
 ];
 
-/// One of each kind that is known by its form alone, whatever stands around it.
+/// One of each kind that is known by its form alone, whatever text is around it.
 const FORMS: &str = "\
     AK~IA{U20} AS~IA{U20} AB~IA{U20} AC~CA{U20} AB~SK{b84} amzn~.mws.{u34} AI~za{u34} \
     GOC~SPX-{u24} ya~29.{u24} 1/~/0{u32} dop~_v1_{h44} doo~_v1_{h44} dor~_v1_{h44} HR~KU-{u34} \
@@ -330,7 +330,7 @@ async fn find_leaks(planted: &[PlantedSecret], seed: u64) -> Vec<String> {
             render_excerpt(&found, value, &ResultFreshness::default(), &BTreeSet::new(), 1 << 20)
                 .text;
         let bare = value.replace('"', "\\\"");
-        // Of one over several lines, no line may be left.
+        // No line of a secret over several lines may be left.
         let has_line = bare.lines().any(|line| stored.contains(line));
         if has_line || shown.contains(value.as_str()) {
             leaks.push(format!("{path}: {line}"));
@@ -343,7 +343,7 @@ async fn find_leaks(planted: &[PlantedSecret], seed: u64) -> Vec<String> {
 async fn planted_secrets_are_neither_stored_nor_found() {
     assert_eq!(PLANTED.len(), 70);
     for seed in [1, 2, 3] {
-        // What only a sentence calls a secret is not known to be one.
+        // A value that only a sentence calls a secret is not known to be one.
         assert_eq!(
             find_leaks(PLANTED, seed).await,
             ["docs/handover.md: The staging password is @ and it never expires."]
@@ -444,7 +444,7 @@ async fn replaced_secrets_are_counted_and_lines_stay_where_they_are() {
     assert!(text.contains("a: 1\\npassword: [secret]\\nb: 2\\ntoken: [secret]"), "{text}");
     assert!(text.contains("https://x:[secret]@h"), "{text}");
 
-    // What was not read again is not counted again, and is no change.
+    // A file that was not read again is not counted again, and is no change.
     let status = bench.ingest(&repo).await;
     assert_eq!((status.state, status.message), (RunState::Skipped, None));
     let embedder: Arc<dyn Embedder> = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());

@@ -1,5 +1,5 @@
-//! Trees of one repository: what they share is kept once, each is searched as if it were alone, and nothing is
-//! left when all are gone.
+//! Trees of one repository: their common content is stored once, each is searched as if it were alone, and
+//! nothing is left when all are removed.
 
 mod modules;
 mod random;
@@ -71,7 +71,7 @@ async fn a_worktree_embeds_only_what_no_other_tree_has() {
     tree.write("print.rs", &PRINT.replace("number", "amount"));
     tree.write("new.rs", "fn new() {}\n");
     assert_eq!(count_embedded(&bench.ingest(&tree).await), 2);
-    // What the tree had before is what the other one has.
+    // The other tree has the former content of this one.
     assert_eq!(count_chunks(&bench).await, 4);
     assert_eq!(list_paths(&bench, &main).await, ["parse.rs", "print.rs"]);
     assert_eq!(list_paths(&bench, &tree).await, ["new.rs", "parse.rs", "print.rs"]);
@@ -96,7 +96,7 @@ async fn a_search_of_one_tree_finds_what_it_has_and_one_of_all_finds_it_once() {
         assert!(found.iter().all(|one| one.record.root == of && one.also.is_empty()));
         let print = found.iter().find(|one| one.record.path == "print.rs").unwrap();
         assert!(print.record.text.contains(expected));
-        // As few as are asked for, and the nearest of them.
+        // Not more than the limit, and the nearest of them.
         let best =
             bench.store.search(ChunkQuery::nearest(vector.clone(), Some(of), 1)).await.unwrap();
         assert_eq!(best, found[..1]);
@@ -134,7 +134,7 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
     let text =
         render_excerpt(&found, "parse", &ResultFreshness::default(), &BTreeSet::new(), 4000).text;
     assert!(text.contains("(also in topic, tree1, tree2 and 3 more)"), "{text}");
-    // Of two versions of one function, the better.
+    // The better one of two versions of a function.
     let print = found.hits.iter().filter(|hit| hit.rel_path == "print.rs").count();
     assert_eq!(print, 1);
     let found = find("Writes a number.", Some("topic")).await;
@@ -202,7 +202,7 @@ async fn the_versions_of_a_path_on_several_branches_are_kept() {
         commit_all(&main.0, branch);
         assert_eq!(count_embedded(&bench.ingest(&main).await), 1);
     }
-    // What was there first made room.
+    // The oldest version was removed.
     for (branch, expected) in [("two", 0), ("three", 0), ("four", 0), ("five", 0), ("main", 1)] {
         run_git(&main.0, &["switch", "--quiet", branch]);
         assert_eq!(count_embedded(&bench.ingest(&main).await), expected, "{branch}");
@@ -289,7 +289,7 @@ async fn a_small_tree_is_searched_whole_beside_a_large_one() {
     let terms = codeinfo_embed::lexical::extract_query_terms("number");
     let found = bench.store.search(ChunkQuery::lexical(terms, Some(id), 100)).await.unwrap();
     assert_eq!(found.len(), 5);
-    // Who stands there finds the same, and does not hear that a name is nowhere which it has.
+    // A client in that tree finds the same, and gets no note that an existing name is missing.
     let embedder = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
     let search = Search::new(bench.store.clone(), embedder, PathMap::default());
     let query = SearchQuery::new("number", None, Some(5)).unwrap().within_tree(Some(id));
@@ -334,7 +334,7 @@ async fn remains_of_a_killed_removal_are_no_source_for_other_trees() {
     let broken = find_root(&bench, &main).await;
     let mut records = bench.store.files(broken.id).await.unwrap();
     records.retain(|record| record.path == "own.rs");
-    // A repair takes the record back, and keeps nothing of what is not whole.
+    // A repair restores the record, and stores nothing of incomplete files.
     records[0].version.clear();
     bench.store.put_files(records).await.unwrap();
     for former in RootId::former_record_ids(broken.chunk_owner()) {
@@ -389,7 +389,7 @@ async fn a_tree_stays_whole_when_others_are_removed_and_the_last_leaves_nothing(
         tree.write("print.rs", &PRINT.replace("number", "figure"));
         bench.ingest(&tree).await;
         bench.ingest.remove_root(first).await.unwrap();
-        // What it alone had goes at once; what the tree had before stays.
+        // Content of this tree alone is removed at once; former content of the tree stays.
         assert_eq!(count_chunks(&bench).await, 3, "{first}");
         let left = if first == "main" { &tree } else { &main };
         assert_eq!(list_paths(&bench, left).await, ["parse.rs", "print.rs"]);
@@ -438,7 +438,7 @@ async fn a_module_and_a_worktree_of_a_bare_repository_have_their_own_repositorie
     run_git(&user.0, &["submodule", "--quiet", "add", main.0.to_str().unwrap(), "module"]);
     let module = TestRepository(user.join("module"));
     bench.ingest(&module).await;
-    // What its commits are kept under, too.
+    // The same for the key of its commits.
     let kept = user.join(".git/modules/module");
     assert_eq!(find_root(&bench, &module).await.repository, Some(RootId::from_path(&kept)));
 
@@ -574,7 +574,7 @@ async fn damage_is_repaired_in_all_affected_trees() {
     for (repo, name) in [(&main, "main"), (&tree, "tree")] {
         harness.ingest(&repo.0, name).await;
     }
-    // Something that the trees had, too.
+    // Content that the trees had as well.
     main.write("f4.rs", PRINT);
     harness.ingest(&main.0, "main").await;
     let ids = harness.store.roots().await.unwrap().into_iter().map(|root| root.id);

@@ -27,11 +27,11 @@ use tokio::time::timeout;
 pub(crate) const ALL: &str = "STORE_DAMAGE_ALL";
 /// Set to damage as in an earlier run.
 const SEED: &str = "STORE_DAMAGE_SEED";
-/// How long one repair may take; what fails is tried again after a minute.
+/// Time limit of one repair; failed files are tried again after a minute.
 const TIMEOUT: Duration = Duration::from_secs(50);
-/// How many files of a store are damaged unless all are.
+/// Number of files of a store that are damaged unless all are.
 const SOME: usize = 20;
-/// How many stores are damaged side by side.
+/// Number of stores that are damaged in parallel.
 const SIDE_BY_SIDE: usize = 2;
 #[derive(Debug, Clone, Copy)]
 enum FileDamage {
@@ -91,7 +91,7 @@ async fn repair_damaged_copy(
     let copied = work.path().join("data");
     copy_store(data, &copied).await;
     damage.damage_file(&copied.join(file.strip_prefix(data).unwrap()));
-    // What is repaired stays so.
+    // A repaired store stays repaired.
     let starts = if env::var_os(ALL).is_some() { 2 } else { 1 };
     let mut longest = Duration::ZERO;
     for time in 0..starts {
@@ -171,7 +171,7 @@ async fn every_damaged_file_is_noticed_and_its_content_restored() {
     )
     .unwrap();
     assert!(failed.is_empty(), "{failed:#?} of {count}; {SEED}={started_with}");
-    // Otherwise other tests of this process take memory, too.
+    // Otherwise other tests of this process would add to its memory.
     assert!(env::var_os(ALL).is_none() || peak < 3 << 30, "{peak} bytes of memory");
 }
 

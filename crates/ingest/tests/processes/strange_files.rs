@@ -1,4 +1,4 @@
-//! What is no file, or far too large, in place of each file of the data folder; and an index that lost
+//! Special or far too large files in place of each file of the data folder; and an index that lost
 //! its list of repositories.
 
 use std::{
@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 use crate::damage::{ALL, read_seed};
 
-/// How long a start or a command may take.
+/// Time limit of a start or a command.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Chunks of a segment that is sealed.
 const SEAL: usize = 32;
@@ -54,7 +54,7 @@ impl StrangeFile {
     }
 }
 
-/// An index whose files are at rest.
+/// An index that no process has open.
 struct ClosedIndex {
     folder: TempDir,
     embedder: Arc<BuiltinEmbedder>,
@@ -78,7 +78,7 @@ impl ClosedIndex {
         timeout(TIMEOUT, opening).await.expect("the start hangs")
     }
 
-    /// Opens a data folder, has it repaired, and compares what is seen.
+    /// Opens a data folder, repairs it, and compares its searches.
     async fn assert_repaired(&self, data: &Path, what: &str) {
         let harness = self.open(data).await;
         harness.ingest.repair_damaged_roots().await.unwrap();
@@ -147,7 +147,7 @@ async fn an_index_without_its_list_of_repositories_is_unhealthy() {
         if is_there {
             fs::write(data.join("store/manifest.json"), "{").unwrap();
         }
-        // It says so until something is indexed, also after another start.
+        // The warning stays until a folder is indexed, also after another start.
         for _ in 0..2 {
             let harness = index.open(&data).await;
             harness.ingest.repair_damaged_roots().await.unwrap();

@@ -1,5 +1,5 @@
-//! Each rule by which the embedded store notices damage, quickly and alone: what is compared, what is
-//! trusted, and what is left as it is where nothing may be repaired.
+//! Each rule by which the embedded store notices damage, quickly and alone: comparisons, trusted files,
+//! and files that stay unchanged where repairs are forbidden.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use codeinfo_test_support::{
     },
 };
 
-/// Whether it merges segments, and whether it repairs.
+/// Options of a store: merging of segments, and repairs.
 const SERVER: [bool; 2] = [true, true];
 const SERVER_WITHOUT_REPAIR: [bool; 2] = [true, false];
 const COMMAND: [bool; 2] = [false, false];
@@ -32,7 +32,7 @@ async fn read_refusal(folder: &Path, to: [bool; 2]) -> String {
     opened.err().map(|error| error.to_string()).unwrap_or_default()
 }
 
-/// A closed store with one root of so many chunks, one of them deleted again.
+/// Creates a closed store with one root of this number of chunks, one of them deleted again.
 async fn create_index(chunks: u64) -> StoreFolder {
     let folder = StoreFolder::new();
     let store = open_store(folder.path()).await.unwrap();
@@ -270,7 +270,7 @@ async fn a_root_that_is_still_to_be_repaired_refuses_nothing_and_is_named() {
             open_store_with_options(folder.path(), MODEL, OnMismatch::Refuse, to).await.unwrap();
         let said = store.damage().unwrap_or_default();
         assert!(said.ends_with("repairing: one"), "{to:?}: {said}");
-        // Why it could not be repaired stays, until somebody tries again.
+        // The reason of a failed repair stays until the next attempt.
         let mut roots = store.roots().await.unwrap();
         let away = LastRun::Failed { reason: "it is away".to_owned(), resumes: false };
         let expected = if to == SERVER { &LastRun::Damaged } else { &away };
@@ -280,7 +280,7 @@ async fn a_root_that_is_still_to_be_repaired_refuses_nothing_and_is_named() {
     }
 }
 
-/// What a store says of its one root, and that nothing is taken for damage.
+/// Checks the state of the store's one root, and that nothing is taken for damage.
 async fn assert_discarded(store: Store, what: &str) {
     let damage = store.damage();
     let roots = store.roots().await.unwrap();

@@ -20,7 +20,7 @@ use crate::suite::store_suite;
 
 store_suite!(wrapper DeferredFolder);
 
-/// A folder whose store opens at the second try.
+/// A folder whose store opens at the second attempt.
 struct DeferredFolder(StoreFolder);
 
 impl EngineStorage for DeferredFolder {

@@ -29,7 +29,7 @@ async fn merging_segments_loses_and_duplicates_nothing() {
     let store = open_store(folder.path()).await.unwrap();
     let of = |n: u64| if n.is_multiple_of(2) { "a" } else { "b" };
     let made = |n: u64| make_chunk(n, of(n), "x", make_vector(n), &[(1, 1.0), (2, 0.5)]);
-    // Each is put on disk by itself, and changes go on while segments are merged.
+    // Each change is written to disk separately, and changes continue while segments are merged.
     for first in (1..=3200).step_by(200) {
         put_chunks(&store, (first..first + 200).map(made)).await;
         store
@@ -184,7 +184,7 @@ async fn removed_and_replaced_file_records_do_not_come_back() {
         store.put_root(make_root("b")).await.unwrap();
         store.remove_root(make_root_id("b")).await.unwrap();
     }
-    // What was deleted is not written again where nothing more was.
+    // Deleted chunks are not written again where only deletions happened.
     assert_eq!(list_names_with_suffix(folder.path(), ".deleted"), before);
 }
 
@@ -232,7 +232,7 @@ async fn what_a_killed_process_left_is_removed() {
         fs::write(folder.path().join(name), "anything").unwrap();
     }
     fs::create_dir(folder.path().join("96.segment")).unwrap();
-    // What nobody here makes stays.
+    // Files of other programs stay.
     fs::write(folder.path().join("notes"), "mine").unwrap();
     let store = open_store(folder.path()).await.unwrap();
     assert_eq!(read_chunk_numbers(&load_all_chunks(&store).await), [1, 2, 3]);

@@ -59,8 +59,8 @@ async fn both_engines_find_the_same_in_the_same_order() {
         store.remove_root(make_root_id("r3")).await.unwrap();
         put_chunks(store, (1..=20).map(|n| make_varied_chunk(n * 7 % 400 + 1))).await;
     }
-    // What is deleted counts as a holder of its terms until the engine tidies up, so that the weights of
-    // terms may differ for a while.
+    // Deleted chunks count in the weights of their terms until the engine cleans up, so that these
+    // weights may differ for a while.
     for (of, n) in scopes.into_iter().zip(1..) {
         let (a, b) = (search_nearest(&embedded, of, n).await, search_nearest(&server, of, n).await);
         assert_same_hits(&a, &b);
@@ -124,7 +124,7 @@ async fn an_unreachable_server_is_named_with_what_to_do() {
     let mut fixture = QdrantFixture::for_server(&stand_in);
     fixture.settings.retry = Duration::from_millis(300);
     stand_in.close_node(0);
-    // Opening goes on without it.
+    // Opening continues without it.
     let store = fixture.open().await;
     let url = &fixture.settings.urls[0];
     let failures = [
@@ -231,7 +231,7 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
     store.lease(make_root("one").id).await.unwrap().release().await;
     store.remove_root(make_root_id("a")).await.unwrap();
     assert_eq!(load_all_chunks(&store).await, []);
-    // With nobody left it is reported, after some tries at each.
+    // Without any node the failure is reported, after some attempts at each.
     stand_in.isolate_node(1);
     let started = Instant::now();
     let error = store.count(None).await.unwrap_err();
@@ -259,7 +259,7 @@ async fn unreachable_nodes_are_named_whichever_was_asked_last() {
         .map(|error| error.to_string())
     };
     stand_in.close_node(0);
-    // Without its peer a node may say that it cannot, or that it is not available.
+    // Without its peer a node may report an internal error, or that it is unavailable.
     let unavailable = FaultKind::Refuse(tonic::Code::Unavailable);
     stand_in.add_fault(FaultRule {
         call: "",
@@ -362,7 +362,7 @@ async fn copies_in_a_cluster_are_counted_by_the_shard_with_the_fewest() {
         let copies = store.health().await.unwrap().copies;
         copies.into_iter().map(|part| (part.copies, part.wanted)).collect::<Vec<_>>()
     };
-    // Of chunks, files, roots, and of the records of leases.
+    // Chunks, files, roots, and the records of leases.
     assert_eq!(copies().await, [(2, 2), (2, 2), (2, 2), (3, 2)]);
     stand_in.set_copies("_chunks_", 1);
     assert_eq!(copies().await, [(1, 2), (2, 2), (2, 2), (3, 2)]);
@@ -513,7 +513,7 @@ async fn a_deleted_collection_is_reported_and_created_again_on_request() {
     let store = fixture.open_for_model(MODEL, OnMismatch::Discard).await.unwrap();
     assert_eq!(store.roots().await.unwrap(), [make_root("one").without_index()]);
     fixture.open().await;
-    // Nothing of before is left.
+    // No former content is left.
     let left = stand_in.list_collections().len();
     assert_eq!(left, 4, "{:?}", stand_in.list_collections());
 }
@@ -635,7 +635,7 @@ async fn a_lost_answer_leaves_the_lease_with_the_requester() {
     assert!(lasted.is_err());
     lease.check().unwrap();
     lease.release().await;
-    // It was given back under the token that counted.
+    // It was released under the valid token.
     let other = fixture.open_as_owner("b", &tasks).await;
     let started = Instant::now();
     other.lease(make_root("one").id).await.unwrap().release().await;

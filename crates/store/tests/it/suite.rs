@@ -1,5 +1,5 @@
-//! What every vector store must do. An engine runs it with `store_suite!(Storage)`, where `Place` says how
-//! to open its stores; what wraps an engine runs `store_suite!(wrapper Place)`.
+//! The contract of every vector store. An engine runs it with `store_suite!(Storage)`, where `Storage` opens
+//! its stores; a wrapper of an engine runs `store_suite!(wrapper Storage)`.
 
 mod records;
 mod reopening;
@@ -92,7 +92,7 @@ pub(crate) async fn a_chunk_comes_back_and_the_same_id_replaces_it(store: Store)
     assert_eq!(store.count(Some(make_root_id("a"))).await.unwrap(), 0);
     let found = store.search(ChunkQuery::nearest(vec![0.0, 1.0, 0.0, 0.0], None, 5)).await.unwrap();
     assert_eq!(round_scores(&found), [(1, 1.0)]);
-    // Of two in one write the last one counts.
+    // The last of two in one write counts.
     let twice = ["first", "last"].map(|path| make_chunk(2, "a", path, make_vector(2), &[]));
     put_chunks(&store, twice).await;
     assert_eq!(
@@ -188,7 +188,7 @@ pub(crate) async fn lexical_weighs_rare_terms_higher(store: Store) {
     let idf = |holders: f32| (1.0 + (10.0 - holders + 0.5) / (holders + 0.5)).ln();
     assert!((found[0].score - (0.5 * idf(10.0) + idf(1.0))).abs() < 1e-4, "{found:?}");
     assert!((found[1].score - idf(10.0)).abs() < 1e-4, "{found:?}");
-    // The chunks of other roots count, too.
+    // The chunks of other roots count as well.
     let found = store.search(ChunkQuery::lexical(query, Some(make_root_id("b")), 3)).await.unwrap();
     assert!((found[0].score - (0.5 * idf(10.0) + idf(1.0))).abs() < 1e-4, "{found:?}");
 }

@@ -1,4 +1,4 @@
-//! The embedded store under `kill -9`: a real child process writes, says what was put on disk, and is
+//! The embedded store under `kill -9`: a real child process writes, reports what is on disk, and is
 //! killed at some moment; all of that must be there, and nothing twice.
 
 use std::{
@@ -21,9 +21,9 @@ const FOLDER: &str = "STORE_CRASH_FOLDER";
 const ROUND: &str = "STORE_CRASH_ROUND";
 /// Chunks per write.
 const BATCH: u64 = 20;
-/// A write is deleted again when this many more were made.
+/// Number of later writes after which a write is deleted again.
 const KEPT: u64 = 40;
-/// What was written is put on disk after so many writes; more than is sealed by itself.
+/// Number of writes between two flushes; more than the engine seals by itself.
 const FLUSHED: u64 = 5;
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn a_lock_dies_with_its_holder() {
     drop(DataDirLock::acquire(folder.path()).unwrap());
 }
 
-/// Compares a round with what was put on disk so often. What was written since may be there or not, each
+/// Compares a round with the number of its flushes. Later writes may be there or not, each
 /// write as a whole.
 async fn check_round(store: &Store, round: u64, flushed: u64) {
     let written = flushed * FLUSHED;
@@ -69,7 +69,7 @@ async fn check_round(store: &Store, round: u64, flushed: u64) {
     for write in 0..written {
         let is_there = written <= write + KEPT;
         let is_known = is_there == (count_chunks(store, round, write).await == BATCH);
-        // Of those that were deleted next some may be gone already.
+        // Some of those that were deleted next may be missing already.
         let is_next = written <= write + KEPT && write + KEPT <= written + 2 * FLUSHED;
         assert!(is_known || is_next, "write {write} of {written}");
     }
@@ -113,7 +113,7 @@ fn run_and_kill(folder: &Path, round: u64, wanted: u64) -> u64 {
     let mut child = start_child(folder, "write_until_killed", round);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut flushed = 0;
-    // What is in the pipe when the child dies was put on disk too.
+    // Lines in the pipe when the child dies were flushed as well.
     for line in lines {
         // The harness may write in front of the first line.
         flushed += u64::from(line.unwrap().ends_with("ack flushed"));
@@ -138,7 +138,7 @@ fn start_child(folder: &Path, child: &str, round: u64) -> Child {
         .unwrap()
 }
 
-/// The child of [`what_was_put_on_disk_survives_kill_9`]; as a test of its own it does nothing.
+/// The child process of [`what_was_put_on_disk_survives_kill_9`]; run as a test it does nothing.
 #[tokio::test]
 async fn write_until_killed() {
     let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return };

@@ -113,8 +113,8 @@ fn run_traced(folder: &Path, arguments: &[&str]) -> Option<bool> {
     }
 }
 
-/// The child; as a test of its own it does nothing. `strace` counts the calls of each thread by itself, so
-/// that one makes all of them.
+/// The child process; run as a test it does nothing. `strace` counts the calls of each thread separately, so
+/// that one thread makes all of them.
 #[test]
 fn make_the_changes() {
     let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return };
@@ -194,7 +194,7 @@ async fn a_start_that_is_killed_forgets_no_damage() {
             let said = store.damage().unwrap_or_default();
             assert!(said.ends_with("repairing: one"), "{file}, killed before {call:?}: {said}");
             assert_eq!(list_failed_roots(&store).await, ["one"]);
-            // A folder that was made for it may be empty.
+            // A folder that was created for it may be empty.
             assert!(
                 list_damaged_stores(folder.path().parent().unwrap()).len() <= 2,
                 "{file}, {call:?}"

@@ -42,7 +42,7 @@ fn parse_file(text: &str) -> Result<ToolkitDocument, Vec<String>> {
     spec_reader().read_file(text.as_bytes(), &test_variables(), None)
 }
 
-/// What is wrong with the one toolkit of a file.
+/// Returns the faults of the one toolkit of a file.
 fn list_file_faults(toolkit: &Value) -> Vec<String> {
     let document = parse_file(&json!({"mcpServers": {"one": toolkit}}).to_string()).unwrap();
     match document.toolkits.as_deref() {
@@ -236,7 +236,7 @@ fn invalid_names_are_refused() {
             assert!(faults[0].starts_with(&start), "{faults:?}");
         }
     }
-    // Of allowed letters, and nothing special here.
+    // Only allowed letters, and nothing special here.
     for name in ["__proto__", "constructor", "a", &"a".repeat(48), "-", "0"] {
         let document =
             spec_reader().read_stored(json!({"mcpServers": {name: {"command": "a"}}})).unwrap();
@@ -340,7 +340,7 @@ fn variables_are_read_in_files_and_nowhere_else() {
 fn a_variable_that_cannot_be_read_is_named_and_leaves_the_other_toolkits() {
     let args = |text: &str| list_file_faults(&json!({"command": "a", "args": [text]}));
     assert_eq!(args("${NONE}"), ["`args`: the variable `NONE` is not set"]);
-    // Keys of ours are for nobody else.
+    // The keys of the server are not passed on.
     assert_eq!(args("${SECRET_KEY}"), ["`args`: the variable `SECRET_KEY` is not set"]);
     assert_eq!(args("${TOKEN"), ["`args`: a `${` without `}`"]);
     for name in ["", " TOKEN", "1A", "A-B", "A:B"] {
@@ -349,7 +349,7 @@ fn a_variable_that_cannot_be_read_is_named_and_leaves_the_other_toolkits() {
             [format!("`args`: `{name}` is no name of a variable")]
         );
     }
-    // What is put in keeps to the bounds, too.
+    // Substituted values have the same bounds.
     assert_eq!(list_file_faults(&json!({"url": "http://a", "headers": {"A": "${LINE}"}})).len(), 1);
     for count in [2, 1000] {
         let long = args(&"${LONG}".repeat(count)).join("\n");
@@ -418,7 +418,7 @@ fn a_request_names_toolkits_or_carries_them() {
         faults(json!({"git": {"transport": {"kind": "stdio", "spec": {"command": "a"}}, "x": 1}})),
         ["toolkit `git`: `x` is not known here"]
     );
-    // More than a turn has are left out with a warning, not refused.
+    // Toolkits above the limit of a turn are left out with a warning, not refused.
     let many: Vec<String> = (0..256).map(|n| format!("t{n}")).collect();
     assert_eq!(spec_reader().read_request(json!(many)).unwrap().names.unwrap().len(), 256);
     let more: Vec<String> = (0..257).map(|n| format!("t{n}")).collect();
@@ -555,7 +555,7 @@ proptest! {
         prop_assert_eq!(document_spec(&first), document_spec(&second));
         prop_assert_eq!(document_spec(&second).to_json(), written);
         prop_assert_eq!(document_spec(&first).digest(), document_spec(&second).digest());
-        // As a file, where nothing stands for a variable.
+        // As a file in which no variable is replaced.
         if !toolkit.to_string().contains("${") {
             let text = json!({"mcpServers": {"one": toolkit}}).to_string();
             prop_assert_eq!(&parse_file(&text).unwrap(), &first);

@@ -1,4 +1,4 @@
-//! Which toolkits a turn has: every layer, and files that are not what they should be.
+//! The toolkits of a turn from every layer, and files with faults.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -156,7 +156,7 @@ fn the_first_layer_that_names_a_toolkit_wins() {
     // From outside of it, it is not there.
     let outside = place.resolve_request(None, Some(place.folder.path()), Some(&stored));
     assert_eq!(list_names(&outside), ["s stored", "r stored", "u user"]);
-    // One with no toolkits at all has none, one that does not say has the lower ones.
+    // An empty list has no toolkits, a missing list has those of the lower layers.
     place.write_repository_file(&render_servers(&json!({})));
     place.allow_repository();
     assert_eq!(list_names(&place.resolve(None, Some(&stored))), [""; 0]);
@@ -201,7 +201,7 @@ fn a_repository_counts_only_while_its_content_is_allowed() {
             "/repo/.codeinfo/toolkits.json changed since it was allowed: look at it and run {ALLOW} again; {until}"
         )]
     );
-    // What was allowed is the content, so that what was there before counts again.
+    // The content is allowed, so that the former content counts again.
     place.write_repository_file(&render_servers(&json!({"p": {"command": "one"}})));
     assert_eq!(list_names(&place.resolve(None, None)), ["p repository"]);
     // The same content elsewhere is not allowed there.
@@ -222,7 +222,7 @@ fn the_repository_is_the_innermost_one_whichever_way_it_is_reached() {
         let linked = place.resolve_request(None, Some(&place.join("link/deep")), None);
         assert_eq!(list_names(&linked), ["p repository"], "a link to it");
     }
-    // A work tree has a file, and is a repository of its own.
+    // A work tree has a file, and is a separate repository.
     fs::write(place.join("repo/deep/.git"), "gitdir: elsewhere").unwrap();
     assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
     fs::create_dir(place.join("repo/deep/.codeinfo")).unwrap();
@@ -273,7 +273,7 @@ fn what_is_seen_is_what_is_allowed() {
     assert_eq!(list_names(&place.resolve(None, None)), [""; 0]);
     let again = place.allowed.build_proposal(&place.join("repo"), &place.reader).unwrap();
     assert_eq!(again.status, AllowlistStatus::Changed);
-    // What cannot be read cannot be allowed.
+    // A file that cannot be read cannot be allowed.
     for (text, said) in
         [("{", "is not valid JSON"), (r#"{"mcpServers":{"a":{"x":1}}}"#, "toolkit `a`")]
     {
@@ -301,7 +301,7 @@ fn a_broken_toolkit_hides_others_of_its_name_and_is_named() {
         "toolkit `b` of /user.json is left out: `cwd` is not known here",
     ];
     assert_eq!(place.render_warnings(&resolved), expected);
-    // Who asks for others hears nothing of them.
+    // A request for other toolkits gets no warnings about these.
     assert_eq!(place.resolve(Some(&json!(["c"])), None).warnings, [""; 0]);
     assert_eq!(place.render_warnings(&place.resolve(Some(&json!(["b"])), None)), expected[1..]);
     // In a repository, it does not let the user's through.
@@ -327,7 +327,7 @@ fn a_broken_layer_is_named_and_fails_nothing() {
             "no toolkit of /user.json is used: it is not valid JSON: EOF while parsing an object at line 1 column 1",
         ]
     );
-    // Each is read again once it is mended.
+    // Each is read again once it is corrected.
     place.write_user_file(&json!({"u": {"command": "u"}}));
     assert_eq!(list_names(&place.resolve(None, None)), ["u user"]);
     place.write_user_file(&json!({"v": {"command": "u"}}));
@@ -521,7 +521,7 @@ fn repositories_that_are_allowed_at_once_are_all_kept() {
     }
 }
 
-/// What a layer says of a name.
+/// The entry of a layer for a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum LayerEntry {
     On,
@@ -555,7 +555,7 @@ fn render_layer(layer: &LayerEntries, command: &str) -> Value {
     Value::Object(members)
 }
 
-/// The rule again, said in another way.
+/// The rule again, in another form.
 fn expect_toolkits(
     request: &[u8],
     sections: &[(ToolkitOrigin, &LayerEntries)],
@@ -590,7 +590,7 @@ proptest! {
     ) {
         let place = LayerFixture::new();
         let request: Vec<u8> = request.into_iter().collect();
-        // What is stored has no variables, and so none of its toolkits is broken.
+        // Stored toolkits have no variables, and so none of them is broken.
         let stored: Option<LayerEntries> = stored
             .map(|layer| layer.into_iter().filter(|(_, says)| *says != LayerEntry::Broken).collect());
         if let Some(layer) = &user {
@@ -632,7 +632,7 @@ proptest! {
             let named = of_rest.unwrap().contains(&format!("`{name}`"));
             prop_assert!(named, "{}", name);
         }
-        // The same once more, from what is kept.
+        // The same again, from the stored state.
         let again = place.resolve(Some(&members), document.as_ref());
         prop_assert_eq!(again, resolved);
     }

@@ -1,4 +1,4 @@
-//! The rug-pull guard: tools that say other things than when they were first used.
+//! The rug-pull guard: tools whose descriptions changed since they were first used.
 
 use std::{fs, path::Path, str::FromStr};
 

@@ -70,7 +70,7 @@ async fn nothing_that_a_server_started_outlives_it() {
     client.stop().await;
     assert!(is_gone(forked));
 
-    // One that ignores what it is asked, when the server stops.
+    // A server that ignores every request, when CodeInfo stops.
     let client = toolkits.client(&scripted_spec(&["stubborn", "forks", file.to_str().unwrap()]));
     std::fs::remove_file(&file).unwrap();
     client.call_tool("echo", make_arguments(json!({}))).await.unwrap();
@@ -79,7 +79,7 @@ async fn nothing_that_a_server_started_outlives_it() {
     let began = Instant::now();
     toolkits.stop().await;
     assert!(is_gone(process) && is_gone(forked));
-    // It was given time to end by itself, twice.
+    // It had time to end by itself, twice.
     assert!(began.elapsed() >= 2 * fast_timing().grace, "{:?}", began.elapsed());
 }
 
@@ -244,7 +244,7 @@ async fn wait_for<T>(found: impl Fn() -> Option<T>) -> T {
 
 fn is_gone(process: i32) -> bool {
     use rustix::process::{Pid, test_kill_process};
-    // One that nobody waits for is gone, too.
+    // An ended process that its parent has not waited for is gone as well.
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.contains(") Z ") || test_kill_process(Pid::from_raw(process).unwrap()).is_err()
 }

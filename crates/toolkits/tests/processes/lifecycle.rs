@@ -1,4 +1,4 @@
-//! When servers of toolkits start, end, and are started again.
+//! Starts, ends and restarts of toolkit servers.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ async fn callers_at_the_same_time_share_one_start_and_equal_specs_one_client() {
         join_all((0..20).map(|_| async { client(None, "kit").load_catalogue().await })).await;
     assert!(found.iter().all(|found| found.as_ref().unwrap().generation == 1));
     assert_eq!(client(None, "other").status().starts, 1);
-    // What a request carries is nobody else's.
+    // Toolkits of a request are not shared.
     assert_eq!(client(Some("ada"), "kit").status().state, ToolkitState::Stopped);
     client(Some("ada"), "kit").load_catalogue().await.unwrap();
     assert_ne!(client(Some("ada"), "kit").status().pid, client(None, "kit").status().pid);
@@ -121,7 +121,7 @@ async fn the_waits_before_starts_double() {
         client.call_tool("die", make_arguments(json!({}))).await.unwrap_err();
         let began = Instant::now();
         client.load_catalogue().await.unwrap();
-        // Starting takes some time of its own.
+        // Starting takes some time as well.
         assert!(began.elapsed() >= wait.mul_f64(0.9), "{:?} after {wait:?}", began.elapsed());
     }
     toolkits.stop().await;

@@ -1,4 +1,4 @@
-//! What a page should not do, as the browser reports it, and what it asked for.
+//! Faults of a page, as the browser reports them, and its requests.
 
 use std::sync::Mutex;
 
@@ -8,21 +8,21 @@ use url::Url;
 
 use super::page::BrowserPage;
 
-/// What happened in a page.
+/// Events of a page.
 #[derive(Default)]
 pub(super) struct PageEvents {
-    /// How many documents were loaded whole.
+    /// Number of documents that were loaded completely.
     pub(super) loads: watch::Sender<usize>,
-    /// How many traces ended.
+    /// Number of traces that ended.
     pub(super) traces: watch::Sender<usize>,
-    /// What each task of a trace took of the processor, in microseconds.
+    /// Processor time of each task of a trace, in microseconds.
     pub(super) tasks: Mutex<Vec<u32>>,
     state: Mutex<PageEventState>,
 }
 
 #[derive(Default)]
 struct PageEventState {
-    /// What the page printed, as far as this matters to who looks for a fault.
+    /// Printed lines of the page that help to find a fault.
     console: Vec<String>,
     faults: Vec<String>,
     requests: Vec<PageRequest>,
@@ -35,7 +35,7 @@ pub(crate) struct PageRequest {
     pub(crate) url: String,
     /// 0 while there is no answer.
     pub(crate) status: u64,
-    /// What was sent for it, compressed, with its headers.
+    /// Bytes sent for it, compressed, with its headers.
     pub(crate) bytes: u64,
 }
 
@@ -124,7 +124,7 @@ impl PageEventState {
         let url = read_text(&params["request"]["url"]).to_owned();
         let is_ours = Url::parse(&url).is_ok_and(|url| match url.scheme() {
             "http" => url.host_str() == Some("127.0.0.1"),
-            // What a page makes of what it has.
+            // URLs that a page makes of its own data.
             scheme => matches!(scheme, "about" | "blob" | "data"),
         });
         if !is_ours {
@@ -147,7 +147,7 @@ impl BrowserPage {
     /// caught, what the content security policy refused, other issues that the browser found, dialogs, and
     /// requests to anywhere but `127.0.0.1`.
     pub(crate) async fn take_faults(&self) -> Vec<String> {
-        // What is under way is reported before the answers to later calls.
+        // Running events are reported before the answers to later calls.
         for _ in 0..2 {
             let settled = "new Promise(done => requestAnimationFrame(() => setTimeout(done, 20)))";
             self.eval::<Value>(&format!("{settled}.then(() => null)")).await;
@@ -162,13 +162,13 @@ impl BrowserPage {
         assert!(faults.is_empty(), "{faults:#?}");
     }
 
-    /// Returns every request so far.
+    /// Returns every request up to now.
     pub(crate) fn requests(&self) -> Vec<PageRequest> {
         self.seen.state.lock().unwrap().requests.clone()
     }
 }
 
-/// What was thrown.
+/// Describes an uncaught exception.
 pub(super) fn describe_exception(details: &Value) -> String {
     let exception = &details["exception"];
     let said = exception["description"].as_str().or(exception["value"].as_str());

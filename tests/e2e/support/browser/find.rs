@@ -1,10 +1,10 @@
-//! Where something is that a reader points at: by selector, or by role and name as a screen reader has them.
+//! Positions of elements: by selector, or by role and name as a screen reader has them.
 
 use serde_json::{Value, json};
 
 use super::page::BrowserPage;
 
-/// Returns where the pointer meets the element that is given, or why it does not.
+/// Script for the point where the pointer meets an element, or the reason why it does not.
 const AIM: &str = "async function (element) {
     if (!element) return { fault: 'it is not there' };
     if (element.disabled) return { fault: 'it is disabled' };
@@ -17,7 +17,7 @@ const AIM: &str = "async function (element) {
     const now = place();
     if (!now || !now.width || !now.height) return { fault: 'it is not visible' };
     if (!before || before.x !== now.x || before.y !== now.y) return { fault: 'it moves' };
-    // The middle of what is in the window.
+    // The middle of the part in the window.
     const middle = (from, to, most) => (Math.max(from, 0) + Math.min(to, most)) / 2;
     const x = middle(now.left, now.right, innerWidth);
     const y = middle(now.top, now.bottom, innerHeight);

@@ -1,11 +1,11 @@
-//! What a reader does: pointing, clicking, typing, pressing keys. The page gets real events.
+//! Input of a reader: pointing, clicking, typing, pressing keys. The page gets real events.
 
 use serde_json::{Value, json};
 
 use super::{find::WindowPoint, page::BrowserPage};
 
 impl BrowserPage {
-    /// Clicks the first element of a selector, once it is there and nothing is before it.
+    /// Clicks the first element of a selector, once it is visible and nothing covers it.
     pub(crate) async fn click(&self, selector: &str) {
         let point = self.wait_for_element(selector).await;
         self.click_at(point).await;
@@ -49,7 +49,7 @@ impl BrowserPage {
         self.call("Input.dispatchMouseEvent", params).await.unwrap();
     }
 
-    /// Replaces what is in a field.
+    /// Replaces the content of a field.
     pub(crate) async fn fill_field(&self, selector: &str, text: &str) {
         self.click(selector).await;
         self.press_key("Control+a").await;

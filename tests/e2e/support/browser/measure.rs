@@ -1,4 +1,4 @@
-//! What a page is measured by: accessibility with `axe-core`, and how long its frames take.
+//! Measurements of a page: accessibility with `axe-core`, and the durations of its frames.
 
 use std::{fs, path::PathBuf, sync::OnceLock};
 
@@ -10,8 +10,8 @@ use crate::support::install::{self, PackageParts};
 
 const VERSION: &str = "4.14.1";
 
-/// Returns what is seriously wrong for people with disabilities, each with where it is.
-// What arrives is pale for a moment.
+/// Script for serious accessibility faults, each with its element.
+// Arriving elements are pale for a moment.
 const AXE: &str = "Promise.allSettled(document.getAnimations().map(one => one.finished))
     .then(() => axe.run(document, { resultTypes: ['violations'] })).then(result => result.violations
     .filter(found => ['serious', 'critical'].includes(found.impact))
@@ -23,7 +23,7 @@ impl BrowserPage {
     pub(crate) async fn find_accessibility_faults(&self) -> Vec<String> {
         static SOURCE: OnceLock<String> = OnceLock::new();
         let source = SOURCE.get_or_init(|| fs::read_to_string(axe_core_path()).unwrap());
-        // Where the page's own scripts do not see it.
+        // In a world that the page's own scripts do not see.
         let frame = self.call("Page.getFrameTree", json!({})).await.unwrap();
         let world = json!({ "frameId": frame["frameTree"]["frame"]["id"], "worldName": "axe" });
         let world = self.call("Page.createIsolatedWorld", world).await.unwrap();

@@ -17,7 +17,7 @@ use super::{
     wire::{BrowserAnswer, DevTools, TIMEOUT},
 };
 
-/// How long it is between two looks at a page that is waited for.
+/// Interval between two checks of a page.
 const PAUSE: Duration = Duration::from_millis(15);
 
 /// A tab of a browser.
@@ -28,7 +28,7 @@ pub(crate) struct BrowserPage {
     pub(super) seen: Arc<PageEvents>,
 }
 
-/// Which colours the reader prefers.
+/// Colours that the reader prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColorTheme {
     Light,
@@ -67,8 +67,8 @@ impl BrowserPage {
         self.wire.call(Some(&self.session), method, params).await
     }
 
-    /// Goes to an address and waits until it is loaded. Another fragment of the same document is there at
-    /// once.
+    /// Goes to an address and waits until it is loaded. Another fragment of the same document needs no
+    /// loading.
     pub(crate) async fn goto(&self, url: &str) {
         let mut loads = self.seen.loads.subscribe();
         let before = *loads.borrow_and_update();
@@ -131,7 +131,7 @@ impl BrowserPage {
         }
     }
 
-    /// Waits until an expression is true. What is waited for is said where it does not come.
+    /// Waits until an expression is true. On failure the message contains `what`.
     pub(crate) async fn wait_for(&self, condition: &str, what: &str) {
         let script = format!("Boolean({condition})");
         self.retry_until(what, async || match self.evaluate(&script).await {
@@ -160,7 +160,7 @@ impl BrowserPage {
         self.eval(&format!("[...{all}].map(one => one.innerText)")).await
     }
 
-    /// Tries until it is done; fails with what is missing, what the page printed and shows, and a picture.
+    /// Retries until an attempt succeeds; fails with the missing part, the printed lines, the text and a screenshot.
     pub(crate) async fn retry_until<T>(
         &self,
         what: &str,
@@ -194,7 +194,7 @@ impl BrowserPage {
         );
     }
 
-    /// Makes the window so many pixels wide and high.
+    /// Sets the width and height of the window in pixels.
     pub(crate) async fn set_size(&self, width: u32, height: u32) {
         let params =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
@@ -231,7 +231,7 @@ impl BrowserPage {
         .await
     }
 
-    /// Keeps a picture of what is visible, below `target/screenshots`.
+    /// Saves a screenshot of the visible part below `target/screenshots`.
     pub(crate) async fn save_screenshot(&self, name: &str) -> PathBuf {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("screenshots");
         fs::create_dir_all(&folder).unwrap();
@@ -243,7 +243,7 @@ impl BrowserPage {
         file
     }
 
-    /// Returns what is in the clipboard, which [`Page::allow_clipboard`] lets the page read.
+    /// Returns the text in the clipboard, which [`BrowserPage::allow_clipboard`] lets the page read.
     pub(crate) async fn read_clipboard(&self) -> String {
         self.eval("navigator.clipboard.readText()").await
     }

@@ -28,7 +28,7 @@ use crate::support::process::create_scratch_folder;
 /// Long enough that only a hanging test meets it.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(45);
 
-/// What the browser is called, the first that there is.
+/// Names of the browser; the first installed one is used.
 const NAMES: [&str; 5] = [
     "chromium",
     "chromium-browser",
@@ -56,7 +56,7 @@ const OPTIONS: [&str; 19] = [
     "--no-proxy-server",
     // Containers give little shared memory.
     "--disable-dev-shm-usage",
-    // Tabs that nobody sees are drawn like others.
+    // Invisible tabs are drawn like others.
     "--disable-backgrounding-occluded-windows",
     "--disable-background-timer-throttling",
     "--disable-renderer-backgrounding",
@@ -64,7 +64,7 @@ const OPTIONS: [&str; 19] = [
     "--hide-scrollbars",
 ];
 
-/// What the browser answers to a call: its result, or what is wrong.
+/// The browser's answer to a call: its result, or an error.
 pub(super) type BrowserAnswer = Result<Value, String>;
 
 /// A browser and the way to it.
@@ -75,7 +75,7 @@ pub(super) struct DevTools {
     _profile: TempDir,
 }
 
-/// What calls and the reader of the pipe share.
+/// State that calls and the reader of the pipe share.
 struct DevToolsState {
     number: AtomicU64,
     out: mpsc::UnboundedSender<String>,

@@ -1,5 +1,5 @@
-//! Messages in the engine's convert, and back. What our store never sends is refused, so that nothing goes
-//! unnoticed.
+//! Conversions between messages and the engine's types. Messages that our store never sends are refused, so that
+//! none is ignored.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -151,7 +151,7 @@ pub(super) fn convert_record(record: Record) -> message::RetrievedPoint {
     }
 }
 
-/// Whether a call asks for payloads, all or none.
+/// Returns whether a call requests payloads, all or none.
 pub(super) fn wants_payload(selector: Option<message::WithPayloadSelector>) -> bool {
     let options = selector.and_then(|selector| selector.selector_options);
     options == Some(message::with_payload_selector::SelectorOptions::Enable(true))

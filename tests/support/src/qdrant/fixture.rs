@@ -1,6 +1,6 @@
 //! Collections of a server that belong to one test and vanish with it.
 //!
-//! The server is the stand-in that all tests of a process share, or the real one that `QDRANT_TEST_URL`
+//! The server is the fake one that all tests of a process share, or the real one that `QDRANT_TEST_URL`
 //! names (one address or more, as in `QDRANT_URL`), with `QDRANT_TEST_API_KEY` and
 //! `QDRANT_TEST_REPLICATION` where they are set.
 
@@ -20,7 +20,7 @@ use crate::store::{DIMENSIONS, EngineStorage, MODEL, Store};
 
 static SHARED: LazyLock<FakeQdrant> = LazyLock::new(FakeQdrant::start);
 
-/// Collections whose names nobody else uses.
+/// Collections with names that no other test uses.
 pub struct QdrantFixture {
     pub settings: codeinfo_store::QdrantSettings,
 }
@@ -42,7 +42,7 @@ impl QdrantFixture {
         }
     }
 
-    /// Returns one of a certain stand-in.
+    /// Returns a fixture of this server.
     pub fn for_server(stand_in: &FakeQdrant) -> Self {
         Self::with_urls(stand_in.urls())
     }
@@ -65,7 +65,7 @@ impl QdrantFixture {
         Self { settings }
     }
 
-    /// How many edges each chunk is to have in the graph (`m` of HNSW), as the server says.
+    /// Returns the server's maximum number of links of each chunk in the graph (`m` of HNSW).
     pub async fn read_max_links(&self) -> u64 {
         let client = connect_client(&self.settings).unwrap();
         let chunks = self.find_collection(&client, "chunks").await;
@@ -73,7 +73,7 @@ impl QdrantFixture {
         info.config.unwrap().hnsw_config.unwrap().m.unwrap()
     }
 
-    /// The name of one of the collections, by what is in it.
+    /// Returns the name of one of the collections, by its content.
     async fn find_collection(&self, client: &qdrant_client::Qdrant, kind: &str) -> String {
         let names = client.list_collections().await.unwrap().collections.into_iter();
         let start = format!("{}_{kind}_", self.settings.collection);
@@ -172,14 +172,14 @@ fn make_identity(owner: &str) -> ProcessIdentity {
 impl Drop for QdrantFixture {
     fn drop(&mut self) {
         let settings = self.settings.clone();
-        // A runtime of its own: this may be dropped within one.
+        // A separate runtime: this may be dropped within one.
         let cleaning = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(delete_collections(&settings))
         });
         let cleaned = cleaning.join();
         if !thread::panicking() {
-            // A stand-in may have shut its doors for good.
+            // The fake server may have closed its nodes for good.
             drop(cleaned.unwrap());
         }
     }

@@ -14,7 +14,7 @@ use crate::ingest::WriteFaults;
 /// Far more than any wait here takes.
 const LIMIT: Duration = Duration::from_mins(3);
 
-/// One process of several: a store and an ingest of its own.
+/// One process of several, with its own store and ingest.
 pub struct IngestProcess {
     pub store: Store,
     pub ingest: Ingest,
@@ -25,7 +25,7 @@ impl IngestProcess {
         Self::with_faults(fixture, owner, &Arc::default()).await
     }
 
-    /// Returns one whose writes these faults happen to.
+    /// Returns a process whose writes have these faults.
     pub async fn with_faults(
         fixture: &QdrantFixture,
         owner: &str,
@@ -50,7 +50,7 @@ impl IngestProcess {
         status.wait_for(|status| status.state.is_final()).await.unwrap().clone()
     }
 
-    /// Ids of all chunks, which say which path and version they are of.
+    /// Returns the ids of all chunks, which depend on their path and version.
     pub async fn list_chunk_ids(&self) -> Vec<Uuid> {
         let all = self.store.chunks(None, None, 10_000);
         all.await.unwrap().into_iter().map(|chunk| chunk.id).collect()
@@ -60,7 +60,7 @@ impl IngestProcess {
         self.store.roots().await.unwrap()
     }
 
-    /// Waits until the only repository says so of its last run.
+    /// Waits until the last run of the only repository has a state.
     pub async fn wait_for_last_run(&self, is_reached: impl Fn(&LastRun) -> bool) {
         let reaching = async {
             while !self.list_roots().await.first().is_some_and(|root| is_reached(&root.last_run)) {

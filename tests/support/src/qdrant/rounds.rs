@@ -1,5 +1,5 @@
-//! Round trips: answers are held until nothing more is asked, so that each answer that is waited for takes a round of its
-//! own, however fast the machine is.
+//! Round trips: answers are held until no more calls come, so that each awaited answer takes a separate round,
+//! however fast the machine is.
 
 use std::{
     sync::{
@@ -12,10 +12,10 @@ use std::{
 use codeinfo_core::task::Tasks;
 use tokio::sync::Notify;
 
-/// After so long without another call, nothing more is asked.
+/// Time without another call after which a round ends.
 const QUIET: Duration = Duration::from_millis(150);
 
-/// The rounds so far, where they are counted.
+/// The rounds up to now, where they are counted.
 #[derive(Default)]
 pub(super) struct RoundCounter {
     are_counted: AtomicBool,

@@ -1,4 +1,4 @@
-//! The gRPC services of the stand-in.
+//! The gRPC services of the fake server.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
 
 type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'a>>;
 
-/// All services of one door, over the data of all.
+/// All services of one node, over the data of all.
 pub(super) struct NodeServices {
     pub(super) inner: Arc<FakeQdrantState>,
     pub(super) door: usize,
@@ -54,7 +54,7 @@ impl NodeServices {
     }
 }
 
-/// Methods that are served by the method of the same name of [`Shards`].
+/// Methods that are served by the method of the same name of [`FakeCollections`].
 macro_rules! served {
     ($($name:ident: $asked:ident => $answer:ident,)*) => {$(
         fn $name<'a, 'b>(

@@ -1,4 +1,4 @@
-//! The collections of the stand-in: each is a shard of the embedded engine in a temporary folder.
+//! The collections of the fake server: each is a shard of the embedded engine in a temporary folder.
 #![expect(
     clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,
@@ -29,19 +29,19 @@ use super::convert;
 /// The collections by name.
 pub(super) struct FakeCollections {
     all: Mutex<BTreeMap<String, Arc<FakeCollection>>>,
-    /// How many nodes there are, each of which may have a copy.
+    /// Number of nodes, each of which may have a copy.
     nodes: u32,
 }
 
 struct FakeCollection {
     engine: EdgeShard,
-    /// Held while a change is made, so that conditions are judged one after the other.
+    /// Locked during a change, so that conditions are evaluated one after the other.
     changing: Mutex<()>,
     /// Names and lengths of dense vectors.
     dense: BTreeMap<String, usize>,
-    /// How many links each point is to have.
+    /// Number of links of each point.
     links: AtomicU64,
-    /// How many copies there are said to be, and how many of them are whole in the last one of `shards`.
+    /// Reported number of copies, and the number of complete ones in the last of `shards`.
     copies: u32,
     whole: AtomicU32,
     shards: u32,
@@ -359,7 +359,7 @@ fn create_collection(
     Ok(FakeCollection { engine, changing, dense, links, copies, whole, shards, _folder: folder })
 }
 
-/// As the server: without `wait` it only says that it will make the change.
+/// Renders a change as the server does: without `wait` it is only acknowledged.
 fn render_update(
     made: OperationResult<()>,
     wait: Option<bool>,

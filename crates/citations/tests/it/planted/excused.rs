@@ -63,7 +63,7 @@ impl<'a> ExcusedCase<'a> {
         Some(format!("`{named}` gets its part of the work done here ({path}:{first}-{last})."))
     }
 
-    /// Cites a comment that says what the sentence says, with a name that is used elsewhere in the file.
+    /// Cites a comment that states what the sentence states, with a name that is used elsewhere in the file.
     fn cite_a_comment(&self, kind: usize) -> Option<String> {
         let SourceFunction { path, first, .. } = &self.own;
         let first = usize::try_from(*first).unwrap();
@@ -86,7 +86,7 @@ impl<'a> ExcusedCase<'a> {
         })
     }
 
-    /// Cites a line that uses what is declared far above it.
+    /// Cites a line that uses a name declared far above it.
     fn cite_a_use(&self) -> Option<String> {
         let SourceFunction { path, first, last, .. } = &self.own;
         let (first, last) = (usize::try_from(*first).unwrap(), usize::try_from(*last).unwrap());

@@ -47,7 +47,7 @@ async fn chains_of_changes_are_as_long_as_git_makes_them_and_no_longer() {
     let (bench, app) = index_tagged_repository().await;
     let body = "fn f() {\n    g();\n}\n".repeat(20);
     let mut input = String::new();
-    // Each is kept as a change of the one before.
+    // Each is stored as a change of the previous one.
     for number in 1..=4097 {
         let text = format!("// {number:05}\n{body}");
         write!(input, "blob\nmark :{number}\ndata {}\n{text}\n", text.len()).unwrap();
@@ -83,7 +83,7 @@ async fn objects_behind_links_are_not_read() {
         let (folder, name) = id.split_at(2);
         repo.join(".git/objects").join(folder).join(name)
     };
-    // One whose folder is not there yet.
+    // An object whose folder does not exist yet.
     let blob = (0..1000).map(|number| format!("fn other{number}() {{}}\n"));
     let mut ids = blob.map(|text| write_object(&other, "blob", text.as_bytes()));
     let id = ids.find(|id| !at(&app, id).parent().unwrap().is_dir()).unwrap();

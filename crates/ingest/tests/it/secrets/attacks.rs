@@ -1,4 +1,4 @@
-//! Secrets that somebody who attacked the rules got past an earlier version of them, each with a harmless
+//! Secrets by which attacks got past an earlier version of the rules, each with a harmless
 //! neighbour.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use codeinfo_test_support::ingest::TestIndex;
 
 use super::{PlantedSecret, SecretGenerator, find_leaks};
 
-/// What was indexed once. Files of several documents or columns say `visible` where they must stay.
+/// Forms that were indexed once. Files of several documents or columns have `visible` where text must stay.
 const ATTACKED: &[PlantedSecret] = &[
     (
         "k8s/list.yaml",
@@ -97,7 +97,7 @@ const ATTACKED: &[PlantedSecret] = &[
     ("src/forge.py", "D = \"@\"", "gl~pat-{l20}"),
 ];
 
-/// What stands where such secrets stand and is none.
+/// Harmless values in the places of such secrets.
 const NEIGHBOURS: &[(&str, &str)] = &[
     ("k8s/a.yaml", "apiVersion: v1\nkind: Secret\ndata:\n  a: {{ .Values.a }}\n"),
     ("k8s/b.yaml", "valuesFrom:\n- kind: Secret\n  name: app-values\n  data: prod.yaml\n"),

@@ -1,5 +1,5 @@
-//! Ways to write a secret whose name is a step of syntax away: in a call, a list, a flow mapping, on the next line,
-//! behind an anchor.
+//! Forms in which syntax separates a secret from its name: a call, a list, a flow mapping, the next line,
+//! an anchor.
 
 use super::PlantedSecret;
 
@@ -37,7 +37,7 @@ pub(super) const REPORTED: &[PlantedSecret] = &[
     ("infra/terraform.tfstate.d/prod.json", "{\"outputs\": {\"x\": {\"value\": \"@\"}}}", "{A20}"),
 ];
 
-/// Forms by which the rules were made.
+/// Forms for which the rules were written.
 pub(super) const OWN: &[PlantedSecret] = &[
     // Calls.
     ("src/Env.java", "String token = System.getProperty(\"api.token\", \"@\");", "{A24}"),
@@ -125,7 +125,7 @@ pub(super) const OWN: &[PlantedSecret] = &[
     ("ops/ldap.conf", "bindpw @", "{A12}"),
 ];
 
-/// Forms that were written down with the others, and that no rule was made by.
+/// Forms that were collected with the others, but for which no rule was written.
 pub(super) const UNSEEN: &[PlantedSecret] = &[
     ("src/env.go", "os.Setenv(\"API_TOKEN\", \"@\")", "{A24}"),
     ("src/env.rb", "key = ENV.fetch('API_TOKEN', '@')", "{A24}"),

@@ -1,4 +1,4 @@
-//! Repositories in the checkouts of others: whose trees they are, and that they are no part of what is around them.
+//! Repositories inside the checkouts of others: they keep their own trees, and are no part of the outer checkout.
 
 use super::*;
 
@@ -44,7 +44,7 @@ async fn a_folder_of_git_that_lies_elsewhere_has_the_worktree_that_it_names() {
     assert_eq!(find_repository(&bench, &app).await, Some(RootId::from_path(&app.0)));
     run_git(&app.0, &["config", "core.worktree", app.0.to_str().unwrap()]);
     assert_eq!(find_repository(&bench, &app).await, Some(RootId::from_path(&kept)));
-    // Whoever else names it is none of its worktrees.
+    // Another folder that names it is not one of its worktrees.
     let claims = bench.create_repository("claims", &[("print.rs", PRINT)]);
     fs::copy(app.join(".git"), claims.join(".git")).unwrap();
     assert_eq!(find_repository(&bench, &claims).await, Some(RootId::from_path(&claims.0)));
@@ -67,7 +67,7 @@ async fn other_repositories_in_a_checkout_are_named_and_left_out() {
     let skipped = bench.ingest.describe_root("user").await.unwrap().last_run.unwrap().missing;
     let expected = ["lib/main", "trees/one"].map(|path| (path.to_owned(), why.to_owned()));
     assert_eq!((skipped.named, skipped.total), (expected.to_vec(), 2));
-    // The model's shell could read what is not indexed.
+    // The model's shell could read files that are not indexed.
     let private = find_root(&bench, &user).await.private_files.unwrap();
     assert_eq!(private, ["lib/main/.env", "own/.git"]);
 }

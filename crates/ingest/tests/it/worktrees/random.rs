@@ -1,6 +1,6 @@
 //! Any sequence of commits, switches, edits, runs, removals and failures over three worktrees and a branch that is not
-//! checked out: each tree holds, and finds, what an index of it alone does, no content is kept twice, and nothing is left
-//! when all trees are gone.
+//! checked out: each tree has, and finds, the content of an index of it alone, no content is stored twice, and nothing
+//! is left when all trees are removed.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -136,7 +136,7 @@ impl TreeIndex {
                 };
                 assert_eq!(nearest(&self.store).await, nearest(&fresh.store).await, "{steps:#?}");
             }
-            // How rare a word is counts in the whole store.
+            // Term weights depend on the whole store.
             let lexical = async |store: &Store| {
                 let found = store
                     .search(ChunkQuery::lexical(

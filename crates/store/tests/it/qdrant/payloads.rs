@@ -1,4 +1,4 @@
-//! What a server has of the product's records, which processes of several versions may share.
+//! Payloads of the product's records on a server, which processes of several versions may share.
 
 use codeinfo_core::{LastRun, error::ErrorCode};
 use codeinfo_test_support::{
@@ -92,7 +92,7 @@ async fn a_root_that_names_no_or_another_generation_has_no_index() {
     assert_eq!(last_run(&|_| ()).await, (LastRun::Completed, 2));
     let discarded = (LastRun::Discarded, 0);
     assert_eq!(last_run(&|root| root["generation"] = "ffffffff".into()).await, discarded);
-    // A process of a former version wrote it: its next run here says what is there.
+    // A process of a former version wrote it: its next run here reports the present state.
     let unmarked = |root: &mut Value| drop(root.as_object_mut().unwrap().remove("generation"));
     assert_eq!(last_run(&unmarked).await, discarded);
 }

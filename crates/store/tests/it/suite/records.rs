@@ -1,4 +1,4 @@
-//! What every vector store keeps of roots and files, and that records come back as they were written.
+//! The contract of every vector store for roots and files: records come back as they were written.
 
 use codeinfo_core::{ChunkRecord, FileRecord, IndexCounts, LastRun, PathMap, Root, RootId};
 use codeinfo_store::{ChunkQuery, NewChunk, StoredChunk};

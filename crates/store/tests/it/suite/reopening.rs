@@ -1,4 +1,4 @@
-//! What every vector store has when it is opened again, by the same model or by another.
+//! The contract of every vector store that is opened again, by the same model or by another.
 
 use codeinfo_core::error::ErrorCode;
 use codeinfo_store::{ChunkQuery, OnMismatch};
