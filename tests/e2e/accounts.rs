@@ -106,9 +106,9 @@ async fn a_data_folder_of_another_account_is_refused_and_left_as_it_was() {
     // Ours, and open to all: who made it could put files there that the other one believes.
     fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
     let refused = account.run_program(&data, &["serve"]).await;
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success(), "{said}");
-    assert!(said.contains("it belongs to another account; set `DATA_DIR`"), "{said}");
+    let output_text = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success(), "{output_text}");
+    assert!(output_text.contains("it belongs to another account; set `DATA_DIR`"), "{output_text}");
     assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o777);
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
 }

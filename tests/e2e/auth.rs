@@ -220,8 +220,8 @@ async fn a_turn_searches_although_tokens_are_required_and_no_secret_is_left_anyw
     for secret in [token.as_str(), "hunter2"] {
         assert_eq!(find_files_with(folder.path(), secret), Vec::<PathBuf>::new(), "{secret}");
     }
-    for said in [&ingested.1, &ingested.2, &advice] {
-        assert!(!said.contains(&owner) && !said.contains(&token), "{said}");
+    for output_text in [&ingested.1, &ingested.2, &advice] {
+        assert!(!output_text.contains(&owner) && !output_text.contains(&token), "{output_text}");
     }
 }
 
@@ -270,8 +270,8 @@ async fn tokens_are_made_listed_and_revoked_with_and_without_a_server() {
     assert_eq!(code, Some(0), "{advice}");
     assert!(alone.starts_with("codeinfo_pat_") && alone.lines().count() == 1, "{alone}");
     assert!(advice.contains("codeinfo token revoke ann") && !advice.contains(alone.trim()));
-    let (code, said, exists) = codeinfo(&["token", "create", "ann"]).await;
-    assert_eq!((code, said.as_str()), (Some(1), ""));
+    let (code, output_text, exists) = codeinfo(&["token", "create", "ann"]).await;
+    assert_eq!((code, output_text.as_str()), (Some(1), ""));
     assert!(exists.contains("there is a token `ann`"), "{exists}");
     let (code, _, wrong) = codeinfo(&["token", "create", "a b"]).await;
     assert!(code == Some(1) && wrong.contains("cannot be the name of a token"), "{wrong}");
@@ -315,19 +315,28 @@ async fn a_key_of_the_owner_that_others_may_read_or_that_is_cut_is_not_used() {
     let server = RunningServer::serve(&data, &[], &environment).await;
     let key = data.join("owner.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
-    let (code, _, said) = read_output(&run_command(&data, &environment, &["repos"]).await);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("owner.key") && said.contains("chmod 600"), "{said}");
-    assert!(said.contains("a token is needed"), "{said}");
+    let (code, _, output_text) = read_output(&run_command(&data, &environment, &["repos"]).await);
+    assert_eq!(code, Some(1), "{output_text}");
+    assert!(
+        output_text.contains("owner.key") && output_text.contains("chmod 600"),
+        "{output_text}"
+    );
+    assert!(output_text.contains("a token is needed"), "{output_text}");
     assert!(server.terminate().await.success());
-    let (code, _, said) = read_output(&run_command(&data, &environment, &["repos"]).await);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("owner.key") && said.contains("chmod 600"), "{said}");
+    let (code, _, output_text) = read_output(&run_command(&data, &environment, &["repos"]).await);
+    assert_eq!(code, Some(1), "{output_text}");
+    assert!(
+        output_text.contains("owner.key") && output_text.contains("chmod 600"),
+        "{output_text}"
+    );
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(run_command(&data, &environment, &["repos"]).await.status.code(), Some(0));
     let whole = fs::read_to_string(&key).unwrap();
     fs::write(&key, whole.trim().strip_suffix(|_: char| true).unwrap()).unwrap();
-    let (code, _, said) = read_output(&run_command(&data, &environment, &["repos"]).await);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("owner.key") && said.contains("no whole key"), "{said}");
+    let (code, _, output_text) = read_output(&run_command(&data, &environment, &["repos"]).await);
+    assert_eq!(code, Some(1), "{output_text}");
+    assert!(
+        output_text.contains("owner.key") && output_text.contains("no whole key"),
+        "{output_text}"
+    );
 }

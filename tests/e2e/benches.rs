@@ -8,6 +8,6 @@ fn only_lines_that_a_text_shows_count_as_evidence() {
     let mut tests = Command::new("python3");
     tests.args(["-B", "-m", "unittest", "discover"]).current_dir(folder);
     let output = tests.output().expect("python3 runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("OK"), "{said}");
+    let output_text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && output_text.contains("OK"), "{output_text}");
 }

@@ -214,10 +214,10 @@ async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut(
     );
 
     let outcome = harness.ask("What?").await;
-    let said = render_outcome(&outcome);
-    assert!(said.len() < 4 * 1024 * 1024 + 1000, "{} bytes", said.len());
+    let output_text = render_outcome(&outcome);
+    assert!(output_text.len() < 4 * 1024 * 1024 + 1000, "{} bytes", output_text.len());
     let end = "[cut: the turn has more than 4 MiB]\nfailure: TURN_FAILED: the model wrote more than 4 MiB in one turn, and was stopped";
-    assert!(said.ends_with(end), "{}", said.get(said.len() - 200..).unwrap());
+    assert!(output_text.ends_with(end), "{}", output_text.get(output_text.len() - 200..).unwrap());
     harness.model.wait_for_abandoned_streams(1).await;
     assert_eq!(render_outcome(&harness.ask("Still there?").await), "answer: Back.");
 }

@@ -143,9 +143,9 @@ async fn a_message_before_the_turn_is_stopped_is_reported() {
     .await;
     let turn = harness.begin_turn("Where is the parser?", None).await.unwrap();
     let events: Vec<ChatEvent> = turn.collect().await;
-    let said =
+    let rendered =
         |event: &ChatEvent| matches!(event, ChatEvent::Answer { text } if text == "Let me see.");
-    assert_eq!(events.iter().filter(|event| said(event)).count(), 1, "{events:?}");
+    assert_eq!(events.iter().filter(|event| rendered(event)).count(), 1, "{events:?}");
     let Some(ChatEvent::Ended(outcome)) = events.last() else { panic!("{events:?}") };
     assert!(render_outcome(outcome).starts_with("answer: Let me see.\nthinking: hm\nfailure: "));
     harness.model.wait_for_abandoned_streams(1).await;
@@ -306,10 +306,10 @@ async fn striking_out_begins_no_block_of_code() {
         ModelReply::Items(vec![message_item(text)]),
     ])
     .await;
-    let said = render_outcome(&harness.ask("Where is the parser?").await);
-    assert!(said.contains("<del>~/parser/src/lost.rs:3-4</del> (not found)"), "{said}");
-    assert!(said.contains("~~src/none.rs:9~~ (not found) is not there."), "{said}");
-    assert!(!said.contains("~~~"), "{said}");
+    let rendered = render_outcome(&harness.ask("Where is the parser?").await);
+    assert!(rendered.contains("<del>~/parser/src/lost.rs:3-4</del> (not found)"), "{rendered}");
+    assert!(rendered.contains("~~src/none.rs:9~~ (not found) is not there."), "{rendered}");
+    assert!(!rendered.contains("~~~"), "{rendered}");
 }
 
 #[tokio::test]

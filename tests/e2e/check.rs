@@ -72,11 +72,12 @@ fn run_check(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String)
 
 #[test]
 fn the_documents_of_this_repository_cite_what_is_there() {
-    let (code, out, said) = run_check(Path::new(env!("CARGO_MANIFEST_DIR")), &[]);
-    assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
+    let (code, out, output_text) = run_check(Path::new(env!("CARGO_MANIFEST_DIR")), &[]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{output_text}");
     // It is not only that nothing was found.
-    let count: u32 = said.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    assert!(count > 300, "{said}");
+    let count: u32 =
+        output_text.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(count > 300, "{output_text}");
 }
 
 #[test]
@@ -97,7 +98,7 @@ fn every_fault_is_a_line_that_editors_understand() {
              [top](/README.md), [own](#two-words) and\n`more.md`, but not ../src/app.rs:13.\n",
         ),
     ]);
-    let (code, out, said) = tree.run_check(&[]);
+    let (code, out, output_text) = tree.run_check(&[]);
     assert_snapshot!(out, @r"
     README.md:4:4: src/gone.rs: no such file
     README.md:4:18: docs/none.md: no such file
@@ -110,7 +111,7 @@ fn every_fault_is_a_line_that_editors_understand() {
     README.md:7:57: src/app.rs (lines 9-12): `night_watch` does not occur in this file
     docs/more.md:7:20: ../src/app.rs:13: the file has 12 lines, counted from 1
     ");
-    assert_snapshot!(said, @r"
+    assert_snapshot!(output_text, @r"
     2 documents, 18 citations: 8 verified, 1 moved, 9 missing
     4 not in citations.lock yet; `codeinfo check --fix` adds them
     ");
@@ -148,9 +149,9 @@ fn a_path_outside_the_repository_is_no_fault() {
         ("HISTORY.md", "<!-- codeinfo: ignore all -->\n\n`src/gone.rs` was [here](src/gone.rs).\n"),
         ("made/x.md", "[x](../gone.md)\n"),
     ]);
-    let (code, out, said) = tree.run_check(&[]);
+    let (code, out, output_text) = tree.run_check(&[]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
-    assert_snapshot!(said, @"3 documents, 5 citations: 3 verified, 2 not read");
+    assert_snapshot!(output_text, @"3 documents, 5 citations: 3 verified, 2 not read");
     // An ignored document is checked if it is named.
     assert_eq!(tree.run_check(&["made/x.md"]).0, Some(1));
 }
@@ -195,9 +196,9 @@ fn only_moved_citations_are_rewritten() {
     docs/b.md:4:16: src/app.rs:5: moved to 6
     ");
     assert_eq!(code, Some(1));
-    let (code, out, said) = tree.run_check(&["--fix"]);
+    let (code, out, output_text) = tree.run_check(&["--fix"]);
     assert!(out.lines().all(|line| line.ends_with("(mended)")), "{out}");
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, Some(0), "{output_text}");
     let mended = document
         .replace("4-7", "5-8")
         .replace("L9-L12", "L12-L15")
@@ -207,8 +208,8 @@ fn only_moved_citations_are_rewritten() {
     assert_eq!(tree.read_file("docs/b.md"), mended);
     assert_eq!(tree.read_file("a.md"), "`key == 42` at `src/app.rs`:6\n");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-    let (code, out, said) = tree.run_check(&[]);
-    assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
+    let (code, out, output_text) = tree.run_check(&[]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{output_text}");
     let names: Vec<_> = fs::read_dir(tree.0.path().join("docs")).unwrap().collect();
     assert_eq!(names.len(), 1);
     // Checking one document leaves what others cite as it is.
@@ -244,9 +245,9 @@ fn a_document_that_cannot_be_written_keeps_its_entries() {
     let old = tree.read_file(LOCK);
     tree.write("src/lines.rs", &numbered_lines(5));
     for _ in 0..2 {
-        let (code, out, said) = tree.run_check(&["--fix"]);
-        assert_eq!(code, Some(2), "{out}{said}");
-        assert!(said.contains(&format!("cannot write `{long}`")), "{said}");
+        let (code, out, output_text) = tree.run_check(&["--fix"]);
+        assert_eq!(code, Some(2), "{out}{output_text}");
+        assert!(output_text.contains(&format!("cannot write `{long}`")), "{output_text}");
         let mended = out.lines().filter(|line| line.ends_with("(mended)"));
         assert!(mended.into_iter().all(|line| line.starts_with("a.md:")), "{out}");
         assert_eq!(
@@ -284,11 +285,11 @@ fn documents_are_updated_correctly_at_any_interruption() {
     // Unfinished files may be left.
     fs::write(tree.0.path().join("docs/.299.md.codeinfo.tmp"), "half").unwrap();
     fs::write(tree.0.path().join(".citations.lock.codeinfo.tmp"), "half").unwrap();
-    let (code, out, said) = tree.run_check(&["--fix", "docs/001.md"]);
-    assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
+    let (code, out, output_text) = tree.run_check(&["--fix", "docs/001.md"]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{output_text}");
     for _ in 0..2 {
-        let (code, _, said) = tree.run_check(&["--fix"]);
-        assert_eq!(code, Some(0), "{said}");
+        let (code, _, output_text) = tree.run_check(&["--fix"]);
+        assert_eq!(code, Some(0), "{output_text}");
         assert!(names.iter().all(|name| tree.read_file(name) == MOVED));
     }
     assert_eq!(tree.run_check(&[]).1, "");
@@ -302,9 +303,9 @@ fn two_processes_cannot_update_documents_at_once() {
     let tree = CheckedFolder::new(&[("a.md", MOVING), ("src/lines.rs", &numbered_lines(0))]);
     let root = fs::File::open(tree.0.path()).unwrap();
     root.lock().unwrap();
-    let (code, out, said) = tree.run_check(&["--fix"]);
+    let (code, out, output_text) = tree.run_check(&["--fix"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
-    assert!(said.contains("another `codeinfo check --fix`"), "{said}");
+    assert!(output_text.contains("another `codeinfo check --fix`"), "{output_text}");
     assert!(!tree.has_file(LOCK));
     assert_eq!(tree.run_check(&[]).0, Some(0));
     root.unlock().unwrap();
@@ -408,9 +409,9 @@ fn what_was_cited_is_found_elsewhere_only_if_all_files_can_be_read() {
         let large = tree.0.path().join(format!("large/{place}.txt"));
         fs::File::options().write(true).open(large).unwrap().set_len(8 << 20).unwrap();
     }
-    let (code, out, said) = tree.run_check(&[]);
+    let (code, out, output_text) = tree.run_check(&[]);
     assert_eq!((code, out.as_str()), (Some(1), "a.md:1:12: src/app.rs:9-12: no such file\n"));
-    assert_eq!(said.lines().next(), Some("2 documents, 2 citations: 1 verified, 1 missing"));
+    assert_eq!(output_text.lines().next(), Some("2 documents, 2 citations: 1 verified, 1 missing"));
     fs::remove_dir_all(tree.0.path().join("large")).unwrap();
     assert!(tree.run_check(&[]).1.contains("moved to here.rs:9-12"));
 }
@@ -482,29 +483,29 @@ fn nothing_outside_is_read_and_what_cannot_be_read_exits_with_2() {
     symlink(outside.path(), tree.0.path().join("src/out")).unwrap();
     symlink(outside.path().join("secret.rs"), tree.0.path().join("src/link.rs")).unwrap();
     tree.write("a.md", "`no_such` in src/out/secret.rs:99, src/link.rs:99, ../secret.rs:99 and [x](src/link.rs).\n");
-    let (code, out, said) = tree.run_check(&["--fix"]);
+    let (code, out, output_text) = tree.run_check(&["--fix"]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
-    assert_snapshot!(said, @"1 document, 3 citations: 1 verified, 2 not read");
+    assert_snapshot!(output_text, @"1 document, 3 citations: 1 verified, 2 not read");
     assert!(!tree.has_file(LOCK));
 
-    let (code, _, said) = tree.run_check(&["gone.md"]);
-    assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
+    let (code, _, output_text) = tree.run_check(&["gone.md"]);
+    assert_eq!((code, output_text.lines().count()), (Some(2), 1), "{output_text}");
     assert_eq!(tree.run_check(&["--nonsense"]).0, Some(2));
     fs::write(tree.0.path().join("b.md"), b"\xff\xfe").unwrap();
-    let (code, _, said) = tree.run_check(&["b.md"]);
-    assert!(code == Some(2) && said.contains("b.md"), "{said}");
+    let (code, _, output_text) = tree.run_check(&["b.md"]);
+    assert!(code == Some(2) && output_text.contains("b.md"), "{output_text}");
     // The others are checked, and what the lock has of it stays.
     tree.write(LOCK, "b.md src/app.rs:1-2 0123456789abcdef0123\n");
-    let (code, out, said) = tree.run_check(&["--fix"]);
+    let (code, out, output_text) = tree.run_check(&["--fix"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
-    assert_snapshot!(said, @r"
+    assert_snapshot!(output_text, @r"
     1 document, 3 citations: 1 verified, 2 not read
     codeinfo: cannot read `b.md`: it is not UTF-8
     ");
     assert!(tree.read_file(LOCK).contains("b.md src/app.rs:1-2 0123456789abcdef0123\n"));
     tree.write(LOCK, "<<<<<<< ours\n");
-    let (code, _, said) = tree.run_check(&["a.md"]);
-    assert!(code == Some(2) && said.contains("line 1 of `citations.lock`"), "{said}");
+    let (code, _, output_text) = tree.run_check(&["a.md"]);
+    assert!(code == Some(2) && output_text.contains("line 1 of `citations.lock`"), "{output_text}");
 
     // Without Git the folder of the document is all there is.
     let bare = TempDir::new().unwrap();
@@ -528,8 +529,8 @@ fn lines_of_any_number_are_compared() {
     )]);
     let entry = |path| format!("a.md {path}:0-4294967295 0123456789abcdef0123\n");
     tree.write(LOCK, &(entry("src/app.rs") + &entry("src/gone.rs")));
-    let (code, out, said) = tree.run_check(&[]);
-    assert_eq!((code, out.lines().count()), (Some(1), 2), "{out}{said}");
+    let (code, out, output_text) = tree.run_check(&[]);
+    assert_eq!((code, out.lines().count()), (Some(1), 2), "{out}{output_text}");
 }
 
 #[test]
@@ -541,10 +542,10 @@ fn large_documents_are_checked_in_time_that_grows_with_them() {
         (1..3000).map(|line| format!("src/large.rs:{line}-20000 \n")).collect();
     tree.write("b.md", &cited.concat());
     let begun = Instant::now();
-    let (code, out, said) = tree.run_check(&[]);
+    let (code, out, output_text) = tree.run_check(&[]);
     assert_eq!((code, out.lines().count()), (Some(1), 40_000));
     assert!(out.ends_with("a.md:1:319993: #y: `a.md` has no heading of this name\n"));
     // The same lines again and again are compared so often, and not without end.
-    assert!(said.contains(" not read"), "{said}");
+    assert!(output_text.contains(" not read"), "{output_text}");
     assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
 }

@@ -38,8 +38,8 @@ fn initialize_params(client: &str) -> Value {
 
 #[tokio::test]
 async fn a_result_fits_the_client_that_the_session_names() {
-    let world = CodexSetup::with_model(FakeModel::answer_with(|_| long_reply()).await);
-    let server = world.serve_with(&[("MCP_RESULT_BYTES", "20000")]).await;
+    let setup = CodexSetup::with_model(FakeModel::answer_with(|_| long_reply()).await);
+    let server = setup.serve_with(&[("MCP_RESULT_BYTES", "20000")]).await;
     for (client, bounds) in
         [("@cline/core", 7700..=7800), ("copilot-cli", 15_900..=16_000), ("other", 19_900..=20_000)]
     {
@@ -66,9 +66,9 @@ async fn a_result_fits_the_client_that_the_session_names() {
 
 #[tokio::test]
 async fn a_relay_names_its_client_to_the_next_server_as_well() {
-    let world = CodexSetup::with_model(FakeModel::answer_with(|_| long_reply()).await);
-    let data = world.index_repository().await;
-    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    let setup = CodexSetup::with_model(FakeModel::answer_with(|_| long_reply()).await);
+    let data = setup.index_repository().await;
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &setup.environment(), &[]);
     relay.send_request(1, "initialize", initialize_params("@cline/core")).await;
     relay.read_answer(1).await;
     for id in [2, 3] {
@@ -107,10 +107,10 @@ async fn codex_shows_its_model_the_whole_result() {
             (false, _) => ModelReply::Items(vec![message_item("Done.")]),
         }
     };
-    let world = CodexSetup::with_model(FakeModel::answer_with(script).await);
-    let server = world.serve_with(&[("MCP_RESULT_BYTES", "60000")]).await;
+    let setup = CodexSetup::with_model(FakeModel::answer_with(script).await);
+    let server = setup.serve_with(&[("MCP_RESULT_BYTES", "60000")]).await;
     for (model_name, bounds) in [(UNKNOWN_MODEL, 11_600..=11_788), (KNOWN_MODEL, 39_900..=40_000)] {
-        let shown = ask_by_codex(&world, &server, model_name).await;
+        let shown = ask_by_codex(&setup, &server, model_name).await;
         assert!(bounds.contains(&shown.len()), "{model_name}: {}", shown.len());
         assert!(shown.contains(" The end.\""), "{shown}");
         serde_json::from_str::<Value>(&shown).unwrap();
@@ -124,7 +124,7 @@ async fn the_longest_reply_of_a_tool_reaches_the_model_whole() {
     let call =
         OutputItem::Calls("mcp__codeinfo_search".to_owned(), "ReadLines".to_owned(), arguments);
     let replies = [ModelReply::Items(vec![call]), ModelReply::Items(vec![message_item("Done.")])];
-    let world = CodexSetup::replay(replies).await;
+    let setup = CodexSetup::replay(replies).await;
     let function = |number: usize| {
         let body =
             format!("    open_the_valve_of_the_boiler_until_nothing_is_left_in_it({number});\n")
@@ -132,10 +132,10 @@ async fn the_longest_reply_of_a_tool_reaches_the_model_whole() {
         format!("/// Opens the valve of boiler {number}.\nfn open_{number}() {{\n{body}}}\n\n")
     };
     let text: String = (0..60).map(function).collect();
-    std::fs::write(world.folder.path().join("boiler/src/valves.rs"), text).unwrap();
-    let server = world.serve_with(&[]).await;
+    std::fs::write(setup.folder.path().join("boiler/src/valves.rs"), text).unwrap();
+    let server = setup.serve_with(&[]).await;
     server.ask_question(json!({ "question": "What opens the valve?" })).await;
-    let input = world.model.requests().pop().unwrap()["input"].clone();
+    let input = setup.model.requests().pop().unwrap()["input"].clone();
     let mut items = input.as_array().unwrap().iter();
     let output = items.find(|item| item["type"] == "function_call_output").unwrap();
     let text = output["output"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
@@ -145,11 +145,11 @@ async fn the_longest_reply_of_a_tool_reaches_the_model_whole() {
 }
 
 /// Returns the text of the result that Codex shows its model.
-async fn ask_by_codex(world: &CodexSetup, server: &RunningServer, model_name: &str) -> String {
+async fn ask_by_codex(setup: &CodexSetup, server: &RunningServer, model_name: &str) -> String {
     let entry = format!("url = \"{}\"\nrequired = true", server.mcp);
-    let outer = world.folder.path().join("outer");
+    let outer = setup.folder.path().join("outer");
     std::fs::create_dir_all(&outer).unwrap();
-    let requests = run_codex(&outer, &world.model, &entry, model_name).await;
+    let requests = run_codex(&outer, &setup.model, &entry, model_name).await;
     let input = requests.last().unwrap()["input"].clone();
     let items = input.as_array().unwrap().iter();
     let mut outputs = items.filter(|item| item["type"] == "function_call_output");

@@ -99,8 +99,10 @@ async fn a_client_that_connected_without_codex_gets_the_tool_when_codex_is_back_
     let (first, _) = instructions.split_once('\n').unwrap();
     assert!(first.ends_with(" with path:lines. Indexed: boiler."), "{first}");
     let last = instructions.lines().last().unwrap();
-    for said in ["is not found: CODEX_BIN", "npm install -g @openai/codex", "`codeinfo doctor`"] {
-        assert!(last.contains(said), "{last}");
+    for output_text in
+        ["is not found: CODEX_BIN", "npm install -g @openai/codex", "`codeinfo doctor`"]
+    {
+        assert!(last.contains(output_text), "{last}");
     }
     assert_eq!(legacy.read_line().await, -32001);
 

@@ -195,7 +195,8 @@ async fn a_worktree_joins_its_repository_when_a_client_asks_there() {
     search_from(&server, apart.to_str().unwrap()).await;
     let listed = send_get(server.main, "/tools/ingested-repos").await.json();
     let listed = listed["repos"].as_array().unwrap();
-    let names: Vec<&str> = listed.iter().map(|repo| repo["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        listed.iter().map(|repository| repository["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["boiler", "other", "topic"]);
     assert_eq!(listed[2]["treeOf"], "boiler");
     assert_eq!(listed[2]["adds"], json!({ "files": 1, "chunks": 1 }));
@@ -258,9 +259,9 @@ async fn the_command_line_and_relays_send_their_folder() {
         (text(&run.stdout), text(&run.stderr))
     };
     at(&boiler, &["ingest", "."]).await;
-    let (found, said) = at(&topic, &["search", QUERY]).await;
+    let (found, output_text) = at(&topic, &["search", QUERY]).await;
     assert!(found.contains("boiler/valve.rs:1-4"), "{found}");
-    assert!(said.contains("topic` is not indexed; `boiler`"), "{said}");
+    assert!(output_text.contains("topic` is not indexed; `boiler`"), "{output_text}");
     // An agent in the worktree gets the answer of the nearest tree, with a note.
     let mut relay = RelayClient::start(&data, &topic, &without, &["--search"]);
     relay.call_tool(1, "VectorSearch", json!({ "query": QUERY })).await;
@@ -274,9 +275,9 @@ async fn the_command_line_and_relays_send_their_folder() {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("topic/valve.rs:1-5") && !text.contains("boiler/valve"), "{text}");
     assert!(!text.contains("nearest"), "{text}");
-    let (found, said) = at(&topic, &["search", QUERY]).await;
+    let (found, output_text) = at(&topic, &["search", QUERY]).await;
     assert!(found.contains("topic/valve.rs:1-5") && !found.contains("boiler/valve"), "{found}");
-    assert!(!said.contains("nearest"), "{said}");
+    assert!(!output_text.contains("nearest"), "{output_text}");
     // A client that starts elsewhere reports its folder on request.
     let mut relay = RelayClient::start(&data, folder.path(), &without, &["--search"]);
     let capabilities = json!({ "roots": { "listChanged": true } });
@@ -295,8 +296,8 @@ async fn the_command_line_and_relays_send_their_folder() {
         assert_eq!(asked["method"], "roots/list");
         let uri = format!("file://{}", tree.display());
         let roots = json!({ "roots": [{ "uri": "file:///nowhere" }, { "uri": uri }] });
-        let said = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots });
-        relay.send_line(&said.to_string()).await;
+        let output_text = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots });
+        relay.send_line(&output_text.to_string()).await;
         relay.call_tool(id, "VectorSearch", json!({ "query": QUERY })).await;
         let answer = relay.read_answer(id).await;
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();

@@ -211,8 +211,9 @@ impl ConnectedClient {
 async fn run_inspector(mut inspector: Command) -> Value {
     let home = create_scratch_folder();
     let ran = inspector.env("HOME", home.path()).stdin(Stdio::null()).output().await.unwrap();
-    let [said, complained] = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).unwrap());
-    let text = if said.trim().is_empty() { complained } else { said };
+    let [output_text, complained] =
+        [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).unwrap());
+    let text = if output_text.trim().is_empty() { complained } else { output_text };
     let reply: Value =
         serde_json::from_str(&text).unwrap_or_else(|fault| panic!("{fault}: {text}"));
     assert_eq!(ran.status.success(), reply.get("error").is_none(), "{text}");

@@ -312,8 +312,8 @@ async fn the_reason_of_an_exit_is_what_codex_printed() {
 async fn no_secret_that_codex_prints_is_logged() {
     let folder = create_folder();
     let program = folder.path().join("codex");
-    let said = "Error: password=hunter2 at /root/x for \\033[31mme";
-    fs::write(&program, format!("#!/bin/sh\nprintf '{said}\\n' >&2\nexit 3\n")).unwrap();
+    let output_text = "Error: password=hunter2 at /root/x for \\033[31mme";
+    fs::write(&program, format!("#!/bin/sh\nprintf '{output_text}\\n' >&2\nexit 3\n")).unwrap();
     make_runnable(&program);
     let environment = [("CODEX_BIN", program.to_str().unwrap()), ("LOG_LEVEL", "trace")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));

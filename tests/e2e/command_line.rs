@@ -63,8 +63,8 @@ async fn completions_of_every_shell_name_every_command() {
     let bad = vec![("MAX_BATCH".to_owned(), "many".to_owned())];
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = run_command(data.path(), &bad, &["completions", shell]).await;
-        let (code, script, said) = read_output(&script);
-        assert_eq!((code, said.as_str()), (Some(0), ""), "{shell}");
+        let (code, script, output_text) = read_output(&script);
+        assert_eq!((code, output_text.as_str()), (Some(0), ""), "{shell}");
         for command in &commands {
             assert!(script.contains(command), "{shell}: {command}");
         }
@@ -75,15 +75,15 @@ async fn completions_of_every_shell_name_every_command() {
 #[tokio::test]
 async fn wrong_usage_and_bad_settings_exit_with_2() {
     let data = create_scratch_folder();
-    let (code, _, said) = run_codeinfo(data.path(), &["serv"]).await;
+    let (code, _, output_text) = run_codeinfo(data.path(), &["serv"]).await;
     assert_eq!(code, Some(2));
-    assert!(said.contains("serve"), "{said}");
+    assert!(output_text.contains("serve"), "{output_text}");
 
     let bad = vec![("MAX_BATCH".to_owned(), "many".to_owned())];
-    let (code, _, said) = read_output(&run_command(data.path(), &bad, &["repos"]).await);
+    let (code, _, output_text) = read_output(&run_command(data.path(), &bad, &["repos"]).await);
     assert_eq!(code, Some(2));
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("MAX_BATCH"), "{said}");
+    assert_eq!(output_text.lines().count(), 1, "{output_text}");
+    assert!(output_text.contains("MAX_BATCH"), "{output_text}");
 }
 
 #[tokio::test]
@@ -116,42 +116,43 @@ async fn help_and_version_succeed() {
 async fn commands_work_without_a_server() {
     let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path().to_str().unwrap();
-    let (code, said, stderr) =
+    let (code, output_text, stderr) =
         run_codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(said.contains("2 files"), "{said}");
+    assert!(output_text.contains("2 files"), "{output_text}");
 
-    let (code, said, _) = run_codeinfo(data.path(), &["ingest", path]).await;
+    let (code, output_text, _) = run_codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0));
-    assert!(said.contains("nothing changed"), "{said}");
+    assert!(output_text.contains("nothing changed"), "{output_text}");
 
-    let (code, said, stderr) = run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    let (code, output_text, stderr) =
+        run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(said.lines().next().unwrap().contains("src/valve.rs:1-2"), "{said}");
+    assert!(output_text.lines().next().unwrap().contains("src/valve.rs:1-2"), "{output_text}");
 
-    let (code, said, _) = run_codeinfo(data.path(), &["repos", "--json"]).await;
+    let (code, output_text, _) = run_codeinfo(data.path(), &["repos", "--json"]).await;
     assert_eq!(code, Some(0));
-    let repos: Value = serde_json::from_str(&said).unwrap();
+    let repos: Value = serde_json::from_str(&output_text).unwrap();
     assert_eq!(repos["repos"][0]["name"], "boiler");
 
-    let (code, said, _) = run_codeinfo(data.path(), &["remove", "boiler"]).await;
-    assert_eq!((code, said.trim()), (Some(0), "removed boiler from the index"));
-    let (code, _, said) = run_codeinfo(data.path(), &["search", "valve"]).await;
+    let (code, output_text, _) = run_codeinfo(data.path(), &["remove", "boiler"]).await;
+    assert_eq!((code, output_text.trim()), (Some(0), "removed boiler from the index"));
+    let (code, _, output_text) = run_codeinfo(data.path(), &["search", "valve"]).await;
     assert_eq!(code, Some(1));
-    assert!(said.contains("ingest"), "{said}");
+    assert!(output_text.contains("ingest"), "{output_text}");
 }
 
 #[tokio::test]
 async fn commands_use_the_server_that_runs() {
     let (data, repository) = (create_scratch_folder(), create_repository());
     let server = RunningServer::serve(data.path(), &[repository.path()], &without_codex()).await;
-    let (code, said, stderr) =
+    let (code, output_text, stderr) =
         run_codeinfo(data.path(), &["search", "valve", "--limit", "1"]).await;
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(said.contains("relieve_pressure"), "{said}");
+    assert!(output_text.contains("relieve_pressure"), "{output_text}");
 
-    let (code, said, _) = run_codeinfo(data.path(), &["ask", "what opens the valve?"]).await;
-    assert_eq!((code, said.as_str()), (Some(1), ""));
+    let (code, output_text, _) = run_codeinfo(data.path(), &["ask", "what opens the valve?"]).await;
+    assert_eq!((code, output_text.as_str()), (Some(1), ""));
     assert!(server.terminate().await.success());
 }
 
@@ -159,9 +160,12 @@ async fn commands_use_the_server_that_runs() {
 async fn a_second_server_names_the_first() {
     let data = create_scratch_folder();
     let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
-    let (code, _, said) = run_codeinfo(data.path(), &["serve"]).await;
+    let (code, _, output_text) = run_codeinfo(data.path(), &["serve"]).await;
     assert_eq!(code, Some(1));
-    assert!(said.contains(&server.pid().to_string()) && said.contains(&server.main), "{said}");
+    assert!(
+        output_text.contains(&server.pid().to_string()) && output_text.contains(&server.main),
+        "{output_text}"
+    );
     server.terminate().await;
 }
 
@@ -170,9 +174,9 @@ async fn one_command_indexes_several_folders_and_a_failure_delays_none() {
     let (data, first, second) = (create_scratch_folder(), create_repository(), create_repository());
     let [first, second] = [&first, &second].map(|folder| folder.path().to_str().unwrap());
     let arguments = ["ingest", first, "/nonexistent/folder", second];
-    let (code, said, stderr) = run_codeinfo(data.path(), &arguments).await;
+    let (code, output_text, stderr) = run_codeinfo(data.path(), &arguments).await;
     assert_eq!(code, Some(1));
-    assert!(said.contains(first) && said.contains(second), "{said}");
+    assert!(output_text.contains(first) && output_text.contains(second), "{output_text}");
     assert!(stderr.contains("/nonexistent/folder"), "{stderr}");
 
     let (code, _, stderr) =
@@ -194,8 +198,8 @@ async fn a_stopping_server_says_what_it_waits_for() {
     let (server, mut log) = RunningServer::serve_logged(data.path(), &without_codex()).await;
     server.post_api("/ingest/start", &serde_json::json!({ "path": folder.path() })).await;
     server.terminate().await;
-    let said = log.next_line().await.unwrap();
-    assert_eq!(said.as_deref(), Some("stopping: waiting for 1 run, at most 10 s"));
+    let output_text = log.next_line().await.unwrap();
+    assert_eq!(output_text.as_deref(), Some("stopping: waiting for 1 run, at most 10 s"));
 }
 
 #[tokio::test]
@@ -220,8 +224,8 @@ async fn a_second_signal_ends_a_server_at_once() {
     assert_eq!(log.next_line().await.unwrap().as_deref(), Some("stopping"));
     let status = server.terminate().await;
     assert_eq!(status.code(), Some(1));
-    let said = log.next_line().await.unwrap().unwrap();
-    assert!(said.starts_with("codeinfo: ended at once by a second signal"), "{said}");
+    let output_text = log.next_line().await.unwrap().unwrap();
+    assert!(output_text.starts_with("codeinfo: ended at once by a second signal"), "{output_text}");
 }
 
 /// Files below a folder, by their paths in it.
@@ -252,26 +256,27 @@ fn list_commands_with(text: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
-    let repo = create_repository();
+    let repository = create_repository();
     let stopped_at = async |moment: Duration| {
         let (data, codex) = (create_scratch_folder(), create_scratch_folder());
         // The model gets no request.
         let environment = codex::codex_environment(codex.path(), "http://127.0.0.1:9/v1");
-        let path = repo.path().to_str().unwrap();
+        let path = repository.path().to_str().unwrap();
         let child = spawn_command(data.path(), &environment, &["serve", path]);
         let pid = child.id().unwrap();
         tokio::time::sleep(moment).await;
         send_signal("TERM", pid).await;
         let output = child.wait_with_output().await.unwrap();
-        let said = read_output(&output);
+        let output_text = read_output(&output);
         let left: Vec<String> =
             list_files(data.path()).into_iter().filter(|file| file.contains("tmp")).collect();
-        assert_eq!(left, [""; 0], "{moment:?}: {said:?}");
+        assert_eq!(left, [""; 0], "{moment:?}: {output_text:?}");
         // Nobody can handle a signal before `main` begins.
         let is_early = output.status.signal() == Some(15) && list_files(data.path()).is_empty();
-        let is_clean =
-            said.0 == Some(0) && said.2.starts_with("stopping") && said.2.lines().count() == 1;
-        assert!(is_clean || is_early, "{moment:?}: {:?} {said:?}", output.status);
+        let is_clean = output_text.0 == Some(0)
+            && output_text.2.starts_with("stopping")
+            && output_text.2.lines().count() == 1;
+        assert!(is_clean || is_early, "{moment:?}: {:?} {output_text:?}", output.status);
         let home = codex.path().to_str().unwrap();
         let none_left = async {
             while !list_commands_with(home).is_empty() {
@@ -296,20 +301,26 @@ async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
 async fn serve_says_where_it_listens_and_what_codex_lacks() {
     let data = create_scratch_folder();
     let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
-    let said = server.said.join("\n");
-    assert!(said.contains("/mcp"), "{said}");
-    assert!(said.contains(&format!("Page        {}/  (", server.main)), "{said}");
-    assert!(said.contains("cannot be used") && said.contains("CODEX_BIN"), "{said}");
+    let output_text = server.said.join("\n");
+    assert!(output_text.contains("/mcp"), "{output_text}");
+    assert!(output_text.contains(&format!("Page        {}/  (", server.main)), "{output_text}");
+    assert!(
+        output_text.contains("cannot be used") && output_text.contains("CODEX_BIN"),
+        "{output_text}"
+    );
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn doctor_fails_and_says_what_to_do_when_codex_is_missing() {
     let data = create_scratch_folder();
-    let (code, said, stderr) = run_codeinfo(data.path(), &["doctor"]).await;
+    let (code, output_text, stderr) = run_codeinfo(data.path(), &["doctor"]).await;
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(said.contains("ok    store") && said.contains("ok    embedder"), "{said}");
-    assert!(said.contains("FAIL  codex"), "{said}");
+    assert!(
+        output_text.contains("ok    store") && output_text.contains("ok    embedder"),
+        "{output_text}"
+    );
+    assert!(output_text.contains("FAIL  codex"), "{output_text}");
 }
 
 #[tokio::test]
@@ -325,11 +336,12 @@ async fn doctor_says_which_program_has_the_ports() {
     let mut environment = without_codex();
     environment.push(("PORT".to_owned(), port(&ours)));
     environment.push(("MCP_PORT".to_owned(), port(&theirs)));
-    let (_, said, _) = read_output(&run_command(data.path(), &environment, &["doctor"]).await);
+    let (_, output_text, _) =
+        read_output(&run_command(data.path(), &environment, &["doctor"]).await);
     let first = format!("ok    PORT {ours}: this server, process {}", server.pid());
     let second =
         format!("FAIL  MCP_PORT {theirs}: in use by another program; set `MCP_PORT` to another");
-    assert!(said.contains(&first) && said.contains(&second), "{said}");
+    assert!(output_text.contains(&first) && output_text.contains(&second), "{output_text}");
     server.terminate().await;
 }
 
@@ -347,20 +359,25 @@ async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
         ("{", "is damaged: ", "`codeinfo serve` repairs it"),
     ] {
         fs::write(&manifest, written).unwrap();
-        let (code, said, stderr) = run_codeinfo(data.path(), &["doctor"]).await;
-        assert_eq!((code, stderr.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");
-        let line = |start| said.lines().find(|line| line.starts_with(start)).unwrap_or_default();
+        let (code, output_text, stderr) = run_codeinfo(data.path(), &["doctor"]).await;
+        assert_eq!(
+            (code, stderr.as_str()),
+            (Some(1), "codeinfo: some checks failed\n"),
+            "{output_text}"
+        );
+        let line =
+            |start| output_text.lines().find(|line| line.starts_with(start)).unwrap_or_default();
         let store = line("FAIL  store: the store ");
-        assert!(store.contains(reason) && store.contains(advice), "{said}");
-        assert!(line("ok    embedder: code-static-1").contains("dimensions"), "{said}");
-        assert!(line("FAIL  codex: ").contains("CODEX_BIN"), "{said}");
-        assert!(!said.contains("nothing is indexed"), "nobody knows: {said}");
+        assert!(store.contains(reason) && store.contains(advice), "{output_text}");
+        assert!(line("ok    embedder: code-static-1").contains("dimensions"), "{output_text}");
+        assert!(line("FAIL  codex: ").contains("CODEX_BIN"), "{output_text}");
+        assert!(!output_text.contains("nothing is indexed"), "nobody knows: {output_text}");
     }
     // Nothing was changed by looking.
     fs::write(&manifest, text).unwrap();
-    let (code, said, _) = run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    let (code, output_text, _) = run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
     assert_eq!(code, Some(0));
-    assert!(said.contains("src/valve.rs"), "{said}");
+    assert!(output_text.contains("src/valve.rs"), "{output_text}");
 }
 
 #[tokio::test]
@@ -371,26 +388,30 @@ async fn repos_and_doctor_name_a_repository_whose_folder_is_gone() {
     assert_eq!(code, Some(0), "{stderr}");
     fs::remove_dir_all(repository.path()).unwrap();
     for command in ["repos", "doctor"] {
-        let (_, said, stderr) = run_codeinfo(data.path(), &[command]).await;
-        assert!(said.contains("the folder is gone"), "{command}: {said}{stderr}");
-        assert!(said.contains("`codeinfo remove "), "{command}: {said}{stderr}");
+        let (_, output_text, stderr) = run_codeinfo(data.path(), &[command]).await;
+        assert!(output_text.contains("the folder is gone"), "{command}: {output_text}{stderr}");
+        assert!(output_text.contains("`codeinfo remove "), "{command}: {output_text}{stderr}");
     }
 }
 
 #[tokio::test]
 async fn indexing_what_is_not_a_folder_fails_clearly() {
     let data = create_scratch_folder();
-    let (code, _, said) = run_codeinfo(data.path(), &["ingest", "/nonexistent/folder"]).await;
+    let (code, _, output_text) =
+        run_codeinfo(data.path(), &["ingest", "/nonexistent/folder"]).await;
     assert_eq!(code, Some(1));
-    assert!(said.contains("/nonexistent/folder"), "{said}");
+    assert!(output_text.contains("/nonexistent/folder"), "{output_text}");
     for (path, advice) in [
         ("https://example.com/o/r", "`git clone https://example.com/o/r`"),
         ("file:///nonexistent/a%20b", "`/nonexistent/a b`"),
         ("~/nonexistent", "shells replace"),
     ] {
-        let (code, _, said) = run_codeinfo(data.path(), &["ingest", path]).await;
+        let (code, _, output_text) = run_codeinfo(data.path(), &["ingest", path]).await;
         assert_eq!(code, Some(1), "{path}");
-        assert!(said.contains(&format!("`{path}` ")) && said.contains(advice), "{said}");
+        assert!(
+            output_text.contains(&format!("`{path}` ")) && output_text.contains(advice),
+            "{output_text}"
+        );
     }
 }
 
@@ -410,17 +431,18 @@ async fn reembed_embeds_every_repository_again() {
     assert!(text.contains("code-static-1@"), "{text}");
     fs::write(&manifest, edit_manifest(&text, "code-static-1@", "former-model@")).unwrap();
 
-    let (code, _, said) = run_codeinfo(data.path(), &["search", "valve"]).await;
+    let (code, _, output_text) = run_codeinfo(data.path(), &["search", "valve"]).await;
     assert_eq!(code, Some(1));
     for part in ["former-model@", "code-static-1@", "--reembed"] {
-        assert!(said.contains(part), "{said}");
+        assert!(output_text.contains(part), "{output_text}");
     }
     // The folder of another one, first by name, went away meanwhile.
     drop(gone);
     let server = RunningServer::serve_reembedding(data.path(), &without_codex()).await;
-    let (code, said, stderr) = run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    let (code, output_text, stderr) =
+        run_codeinfo(data.path(), &["search", "relieve pressure"]).await;
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(said.contains("src/valve.rs"), "{said}");
+    assert!(output_text.contains("src/valve.rs"), "{output_text}");
     server.terminate().await;
 }
 
@@ -430,9 +452,9 @@ async fn code_cannot_control_the_terminal() {
     fs::write(folder.path().join("trap.rs"), "// zebra \u{1b}]0;owned\u{7}\nfn zebra() {}\n")
         .unwrap();
     run_codeinfo(data.path(), &["ingest", folder.path().to_str().unwrap()]).await;
-    let (code, said, _) = run_codeinfo(data.path(), &["search", "zebra"]).await;
+    let (code, output_text, _) = run_codeinfo(data.path(), &["search", "zebra"]).await;
     assert_eq!(code, Some(0));
-    assert!(said.contains("zebra") && !said.contains('\u{1b}'), "{said:?}");
+    assert!(output_text.contains("zebra") && !output_text.contains('\u{1b}'), "{output_text:?}");
     let folder = folder.path().to_str().unwrap();
     let (code, _, stderr) = run_codeinfo(data.path(), &["remove", &format!("{folder}/.")]).await;
     assert_eq!(code, Some(0), "a path names a repository too: {stderr}");
@@ -459,18 +481,18 @@ async fn a_repository_at_a_path_that_another_one_shows_is_refused_until_that_is_
     let mut mapped = without_codex();
     mapped.push(("HOST_INGEST_DIR".to_owned(), path.to_owned()));
     mapped.push(("INGEST_DIR".to_owned(), inside.display().to_string()));
-    let (code, _, said) = run_codeinfo(data.path(), &["ingest", path]).await;
-    assert_eq!(code, Some(0), "{said}");
+    let (code, _, output_text) = run_codeinfo(data.path(), &["ingest", path]).await;
+    assert_eq!(code, Some(0), "{output_text}");
 
     let ingest = async || read_output(&run_command(data.path(), &mapped, &["ingest", path]).await);
-    let (code, _, said) = ingest().await;
+    let (code, _, output_text) = ingest().await;
     let advice = format!("from before `INGEST_DIR` changed; run `codeinfo remove {name}` first");
-    assert!(code == Some(1) && said.contains(&advice), "{said}");
+    assert!(code == Some(1) && output_text.contains(&advice), "{output_text}");
     let removed = run_command(data.path(), &mapped, &["remove", name]).await;
     assert!(removed.status.success(), "{removed:?}");
     for _ in 0..2 {
-        let (code, _, said) = ingest().await;
-        assert_eq!(code, Some(0), "{said}");
+        let (code, _, output_text) = ingest().await;
+        assert_eq!(code, Some(0), "{output_text}");
     }
     let removed = run_command(data.path(), &mapped, &["remove", path]).await;
     assert!(removed.status.success(), "{removed:?}");
@@ -504,9 +526,9 @@ async fn documents_are_printed_by_name() {
         let (code, page, _) = run_codeinfo(data.path(), &["docs", name]).await;
         assert!(code == Some(0) && page.contains("`DATA_DIR`"), "{page}");
     }
-    let (code, _, said) = run_codeinfo(data.path(), &["docs", "nothing"]).await;
+    let (code, _, output_text) = run_codeinfo(data.path(), &["docs", "nothing"]).await;
     let advice = "codeinfo: there is no page `nothing`; `codeinfo docs` lists the pages\n";
-    assert_eq!((code, said.as_str()), (Some(2), advice));
+    assert_eq!((code, output_text.as_str()), (Some(2), advice));
     // Topics that help texts name exist.
     let (_, help, _) = run_codeinfo(data.path(), &["help"]).await;
     assert!(!help.contains(".md"), "{help}");
@@ -536,17 +558,17 @@ async fn an_index_that_cannot_be_written_is_searched_and_listed() {
     let (data, repository) = (create_scratch_folder(), create_repository());
     let path = repository.path().to_str().unwrap();
     run_codeinfo(data.path(), &["ingest", path]).await;
-    let (code, found, said) = run_read_only(data.path(), "search relieve pressure").await;
-    assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{said}");
-    assert_eq!(said, "");
-    let (code, listed, said) = run_read_only(data.path(), "repos").await;
-    assert!(code == Some(0) && listed.contains("2 files, 2 chunks"), "{listed}{said}");
-    let (code, _, said) = run_read_only(data.path(), &format!("ingest {path}")).await;
-    assert!(code == Some(1) && said.contains("set `DATA_DIR` to a folder"), "{said}");
+    let (code, found, output_text) = run_read_only(data.path(), "search relieve pressure").await;
+    assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{output_text}");
+    assert_eq!(output_text, "");
+    let (code, listed, output_text) = run_read_only(data.path(), "repos").await;
+    assert!(code == Some(0) && listed.contains("2 files, 2 chunks"), "{listed}{output_text}");
+    let (code, _, output_text) = run_read_only(data.path(), &format!("ingest {path}")).await;
+    assert!(code == Some(1) && output_text.contains("set `DATA_DIR` to a folder"), "{output_text}");
     // A running server is used as before.
     let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
-    let (code, found, said) = run_read_only(data.path(), "search relieve pressure").await;
-    assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{said}");
+    let (code, found, output_text) = run_read_only(data.path(), "search relieve pressure").await;
+    assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{output_text}");
     server.terminate().await;
 }
 
@@ -561,17 +583,21 @@ async fn doctor_continues_after_a_failed_part_and_knows_the_machine_and_the_age_
     let mut environment = without_codex();
     environment.push(("HOME".to_owned(), home.path().display().to_string()));
     let doctor = async || read_output(&run_command(data.path(), &environment, &["doctor"]).await).1;
-    let said = doctor().await;
+    let output_text = doctor().await;
     for line in ["ok    git: 2.", "ok    index boiler: 2 files, indexed 2"] {
-        assert!(said.contains(line), "{line}: {said}");
+        assert!(output_text.contains(line), "{line}: {output_text}");
     }
     let advice = "note  clients: Codex found without CodeInfo; `codeinfo install` sets it up";
-    assert!(said.contains(advice), "{said}");
+    assert!(output_text.contains(advice), "{output_text}");
     run_command(data.path(), &environment, &["install", "codex", "--yes"]).await;
     assert!(doctor().await.contains("ok    clients: set up for Codex\n"));
-    let (code, said, stderr) = run_read_only(data.path(), "doctor").await;
-    assert_eq!((code, stderr.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");
+    let (code, output_text, stderr) = run_read_only(data.path(), "doctor").await;
+    assert_eq!(
+        (code, stderr.as_str()),
+        (Some(1), "codeinfo: some checks failed\n"),
+        "{output_text}"
+    );
     for line in ["ok    PORT", "ok    git: ", "FAIL  server: cannot use the data folder"] {
-        assert!(said.contains(line), "{line}: {said}");
+        assert!(output_text.contains(line), "{line}: {output_text}");
     }
 }

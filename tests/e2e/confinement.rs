@@ -23,9 +23,9 @@ async fn prepare_setup() -> (tempfile::TempDir, FakeModel, ProgramEnvironment) {
 
 /// Returns the exit code of `doctor`, and its line about the sandbox.
 fn read_doctor_report(output: &Output) -> (Option<i32>, String) {
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = said.lines().find(|line| line.contains("sandbox"));
-    (output.status.code(), line.unwrap_or(&said).to_owned())
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = output_text.lines().find(|line| line.contains("sandbox"));
+    (output.status.code(), line.unwrap_or(&output_text).to_owned())
 }
 
 /// Returns the sandbox part of `/health`, once Codex was started.
@@ -74,22 +74,28 @@ async fn doctor_says_what_to_do_where_namespaces_are_forbidden() {
     let (folder, _model, environment) = prepare_setup().await;
     let data = folder.path().join("data");
     let output = run_without_namespaces(&data, &environment, &["doctor"]).await;
-    let (code, said) = read_doctor_report(&output);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.starts_with("FAIL  sandbox: the sandbox of the model's shell does not"), "{said}");
-    assert!(said.contains("namespace") && said.contains("`codeinfo docs containers`"), "{said}");
+    let (code, output_text) = read_doctor_report(&output);
+    assert_eq!(code, Some(1), "{output_text}");
+    assert!(
+        output_text.starts_with("FAIL  sandbox: the sandbox of the model's shell does not"),
+        "{output_text}"
+    );
+    assert!(
+        output_text.contains("namespace") && output_text.contains("`codeinfo docs containers`"),
+        "{output_text}"
+    );
 }
 
 #[tokio::test]
 async fn a_repository_with_too_many_secrets_is_reported_as_unread() {
     let (folder, _model, environment) = prepare_setup().await;
-    let (data, repo) = (folder.path().join("data"), folder.path().join("careless"));
-    fs::create_dir(&repo).unwrap();
-    fs::write(repo.join("main.rs"), "fn main() {}\n").unwrap();
+    let (data, repository) = (folder.path().join("data"), folder.path().join("careless"));
+    fs::create_dir(&repository).unwrap();
+    fs::write(repository.join("main.rs"), "fn main() {}\n").unwrap();
     for number in 0..120 {
-        fs::write(repo.join(format!("{number}.p12")), "").unwrap();
+        fs::write(repository.join(format!("{number}.p12")), "").unwrap();
     }
-    let program = RunningServer::serve(&data, &[&repo], &environment).await;
+    let program = RunningServer::serve(&data, &[&repository], &environment).await;
     program.get_api("/ready").await;
     let sandbox = program.get_api("/health").await["codex"]["sandbox"].clone();
     let reason = "its secrets lie in too many places; index folders of it instead, or put them into \

@@ -124,8 +124,8 @@ async fn run_suite(url: &str, run: &SuiteRun) -> Vec<String> {
         .kill_on_drop(true)
         .output();
     let ended = tokio::time::timeout(Duration::from_mins(5), suite).await.unwrap().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout);
-    let passed = parse_summary(&said);
+    let output_text = String::from_utf8_lossy(&ended.stdout);
+    let passed = parse_summary(&output_text);
     let mut faults: Vec<String> = must_pass
         .iter()
         .filter(|(name, least)| passed.get(name).is_none_or(|passed| passed < least))
@@ -137,14 +137,14 @@ async fn run_suite(url: &str, run: &SuiteRun) -> Vec<String> {
         faults.push(format!("{}\n{}", ended.status, String::from_utf8_lossy(&ended.stderr)));
     }
     if !faults.is_empty() {
-        faults.insert(0, format!("{version} {choice:?} said:\n{said}"));
+        faults.insert(0, format!("{version} {choice:?} said:\n{output_text}"));
     }
     faults
 }
 
 /// Reads the summary: how many checks of each scenario passed, from `✓ ping: 1 passed, 0 failed`.
-fn parse_summary(said: &str) -> HashMap<&str, u32> {
-    let lines = said.lines().filter_map(|line| line.trim().split_once(' '));
+fn parse_summary(output_text: &str) -> HashMap<&str, u32> {
+    let lines = output_text.lines().filter_map(|line| line.trim().split_once(' '));
     let scenarios = lines.filter(|(mark, _)| ["✓", "✗", "~"].contains(mark));
     scenarios
         .filter_map(|(_, line)| {

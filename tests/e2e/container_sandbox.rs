@@ -87,8 +87,11 @@ fn the_program_indexes_and_searches_with_the_calls_that_are_left() {
     let script = format!("/opt/codeinfo ingest {REPOSITORIES} && /opt/codeinfo search 'fn main'");
     let done = container.run_script(&script);
     assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
-    let said = output_lines(&done).join("\n");
-    assert!(said.contains("main.rs") && said.contains("fn main() {}"), "{said}");
+    let output_text = output_lines(&done).join("\n");
+    assert!(
+        output_text.contains("main.rs") && output_text.contains("fn main() {}"),
+        "{output_text}"
+    );
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn what_docker_refuses_to_a_container_is_refused_in_this_one() {
     let script =
         fs::read_to_string(repository_root().join("tests/fixtures/containers/calls.pl")).unwrap();
     let done = container.run_script(&format!("perl - <<'SCRIPT'\n{script}\nSCRIPT"));
-    let said = output_lines(&done);
+    let output_text = output_lines(&done);
     let refused = [
         "AF_ALG socket", "AF_VSOCK socket", "odd personality", "keyctl", "add_key", "bpf",
         "io_uring_setup", "userfaultfd", "perf_event_open", "open_by_handle_at", "setns", "chroot",
@@ -123,7 +126,7 @@ fn what_docker_refuses_to_a_container_is_refused_in_this_one() {
     // The runtime answers so for calls newer than the list; programs then work without them.
     expected.extend(["statmount", "mseal"].map(|call| format!("{call}: Function not implemented")));
     expected.push("clone3: Function not implemented".to_owned());
-    assert_eq!(said, expected, "{done:?}");
+    assert_eq!(output_text, expected, "{done:?}");
 }
 
 #[test]
@@ -133,15 +136,15 @@ fn a_command_without_room_for_its_threads_fails_with_one_line_that_says_what_to_
     // Fewer than the threads of a command on any machine, and enough for the runtime to begin.
     container.limit_processes(10);
     let done = container.run_script(search);
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(1), "{said}");
+    let output_text = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{output_text}");
     let reason = "codeinfo: cannot start a thread: Resource temporarily unavailable (os error 11)";
     let advice = "raise the limit of processes: `ulimit -u`, or `pids_limit` of the container";
-    assert_eq!(said.trim_end(), format!("{reason}; {advice}"));
+    assert_eq!(output_text.trim_end(), format!("{reason}; {advice}"));
     container.limit_processes(2048);
     let done = container.run_script(search);
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(!said.contains("thread"), "{said}");
+    let output_text = String::from_utf8_lossy(&done.stderr);
+    assert!(!output_text.contains("thread"), "{output_text}");
 }
 
 #[test]
@@ -192,13 +195,13 @@ fn remove_call(rule: &Value, call: &str) -> Value {
 fn list_rules(list: &[Value]) -> BTreeSet<(String, String)> {
     let mut rules = BTreeSet::new();
     for rule in list {
-        let mut said = rule.as_object().unwrap().clone();
-        said.retain(|part, value| {
+        let mut output_text = rule.as_object().unwrap().clone();
+        output_text.retain(|part, value| {
             let says_nothing = value.is_null() || *value == json!([]) || *value == json!({});
             !says_nothing && !["names", "comment"].contains(&part.as_str())
         });
         for name in rule["names"].as_array().unwrap() {
-            rules.insert((name.as_str().unwrap().to_owned(), json!(said).to_string()));
+            rules.insert((name.as_str().unwrap().to_owned(), json!(output_text).to_string()));
         }
     }
     rules

@@ -112,10 +112,13 @@ fn containers_write_to_their_volumes_only_and_listen_on_loopback_only() {
 
 #[test]
 fn the_folder_of_repositories_must_be_named() {
-    let said = run_compose(&["config", "--quiet"], &[("HOST_INGEST_DIR", "")]);
-    assert!(!said.status.success());
-    let said = String::from_utf8_lossy(&said.stderr).into_owned();
-    assert!(said.contains("HOST_INGEST_DIR") && said.contains("absolute path"), "{said}");
+    let output_text = run_compose(&["config", "--quiet"], &[("HOST_INGEST_DIR", "")]);
+    assert!(!output_text.status.success());
+    let output_text = String::from_utf8_lossy(&output_text.stderr).into_owned();
+    assert!(
+        output_text.contains("HOST_INGEST_DIR") && output_text.contains("absolute path"),
+        "{output_text}"
+    );
 }
 
 #[test]
@@ -185,8 +188,8 @@ fn the_dockerfile_is_clean() {
         .arg(repository_root().join("Dockerfile"))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(done.status.success() && said.is_empty(), "{said}");
+    let output_text = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success() && output_text.is_empty(), "{output_text}");
 }
 
 #[test]

@@ -182,8 +182,8 @@ async fn an_answer_to_a_confined_question_cites_that_repository_alone() {
     server.ingest_other().await;
     let body = json!({ "question": "Where?", "repository": "demo" });
     let reply = send_post(server.main, "/chat", &body.to_string()).await.body;
-    let said = "It is at src/parse.rs:1-4, not at ~~src/read.rs:1-4~~ (not found).";
-    assert!(reply.contains(&format!(r#"{{"text":"{said}"}}"#)), "{reply}");
+    let output_text = "It is at src/parse.rs:1-4, not at ~~src/read.rs:1-4~~ (not found).";
+    assert!(reply.contains(&format!(r#"{{"text":"{output_text}"}}"#)), "{reply}");
     let checked = r#""checked":{"citations":2,"confirmed":1,"unconfirmed":0,"wrong":1,"repaired":0,"dropped":0,"#;
     assert!(reply.contains(checked), "{reply}");
     let cited = r#""repositories":[{"name":"demo","commit":"working tree","indexedAt":"20"#;

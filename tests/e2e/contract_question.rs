@@ -123,8 +123,8 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
     let second = read_result(&reply.json()["result"]);
     assert_eq!(second["conversationId"], answer["conversationId"]);
     let unchecked = json!({ "citations": 0, "confirmed": 0, "unconfirmed": 0, "wrong": 0, "repaired": 0, "dropped": 0, "places": [], "repositories": [] });
-    let said = json!([{ "type": "answer", "text": "As I said.", "checked": unchecked }]);
-    assert_eq!(second["segments"], said);
+    let message = json!([{ "type": "answer", "text": "As I said.", "checked": unchecked }]);
+    assert_eq!(second["segments"], message);
     assert!(model.latest_request_text().contains("Where is the reader?"), "the thread goes on");
 }
 
@@ -379,12 +379,12 @@ async fn while_nothing_is_indexed_every_edge_says_what_to_type_and_no_model_is_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreachable_store_is_not_taken_for_an_empty_one() {
-    let stand_in = FakeQdrant::start();
+    let fake_qdrant = FakeQdrant::start();
     let model = FakeModel::replay([]).await;
-    let urls = stand_in.urls().concat();
+    let urls = fake_qdrant.urls().concat();
     let server = InProcessServer::start_with_codex(&model, &[("QDRANT_URL", &urls)]).await;
     server.ingest_demo().await;
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     let ready = send_get(server.main, "/ready").await;
     assert_eq!((ready.status, &ready.json()["error"]), (503, &json!("STORE_UNAVAILABLE")));
     let asked = question_request(&json!({ "question": "Where?" }));
@@ -501,8 +501,8 @@ async fn a_repository_that_is_not_indexed_is_a_faulty_argument() {
         send_rpc_with_headers(server.mcp, &headers, &asked.to_string()).await.json()["result"]
             .clone();
     assert_eq!(modern["isError"], true, "{modern}");
-    let said = "Invalid params: no repository `none` is indexed; known are `demo`";
-    assert_eq!(modern["content"][0]["text"], said);
+    let message = "Invalid params: no repository `none` is indexed; known are `demo`";
+    assert_eq!(modern["content"][0]["text"], message);
     let asked = r#"{"question":"Where?","repository":"none"}"#;
     assert_snapshot!(send_post(server.main, "/chat", asked).await.render_reply(), @r#"
     404 content-type: application/json

@@ -579,7 +579,7 @@ async fn an_address_can_confine_the_search_to_one_repository() {
     assert!(confined.contains("[other]") && !confined.contains("[demo]"), "{confined}");
     let itself = json!({ "query": "parse_config", "repository": "other" });
     assert_eq!(at("/mcp?repository=other", "VectorSearch", itself).await, confined);
-    let mut said = String::new();
+    let mut output_text = String::new();
     for (path, name, arguments) in [
         ("/mcp?repository=other", "VectorSearch", json!({ "query": "x", "repository": "demo" })),
         ("/mcp?repository=gone", "VectorSearch", query.clone()),
@@ -588,10 +588,10 @@ async fn an_address_can_confine_the_search_to_one_repository() {
         ("/mcp?repository=other&repository=demo", "VectorSearch", query.clone()),
         ("/mcp?repo=other", "VectorSearch", query),
     ] {
-        said.push_str(&at(path, name, arguments).await);
-        said.push('\n');
+        output_text.push_str(&at(path, name, arguments).await);
+        output_text.push('\n');
     }
-    assert_snapshot!(said, @r"
+    assert_snapshot!(output_text, @r"
     REPO_NOT_FOUND: no repository `demo` is indexed; known are `other`. Leave `repository` out to search all.
     REPO_NOT_FOUND: no repository `gone` is indexed; known are none. Leave `repository` out to search all.
     REPO_NOT_FOUND: no repository `gone` is indexed; known are none. Leave `repository` out to search all.

@@ -44,27 +44,29 @@ async fn run_search(program: &RunningServer) -> Value {
 
 #[tokio::test]
 async fn a_service_that_comes_and_goes_needs_no_restart() {
-    let there = FakeEmbeddingServer::start().await;
-    let (data, repo) = (create_scratch_folder(), create_repository());
-    let environment = service_environment(&there.url);
-    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    let embeddings = FakeEmbeddingServer::start().await;
+    let (data, repository) = (create_scratch_folder(), create_repository());
+    let environment = service_environment(&embeddings.url);
+    let program = RunningServer::serve(data.path(), &[repository.path()], &environment).await;
     let health = program.get_api("/health").await;
     let embedder = json!({ "name": "stand-in", "dimensions": 64, "ok": true });
     assert_eq!(health["embedder"], embedder);
-    assert!(there.received_inputs().contains(&"query: where are settings read".to_owned()));
-    assert!(there.received_inputs().iter().any(|input| input.starts_with("passage: config.rs\n")));
+    assert!(embeddings.received_inputs().contains(&"query: where are settings read".to_owned()));
+    assert!(
+        embeddings.received_inputs().iter().any(|input| input.starts_with("passage: config.rs\n"))
+    );
     let found = run_search(&program).await;
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
     let model = found["modelId"].as_str().unwrap();
     assert!(model.starts_with("stand-in@service-"), "{model}");
 
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
-    assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
+    assert!(output_text.contains("ok    embedder: stand-in, 64 dimensions"), "{output_text}");
     program.terminate().await;
 
     // Unreachable at the start: the existing index is served, and the failure gives advice.
-    let address = there.stop().await;
+    let address = embeddings.stop().await;
     let program = RunningServer::serve(data.path(), &[], &environment).await;
     let health = program.get_api("/health").await;
     assert_eq!((&health["status"], &health["store"]["chunks"]), (&json!("degraded"), &json!(2)));
@@ -74,73 +76,80 @@ async fn a_service_that_comes_and_goes_needs_no_restart() {
     assert_eq!(refused["error"], "EMBED_MODEL_MISSING", "{refused}");
     assert!(refused["message"].as_str().unwrap().contains("cannot be reached"), "{refused}");
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
-    assert!(said.contains("FAIL  embedder: the embedding service at"), "{said}");
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
+    assert!(output_text.contains("FAIL  embedder: the embedding service at"), "{output_text}");
 
-    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     assert_eq!(run_search(&program).await["results"][0]["relPath"], "config.rs");
     assert_eq!(program.get_api("/health").await["embedder"]["ok"], true);
     program.terminate().await;
 
     // Another model, or another prefix, is refused by name, also while the service is unreachable.
-    drop(there);
+    drop(embeddings);
     let mut other = environment.clone();
     other[2].1 = "document: ".to_owned();
     for environment in [Vec::new(), other] {
         let refused = run_command(data.path(), &environment, &["repos"]).await;
-        let said = String::from_utf8(refused.stderr).unwrap();
-        assert!(!refused.status.success() && said.contains(model), "{said}");
-        assert!(said.contains("--reembed"), "{said}");
+        let output_text = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && output_text.contains(model), "{output_text}");
+        assert!(output_text.contains("--reembed"), "{output_text}");
     }
 }
 
 #[tokio::test]
 async fn a_service_may_be_started_after_the_server() {
     let address = FakeEmbeddingServer::start().await.stop().await;
-    let (data, repo) = (create_scratch_folder(), create_repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let environment = service_environment(&format!("http://{address}/v1"));
     // The folder cannot be indexed yet; the server starts nevertheless.
-    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    let program = RunningServer::serve(data.path(), &[repository.path()], &environment).await;
     let health = program.get_api("/health").await;
     assert_eq!((&health["status"], &health["store"]["ok"]), (&json!("degraded"), &json!(false)));
     assert_eq!(health["embedder"]["dimensions"], Value::Null);
-    let failed = program.ingest(repo.path()).await;
+    let failed = program.ingest(repository.path()).await;
     assert_eq!(failed["state"], "error");
-    let said = failed["lastError"].as_str().unwrap();
-    assert!(said.contains("before the embedding service has answered once"), "{said}");
+    let output_text = failed["lastError"].as_str().unwrap();
+    assert!(
+        output_text.contains("before the embedding service has answered once"),
+        "{output_text}"
+    );
     assert_eq!(run_search(&program).await["error"], "INGEST_REQUIRED");
 
-    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
-    let done = program.ingest(repo.path()).await;
+    let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let done = program.ingest(repository.path()).await;
     assert_eq!((&done["state"], &done["counts"]["chunks"]), (&json!("completed"), &json!(2)));
     assert_eq!(run_search(&program).await["results"][0]["relPath"], "config.rs");
     let health = program.get_api("/health").await;
     assert_eq!((&health["store"]["ok"], &health["embedder"]["ok"]), (&json!(true), &json!(true)));
 
     // A wrong key in mid-run: a clear error, and the next run completes the rest.
-    fs::write(repo.path().join("new.rs"), "fn brand_new() {}\n").unwrap();
-    there.replace_script(|_| EmbeddingAnswer::Text(401, r#"{"error":"key expired"}"#.to_owned()));
-    let failed = program.ingest(repo.path()).await;
-    let said = failed["lastError"].as_str().unwrap();
-    assert!(said.contains("asks for a key (401: key expired)"), "{said}");
-    there.replace_script(|_| EmbeddingAnswer::Vectors);
-    let done = program.ingest(repo.path()).await;
+    fs::write(repository.path().join("new.rs"), "fn brand_new() {}\n").unwrap();
+    embeddings
+        .replace_script(|_| EmbeddingAnswer::Text(401, r#"{"error":"key expired"}"#.to_owned()));
+    let failed = program.ingest(repository.path()).await;
+    let output_text = failed["lastError"].as_str().unwrap();
+    assert!(output_text.contains("asks for a key (401: key expired)"), "{output_text}");
+    embeddings.replace_script(|_| EmbeddingAnswer::Vectors);
+    let done = program.ingest(repository.path()).await;
     assert_eq!((&done["counts"]["chunks"], &done["counts"]["embedded"]), (&json!(3), &json!(1)));
     program.terminate().await;
 }
 
 #[tokio::test]
 async fn another_model_replaces_the_former_when_asked_to() {
-    let there = FakeEmbeddingServer::start().await;
-    let (data, repo) = (create_scratch_folder(), create_repository());
-    let program = RunningServer::serve(data.path(), &[repo.path()], &Vec::new()).await;
+    let embeddings = FakeEmbeddingServer::start().await;
+    let (data, repository) = (create_scratch_folder(), create_repository());
+    let program = RunningServer::serve(data.path(), &[repository.path()], &Vec::new()).await;
     program.terminate().await;
-    let environment = service_environment(&there.url);
-    let address = there.stop().await;
+    let environment = service_environment(&embeddings.url);
+    let address = embeddings.stop().await;
     // Nothing is discarded for a service that is away.
     let refused = run_command(data.path(), &environment, &["serve", "--reembed"]).await;
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && said.contains("cannot be reached"), "{said}");
+    let output_text = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        !refused.status.success() && output_text.contains("cannot be reached"),
+        "{output_text}"
+    );
     let mut known = environment.clone();
     known.push(("EMBEDDING_DIMENSIONS".to_owned(), "32".to_owned()));
     let refused = run_command(data.path(), &known, &["serve", "--reembed"]).await;
@@ -149,18 +158,21 @@ async fn another_model_replaces_the_former_when_asked_to() {
     assert_eq!(kept.get_api("/health").await["store"]["chunks"], 2);
     kept.terminate().await;
 
-    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     // A fault of the store is not reported for the service, whose vectors have another length.
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
-    assert!(said.contains("FAIL  store: the store holds vectors of `code-static-1@"), "{said}");
-    assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
+    assert!(
+        output_text.contains("FAIL  store: the store holds vectors of `code-static-1@"),
+        "{output_text}"
+    );
+    assert!(output_text.contains("ok    embedder: stand-in, 64 dimensions"), "{output_text}");
     let program = RunningServer::serve_reembedding(data.path(), &environment).await;
     let found = run_search(&program).await;
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
     program.terminate().await;
     // The same model with vectors of another length is noticed and may replace itself.
-    there.replace_script(|_| EmbeddingAnswer::Dimensions(48));
+    embeddings.replace_script(|_| EmbeddingAnswer::Dimensions(48));
     let program = RunningServer::serve(data.path(), &[], &environment).await;
     let refused = run_search(&program).await;
     assert_eq!(refused["error"], "EMBED_MODEL_MISMATCH", "{refused}");
@@ -173,38 +185,38 @@ async fn another_model_replaces_the_former_when_asked_to() {
 
 #[tokio::test]
 async fn doctor_waits_for_a_service_that_loads_its_model() {
-    let there =
+    let embeddings =
         FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Late(Duration::from_secs(8)))
             .await;
     let data = create_scratch_folder();
-    let mut environment = service_environment(&there.url);
+    let mut environment = service_environment(&embeddings.url);
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
     // The store is created as soon as the length of vectors is known.
-    assert!(said.contains("ok    store: embedded"), "{said}");
-    assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
+    assert!(output_text.contains("ok    store: embedded"), "{output_text}");
+    assert!(output_text.contains("ok    embedder: stand-in, 64 dimensions"), "{output_text}");
     let waits = String::from_utf8(doctor.stderr).unwrap();
     assert!(waits.contains("no answer yet") && waits.contains("waiting up to 30 s"), "{waits}");
-    assert_eq!(there.requests().len(), 1);
+    assert_eq!(embeddings.requests().len(), 1);
     // Once it is known that no answer will come, what to set is reported.
-    there.replace_script(|_| EmbeddingAnswer::Silent);
+    embeddings.replace_script(|_| EmbeddingAnswer::Silent);
     environment.push(("EMBEDDING_TIMEOUT_SECS".to_owned(), "4".to_owned()));
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
-    let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
+    let embedder = output_text.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
     assert!(embedder.contains("raise `EMBEDDING_TIMEOUT_SECS`"), "{embedder}");
 }
 
 #[tokio::test]
 async fn indexing_without_the_service_says_why_it_takes_long() {
-    let there = FakeEmbeddingServer::start().await;
-    let (data, repo) = (create_scratch_folder(), create_repository());
-    let environment = service_environment(&there.url);
-    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
-    let address = there.stop().await;
-    fs::write(repo.path().join("new.rs"), "fn brand_new() {}\n").unwrap();
+    let embeddings = FakeEmbeddingServer::start().await;
+    let (data, repository) = (create_scratch_folder(), create_repository());
+    let environment = service_environment(&embeddings.url);
+    let program = RunningServer::serve(data.path(), &[repository.path()], &environment).await;
+    let address = embeddings.stop().await;
+    fs::write(repository.path().join("new.rs"), "fn brand_new() {}\n").unwrap();
     let started = Instant::now();
-    let path = repo.path().to_str().unwrap();
+    let path = repository.path().to_str().unwrap();
     let mut command = spawn_command(data.path(), &environment, &["ingest", path]);
     let mut lines = BufReader::new(command.stderr.take().unwrap()).lines();
     let reported = lines.next_line().await.unwrap().unwrap();
@@ -212,98 +224,107 @@ async fn indexing_without_the_service_says_why_it_takes_long() {
     assert!(reported.starts_with(waiting) && reported.contains("cannot be reached"), "{reported}");
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     // Nothing has to be repeated once it is back, and no warning is left.
-    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let ended = command.wait_with_output().await.unwrap();
-    let said = String::from_utf8(ended.stdout).unwrap();
-    assert!(ended.status.success() && said.contains("3 chunks (1 new chunk)"), "{said}");
+    let output_text = String::from_utf8(ended.stdout).unwrap();
+    assert!(
+        ended.status.success() && output_text.contains("3 chunks (1 new chunk)"),
+        "{output_text}"
+    );
     while let Some(line) = lines.next_line().await.unwrap() {
         assert!(line.starts_with(waiting), "{line}");
     }
-    assert_eq!(program.ingest(repo.path()).await["message"], Value::Null);
-    assert!(there.received_inputs().iter().any(|input| input.contains("brand_new")));
+    assert_eq!(program.ingest(repository.path()).await["message"], Value::Null);
+    assert!(embeddings.received_inputs().iter().any(|input| input.contains("brand_new")));
     program.terminate().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_over_tls_is_used_when_its_certificate_is_trusted() {
-    let there = FakeEmbeddingServer::start_encrypted().await;
-    let (data, repo) = (create_scratch_folder(), create_repository());
-    let mut environment = service_environment(&there.url);
+    let embeddings = FakeEmbeddingServer::start_encrypted().await;
+    let (data, repository) = (create_scratch_folder(), create_repository());
+    let mut environment = service_environment(&embeddings.url);
     environment.push(("EMBEDDING_API_KEY".to_owned(), "sk-test".to_owned()));
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
-    let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
+    let embedder = output_text.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
     assert!(embedder.contains("has no connection to be trusted"), "{embedder}");
     assert!(embedder.contains("add its CA to the system's certificates"), "{embedder}");
-    assert_eq!(there.requests(), [Value::Null; 0], "neither texts nor the key are sent");
+    assert_eq!(embeddings.requests(), [Value::Null; 0], "neither texts nor the key are sent");
 
     environment
         .push(("SSL_CERT_FILE".to_owned(), find_tls_file("ca.pem").to_str().unwrap().to_owned()));
-    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    let program = RunningServer::serve(data.path(), &[repository.path()], &environment).await;
     assert_eq!(run_search(&program).await["results"][0]["relPath"], "config.rs");
     assert_eq!(program.get_api("/health").await["embedder"]["ok"], true);
     program.terminate().await;
     assert!(
-        there.authorization_headers().iter().all(|key| key.as_deref() == Some("Bearer sk-test"))
+        embeddings
+            .authorization_headers()
+            .iter()
+            .all(|key| key.as_deref() == Some("Bearer sk-test"))
     );
 
     // The name counts as well as the authority.
-    let by_number = there.url.replace("localhost", "127.0.0.1");
+    let by_number = embeddings.url.replace("localhost", "127.0.0.1");
     environment[0].1 = by_number;
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
-    let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
+    let embedder = output_text.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
     assert!(embedder.contains("not valid for name"), "{embedder}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_on_a_server_waits_for_the_service() {
-    let stand_in = FakeQdrant::start();
+    let fake_qdrant = FakeQdrant::start();
     let address = FakeEmbeddingServer::start().await.stop().await;
-    let (data, repo) = (create_scratch_folder(), create_repository());
+    let (data, repository) = (create_scratch_folder(), create_repository());
     let mut environment = service_environment(&format!("http://{address}/v1"));
-    environment.push(("QDRANT_URL".to_owned(), stand_in.urls().concat()));
-    let program = RunningServer::serve(data.path(), &[repo.path()], &environment).await;
+    environment.push(("QDRANT_URL".to_owned(), fake_qdrant.urls().concat()));
+    let program = RunningServer::serve(data.path(), &[repository.path()], &environment).await;
     let health = program.get_api("/health").await;
     let store = &health["store"];
     assert_eq!((&store["backend"], &store["ok"]), (&json!("qdrant"), &json!(false)), "{health}");
     // Other processes may have filled it, so that it is not taken for empty.
     let refused = run_search(&program).await;
     assert_eq!(refused["error"], "STORE_UNAVAILABLE", "{refused}");
-    let said = refused["message"].as_str().unwrap();
-    assert!(said.contains("before the embedding service has answered once"), "{said}");
-    let refused = program.post_api("/ingest/start", &json!({ "path": repo.path() })).await;
+    let output_text = refused["message"].as_str().unwrap();
+    assert!(
+        output_text.contains("before the embedding service has answered once"),
+        "{output_text}"
+    );
+    let refused = program.post_api("/ingest/start", &json!({ "path": repository.path() })).await;
     assert_eq!(refused["error"], "STORE_UNAVAILABLE", "{refused}");
-    assert_eq!(stand_in.list_collections(), [""; 0], "nobody knows how long vectors are");
+    assert_eq!(fake_qdrant.list_collections(), [""; 0], "nobody knows how long vectors are");
 
-    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let is_open = async || program.get_api("/health").await["store"]["ok"] == true;
     while !is_open().await {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let done = program.ingest(repo.path()).await;
+    let done = program.ingest(repository.path()).await;
     assert_eq!((&done["state"], &done["counts"]["chunks"]), (&json!("completed"), &json!(2)));
     let found = run_search(&program).await;
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
     program.terminate().await;
 
     // Started again while it is unreachable; then it comes back, and everything is there.
-    let address = there.stop().await;
+    let address = embeddings.stop().await;
     let program = RunningServer::serve(data.path(), &[], &environment).await;
     assert_eq!(run_search(&program).await["error"], "STORE_UNAVAILABLE");
-    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let is_open = async || program.get_api("/health").await["store"]["ok"] == true;
     while !is_open().await {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(run_search(&program).await["results"], found["results"]);
-    assert_eq!(program.ingest(repo.path()).await["state"], "skipped");
-    let inputs = there.received_inputs();
+    assert_eq!(program.ingest(repository.path()).await["state"], "skipped");
+    let inputs = embeddings.received_inputs();
     assert!(inputs.iter().all(|input| input.starts_with("query: ")), "{inputs:?}");
     // Another length of vectors is another model, on a server as well.
-    there.replace_script(|_| EmbeddingAnswer::Dimensions(48));
+    embeddings.replace_script(|_| EmbeddingAnswer::Dimensions(48));
     program.terminate().await;
     let refused = run_command(data.path(), &environment, &["repos"]).await;
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && said.contains("--reembed"), "{said}");
+    let output_text = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && output_text.contains("--reembed"), "{output_text}");
 }

@@ -93,8 +93,8 @@ fn search_then_answer(query: &str, answer: &str) -> [ModelReply; 2] {
 
 #[tokio::test]
 async fn a_question_yields_ordered_segments() {
-    let world = CodexSetup::replay(search_then_answer("relieve pressure", "In valve.rs.")).await;
-    let server = world.serve().await;
+    let setup = CodexSetup::replay(search_then_answer("relieve pressure", "In valve.rs.")).await;
+    let server = setup.serve().await;
     let reply = server.ask_question(json!({ "question": "What opens the valve?" })).await;
     let id = read_conversation(&reply);
     let mut shown = read_result(&reply);
@@ -103,7 +103,7 @@ async fn a_question_yields_ordered_segments() {
         assert!(file["match"].as_f64().is_some_and(|score| (0.0..=1.0).contains(&score)));
         file["match"] = "[score]".into();
     }
-    assert_snapshot!(world.redact_text(&format!("{shown:#}"), &id), @r#"
+    assert_snapshot!(setup.redact_text(&format!("{shown:#}"), &id), @r#"
     {
       "conversationId": "[conversation]",
       "modelId": "mock-model",
@@ -151,7 +151,7 @@ async fn a_question_yields_ordered_segments() {
     "#);
     assert_eq!(reply["result"].as_object().unwrap().keys().collect::<Vec<_>>(), ["content"]);
 
-    let sent = world.model.latest_request_text();
+    let sent = setup.model.latest_request_text();
     assert!(sent.contains("relieve_pressure(limit: f64)"), "the model sees the code: {sent}");
     assert!(!sent.contains("codeinfo/files"), "the summary is not for the model: {sent}");
     server.terminate().await;
@@ -159,31 +159,31 @@ async fn a_question_yields_ordered_segments() {
 
 #[tokio::test]
 async fn a_follow_up_reaches_the_model_with_the_earlier_turns_even_after_a_restart() {
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![message_item("The valve is in valve.rs.")]),
         ModelReply::Items(vec![message_item("At 3 bar.")]),
         ModelReply::Items(vec![message_item("Because of the boiler.")]),
     ])
     .await;
-    let server = world.serve().await;
+    let server = setup.serve().await;
     let first = server.ask_question(json!({ "question": "Where is the valve?" })).await;
     let id = read_conversation(&first);
     let second = server
         .ask_question(json!({ "question": "When does it open?", "conversationId": id }))
         .await;
     assert_eq!(read_conversation(&second), id);
-    assert!(world.model.latest_request_text().contains("Where is the valve?"));
-    assert!(world.model.latest_request_text().contains("The valve is in valve.rs."));
+    assert!(setup.model.latest_request_text().contains("Where is the valve?"));
+    assert!(setup.model.latest_request_text().contains("The valve is in valve.rs."));
     assert!(server.terminate().await.success());
 
-    let server = world.serve().await;
+    let server = setup.serve().await;
     let third = server.ask_question(json!({ "question": "Why?", "conversationId": id })).await;
     assert_eq!(read_conversation(&third), id);
     for earlier in ["Where is the valve?", "When does it open?", "At 3 bar."] {
         assert!(
-            world.model.latest_request_text().contains(earlier),
+            setup.model.latest_request_text().contains(earlier),
             "{}",
-            world.model.latest_request_text()
+            setup.model.latest_request_text()
         );
     }
     server.terminate().await;
@@ -202,8 +202,8 @@ async fn two_conversations_at_once_stay_apart() {
             ModelReply::Items(vec![search_item(name)])
         }
     };
-    let world = CodexSetup::with_model(FakeModel::answer_with(script).await);
-    let server = world.serve().await;
+    let setup = CodexSetup::with_model(FakeModel::answer_with(script).await);
+    let server = setup.serve().await;
     let (pressure, heat) = tokio::join!(
         server.ask_question(json!({ "question": "Tell me about pressure" })),
         server.ask_question(json!({ "question": "Tell me about heat" })),
@@ -218,22 +218,22 @@ async fn two_conversations_at_once_stay_apart() {
 
 #[tokio::test]
 async fn ids_that_are_not_conversations_are_refused() {
-    let world = CodexSetup::replay([]).await;
-    let server = world.serve().await;
+    let setup = CodexSetup::replay([]).await;
+    let server = setup.serve().await;
     let unknown = "01a1fb24-43df-7610-a7e7-61039a1359e8";
     for id in [unknown, "--last", "../../etc/passwd", "it's", "\"", "{01a1fb24}", "a\0b", "*"] {
         let reply = server.ask_question(json!({ "question": "Why?", "conversationId": id })).await;
         assert_eq!(reply["error"]["code"], -32602, "{id}: {reply}");
     }
-    assert!(world.model.requests().is_empty(), "nothing reaches the model");
+    assert!(setup.model.requests().is_empty(), "nothing reaches the model");
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn without_codex_the_gate_answers_and_opens_when_codex_appears() {
-    let world = CodexSetup::replay([ModelReply::Items(vec![message_item("Here.")])]).await;
-    let binary = world.folder.path().join("codex");
-    let server = world.serve_with(&[("CODEX_BIN", binary.to_str().unwrap())]).await;
+    let setup = CodexSetup::replay([ModelReply::Items(vec![message_item("Here.")])]).await;
+    let binary = setup.folder.path().join("codex");
+    let server = setup.serve_with(&[("CODEX_BIN", binary.to_str().unwrap())]).await;
     for method in ["tools/list", "tools/call"] {
         // Not even valid arguments: the gate comes first.
         let reply = server.call_rpc(method, json!({})).await;
@@ -259,10 +259,10 @@ async fn without_codex_the_gate_answers_and_opens_when_codex_appears() {
 
 #[tokio::test]
 async fn codex_is_unavailable_until_the_user_signs_in() {
-    let world = CodexSetup::replay([]).await;
-    let home = world.folder.path().join("codex-home");
+    let setup = CodexSetup::replay([]).await;
+    let home = setup.folder.path().join("codex-home");
     fs::write(home.join("config.toml"), "check_for_update_on_startup = false\n").unwrap();
-    let server = world.serve().await;
+    let server = setup.serve().await;
     let reply = server.call_rpc("tools/list", json!({})).await;
     assert_eq!(reply["error"]["code"], -32001, "{reply}");
     assert!(reply["error"]["data"]["hint"].as_str().unwrap().contains("codex login"), "{reply}");
@@ -290,14 +290,14 @@ async fn sign_in(home: &Path) {
 
 #[tokio::test]
 async fn codex_killed_in_mid_run_is_unavailable_and_the_next_question_works() {
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Silent(vec![thinking_item("Looking.")]),
         ModelReply::Items(vec![message_item("Back again.")]),
     ])
     .await;
-    let server = world.serve().await;
+    let server = setup.serve().await;
     let (reply, ()) = tokio::join!(server.ask_question(json!({ "question": "Where?" })), async {
-        world.model.wait_for_requests(1).await;
+        setup.model.wait_for_requests(1).await;
         for child in list_children(server.pid()).await {
             send_signal("KILL", child).await;
         }
@@ -312,12 +312,12 @@ async fn codex_killed_in_mid_run_is_unavailable_and_the_next_question_works() {
 
 #[tokio::test]
 async fn codex_that_hangs_is_replaced() {
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![message_item("First.")]),
         ModelReply::Items(vec![message_item("Back again.")]),
     ])
     .await;
-    let server = world.serve_with(&[("CODEX_REQUEST_TIMEOUT_SECS", "2")]).await;
+    let server = setup.serve_with(&[("CODEX_REQUEST_TIMEOUT_SECS", "2")]).await;
     let first = server.ask_question(json!({ "question": "Where?" })).await;
     let hanging = list_children(server.pid()).await;
     for child in &hanging {
@@ -348,22 +348,22 @@ async fn list_children(pid: u32) -> Vec<u32> {
 
 #[tokio::test]
 async fn a_client_that_goes_away_interrupts_the_turn() {
-    let world = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("Looking.")])]).await;
-    let server = world.serve().await;
+    let setup = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("Looking.")])]).await;
+    let server = setup.serve().await;
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "codebase_question", "arguments": { "question": "Where?" } },
     });
     for accept in ["application/json", "application/json, text/event-stream"] {
-        let before = world.model.requests().len();
+        let before = setup.model.requests().len();
         let request = http_client().post(&server.mcp).header("accept", accept).json(&body);
         tokio::select! {
             reply = async { request.send().await.unwrap().bytes().await } => panic!("{reply:?}"),
-            () = world.model.wait_for_requests(before + 1) => {}
+            () = setup.model.wait_for_requests(before + 1) => {}
         }
         // The request is dropped here, and with it the connection.
         if before == 0 {
-            world.model.wait_for_abandoned_streams(1).await;
+            setup.model.wait_for_abandoned_streams(1).await;
         }
     }
     server.terminate().await;
@@ -375,13 +375,13 @@ async fn failures_that_are_not_unavailability_are_results_with_the_segments_so_f
         "message": "Your input exceeds the context window of this model.",
         "type": "invalid_request_error", "code": "context_length_exceeded",
     } });
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![thinking_item("Looking."), search_item("valve")]),
         ModelReply::Status(400, too_long),
         ModelReply::Silent(vec![thinking_item("Slow.")]),
     ])
     .await;
-    let server = world.serve_with(&[("CODEX_TURN_TIMEOUT_SECS", "4")]).await;
+    let server = setup.serve_with(&[("CODEX_TURN_TIMEOUT_SECS", "4")]).await;
     let reply = server.ask_question(json!({ "question": "Where?" })).await;
     assert_eq!(reply["result"]["isError"], true, "{reply}");
     let failed = read_result(&reply);
@@ -398,17 +398,17 @@ async fn failures_that_are_not_unavailability_are_results_with_the_segments_so_f
     assert_eq!(reply["result"]["isError"], true, "{reply}");
     assert_eq!(read_result(&reply)["error"]["code"], "TURN_TIMED_OUT");
     assert_eq!(read_result(&reply)["segments"], json!([{ "type": "thinking", "text": "Slow." }]));
-    world.model.wait_for_abandoned_streams(1).await;
+    setup.model.wait_for_abandoned_streams(1).await;
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn a_model_service_that_refuses_is_unavailability() {
     let refusal = json!({ "error": { "message": "Incorrect API key provided: sk-secret" } });
-    let world = CodexSetup::with_model(
+    let setup = CodexSetup::with_model(
         FakeModel::answer_with(move |_| ModelReply::Status(401, refusal.clone())).await,
     );
-    let server = world.serve().await;
+    let server = setup.serve().await;
     let reply = server.ask_question(json!({ "question": "Where?" })).await;
     assert_eq!(reply["error"]["code"], -32001, "{reply}");
     assert!(reply["error"]["data"]["conversationId"].is_string(), "{reply}");
@@ -418,8 +418,8 @@ async fn a_model_service_that_refuses_is_unavailability() {
 
 #[tokio::test]
 async fn stopping_interrupts_turns_and_leaves_no_child() {
-    let world = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("Looking.")])]).await;
-    let server = world.serve_with(&[("SHUTDOWN_GRACE_SECS", "4")]).await;
+    let setup = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("Looking.")])]).await;
+    let server = setup.serve_with(&[("SHUTDOWN_GRACE_SECS", "4")]).await;
     let url = server.mcp.clone();
     let asking = Tasks::default().spawn_handle(async move {
         let body = json!({
@@ -429,10 +429,10 @@ async fn stopping_interrupts_turns_and_leaves_no_child() {
         let request = http_client().post(url).header("accept", "application/json").json(&body);
         request.send().await.unwrap().json::<Value>().await.unwrap()
     });
-    world.model.wait_for_requests(1).await;
+    setup.model.wait_for_requests(1).await;
     let codex = list_children(server.pid()).await;
     assert!(server.terminate().await.success());
-    world.model.wait_for_abandoned_streams(1).await;
+    setup.model.wait_for_abandoned_streams(1).await;
     let reply = asking.await.unwrap();
     assert_eq!(reply["result"]["isError"], true, "{reply}");
     for child in codex {
@@ -459,11 +459,11 @@ async fn codex_as_the_client_lists_and_calls_the_tool() {
             (false, true) => ModelReply::Items(vec![message_item("relieve_pressure does.")]),
         }
     };
-    let world = CodexSetup::with_model(FakeModel::answer_with(script).await);
-    let server = world.serve().await;
+    let setup = CodexSetup::with_model(FakeModel::answer_with(script).await);
+    let server = setup.serve().await;
     let home = codex::write_codex_home(
-        world.folder.path(),
-        &world.model.url,
+        setup.folder.path(),
+        &setup.model.url,
         &format!("[mcp_servers.codeinfo]\nurl = \"{}\"\ntool_timeout_sec = 60\n", server.mcp),
     );
     let run = tokio::process::Command::new(codex::codex_binary())
@@ -471,37 +471,37 @@ async fn codex_as_the_client_lists_and_calls_the_tool() {
         .args(["-c", "features.plugins=false", "-c", "mcp_servers.codeinfo.required=true"])
         .arg("OUTER QUESTION")
         .env("CODEX_HOME", home)
-        .current_dir(world.folder.path())
+        .current_dir(setup.folder.path())
         .stdin(std::process::Stdio::null())
         .output();
     let run = tokio::time::timeout(Duration::from_mins(2), run).await.unwrap().unwrap();
-    let said = String::from_utf8(run.stdout).unwrap();
-    assert!(run.status.success(), "{said}");
-    assert!(said.contains("The outer answer."), "{said}");
-    assert!(said.contains("relieve_pressure does."), "{said}");
-    assert_eq!(world.model.requests().len(), 4, "each Codex asks its model twice");
+    let output_text = String::from_utf8(run.stdout).unwrap();
+    assert!(run.status.success(), "{output_text}");
+    assert!(output_text.contains("The outer answer."), "{output_text}");
+    assert!(output_text.contains("relieve_pressure does."), "{output_text}");
+    assert_eq!(setup.model.requests().len(), 4, "each Codex asks its model twice");
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn what_the_users_shell_exports_does_not_reach_the_models_shell() {
     let run = |arguments| OutputItem::Calls(String::new(), "exec_command".to_owned(), arguments);
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![run(json!({ "cmd": "env" }))]),
         ModelReply::Items(vec![run(json!({ "cmd": "env", "login": true }))]),
         ModelReply::Items(vec![message_item("Done.")]),
     ])
     .await;
-    let home = world.folder.path().join("home");
+    let home = setup.folder.path().join("home");
     fs::create_dir(&home).unwrap();
     for profile in [".profile", ".bashrc", ".bash_profile", ".zshrc"] {
         fs::write(home.join(profile), "export HARBOUR_KEY=blue-lantern\n").unwrap();
     }
     let server =
-        world.serve_with(&[("HOME", home.to_str().unwrap()), ("SHELL", "/bin/bash")]).await;
+        setup.serve_with(&[("HOME", home.to_str().unwrap()), ("SHELL", "/bin/bash")]).await;
     let reply = server.ask_question(json!({ "question": "What is set?" })).await;
     assert_eq!(read_result(&reply)["segments"][0]["text"], "Done.", "{reply:#}");
-    let reported = world.model.latest_request_text();
+    let reported = setup.model.latest_request_text();
     assert!(reported.contains("PATH="), "the command ran: {reported}");
     assert!(!reported.contains("blue-lantern"), "{reported}");
 }
@@ -509,7 +509,7 @@ async fn what_the_users_shell_exports_does_not_reach_the_models_shell() {
 #[tokio::test]
 async fn code_is_shown_once_in_a_conversation_and_only_named_when_it_is_found_again() {
     let again = || ModelReply::Items(vec![search_item("relieve pressure")]);
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         again(),
         again(),
         ModelReply::Items(vec![message_item("Here.")]),
@@ -517,15 +517,15 @@ async fn code_is_shown_once_in_a_conversation_and_only_named_when_it_is_found_ag
         again(),
     ])
     .await;
-    let server = world.serve().await;
+    let server = setup.serve().await;
     let code = "relieve_pressure(limit: f64)";
     let reply = server.ask_question(json!({ "question": "What opens the valve?" })).await;
-    let sent = world.model.latest_request_text();
+    let sent = setup.model.latest_request_text();
     assert_eq!(sent.matches(code).count(), 1, "{sent}");
     assert_eq!(sent.matches("(shown before)").count(), 1, "{sent}");
     let follow_up = json!({ "question": "Sure?", "conversationId": read_conversation(&reply) });
     drop(server.ask_question(follow_up).await);
-    let sent = world.model.latest_request_text();
+    let sent = setup.model.latest_request_text();
     assert_eq!(sent.matches(code).count(), 1, "{sent}");
     assert_eq!(sent.matches("(shown before)").count(), 3, "{sent}");
     server.terminate().await;
@@ -534,7 +534,7 @@ async fn code_is_shown_once_in_a_conversation_and_only_named_when_it_is_found_ag
 #[tokio::test]
 async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     let verdict = r#"{"verdicts":[{"number":1,"verdict":"supported","excerpt":null,"line":null}]}"#;
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![search_item("relieve pressure")]),
         ModelReply::Items(vec![message_item("In src/valve.rs:1-4 and src/lost.rs:3.")]),
         ModelReply::Items(vec![message_item("In src/valve.rs:1-4 and src/lost.rs:3.")]),
@@ -542,32 +542,32 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
         ModelReply::Items(vec![message_item(verdict)]),
     ])
     .await;
-    let data = world.folder.path().join("data");
+    let data = setup.folder.path().join("data");
     let ask = async |more: &[&str]| {
         let mut arguments = vec!["ask", "What opens the valve?"];
         arguments.extend(more);
-        let output = run_command(&data, &world.environment(), &arguments).await;
+        let output = run_command(&data, &setup.environment(), &arguments).await;
         let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
     };
-    let (code, said, stderr) = ask(&[]).await;
-    assert_eq!((code, said.as_str()), (Some(1), ""));
+    let (code, output_text, stderr) = ask(&[]).await;
+    assert_eq!((code, output_text.as_str()), (Some(1), ""));
     assert!(stderr.contains("`codeinfo ingest PATH`"), "{stderr}");
-    let doctor = run_command(&data, &world.environment(), &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
-    assert!(said.contains("ok    codex: 0.169.0"), "{said}");
-    assert!(said.contains("note  nothing is indexed yet"), "{said}");
+    let doctor = run_command(&data, &setup.environment(), &["doctor"]).await;
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
+    assert!(output_text.contains("ok    codex: 0.169.0"), "{output_text}");
+    assert!(output_text.contains("note  nothing is indexed yet"), "{output_text}");
 
-    let server = world.serve().await;
+    let server = setup.serve().await;
     assert_eq!(server.get_api("/ready").await, json!({ "ready": true }));
-    let (code, said, stderr) = ask(&["--repository", "kettle"]).await;
-    assert_eq!((code, said.as_str()), (Some(1), ""));
+    let (code, output_text, stderr) = ask(&["--repository", "kettle"]).await;
+    assert_eq!((code, output_text.as_str()), (Some(1), ""));
     assert!(stderr.contains("no repository `kettle` is indexed; known are `boiler`"), "{stderr}");
-    assert!(world.model.requests().is_empty(), "nothing reaches the model");
-    let path = world.folder.path().join("boiler/.");
-    let (code, said, stderr) = ask(&["--repository", path.to_str().unwrap()]).await;
+    assert!(setup.model.requests().is_empty(), "nothing reaches the model");
+    let path = setup.folder.path().join("boiler/.");
+    let (code, output_text, stderr) = ask(&["--repository", path.to_str().unwrap()]).await;
     let answer = "In src/valve.rs:1-4 and ~~src/lost.rs:3~~ (not found).\n";
-    assert_eq!((code, said.as_str()), (Some(0), answer), "{stderr}");
+    assert_eq!((code, output_text.as_str()), (Some(0), answer), "{stderr}");
     for shown in [
         "searches \"relieve pressure\"\n",
         "valve.rs:1-",
@@ -576,7 +576,7 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     ] {
         assert!(stderr.contains(shown), "{shown}: {stderr}");
     }
-    let sent = world.model.latest_request_text();
+    let sent = setup.model.latest_request_text();
     assert!(sent.contains("The next question is about the repository `boiler` (at "), "{sent}");
     // The page lists it as any other one.
     let listed = server.get_api("/conversations").await;
@@ -593,7 +593,7 @@ async fn each_tool_says_in_a_line_what_it_did_and_a_corrected_answer_is_printed_
         let server = "mcp__codeinfo_search".to_owned();
         ModelReply::Items(vec![OutputItem::Calls(server, name.to_owned(), arguments)])
     };
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![search_item("relieve pressure")]),
         call("ReadLines", json!({ "path": "src/valve.rs", "first": 1, "last": 2 })),
         call("FindUses", json!({ "name": "relieve_pressure" })),
@@ -605,15 +605,15 @@ async fn each_tool_says_in_a_line_what_it_did_and_a_corrected_answer_is_printed_
         ModelReply::Items(vec![message_item("It is in src/valve.rs:1-4.")]),
     ])
     .await;
-    let server = world.serve().await;
-    let data = world.folder.path().join("data");
+    let server = setup.serve().await;
+    let data = setup.folder.path().join("data");
     let arguments = ["ask", "--repository", "boiler", "What opens the valve?"];
-    let output = run_command(&data, &world.environment(), &arguments).await;
+    let output = run_command(&data, &setup.environment(), &arguments).await;
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "It is in src/valve.rs:1-4.\n");
-    let folder = world.folder.path().canonicalize().unwrap().display().to_string();
-    let said = String::from_utf8(output.stderr).unwrap().replace(&folder, "FOLDER");
-    let (said, _) = said.split_once("; continue with").unwrap();
-    assert_snapshot!(said, @r#"
+    let folder = setup.folder.path().canonicalize().unwrap().display().to_string();
+    let output_text = String::from_utf8(output.stderr).unwrap().replace(&folder, "FOLDER");
+    let (output_text, _) = output_text.split_once("; continue with").unwrap();
+    assert_snapshot!(output_text, @r#"
     searches "relieve pressure"
       0.46  FOLDER/boiler/src/valve.rs:1-4
 
@@ -636,11 +636,11 @@ async fn each_tool_says_in_a_line_what_it_did_and_a_corrected_answer_is_printed_
 
 #[tokio::test]
 async fn a_question_that_is_interrupted_on_the_command_line_is_stopped() {
-    let world = CodexSetup::replay([ModelReply::Silent(vec![])]).await;
-    let server = world.serve().await;
-    let data = world.folder.path().join("data");
-    let mut asking = spawn_command(&data, &world.environment(), &["ask", "What opens the valve?"]);
-    while world.model.requests().is_empty() {
+    let setup = CodexSetup::replay([ModelReply::Silent(vec![])]).await;
+    let server = setup.serve().await;
+    let data = setup.folder.path().join("data");
+    let mut asking = spawn_command(&data, &setup.environment(), &["ask", "What opens the valve?"]);
+    while setup.model.requests().is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     send_signal("INT", asking.id().unwrap()).await;

@@ -208,18 +208,18 @@ async fn a_server_answers_like_the_embedded_store_in_every_scope() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_of_a_server_takes_two_round_trips() {
     let sources = SourceRepositories::new().await;
-    let stand_in = FakeQdrant::start_nodes(3);
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start_nodes(3);
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let (data, paths): (_, [&Path; 0]) = (create_scratch_folder(), []);
     let server = RunningServer::serve(data.path(), &paths, &qdrant_environment(&fixture)).await;
     sources.index_all(&server).await;
-    stand_in.count_rounds();
+    fake_qdrant.count_rounds();
     for (name, scope) in list_scopes() {
         let mut rounds = Vec::new();
         for query in sources.list_questions(CRATES[0]).iter().take(9) {
-            stand_in.count_rounds();
+            fake_qdrant.count_rounds();
             run_search(&server, &scope, query).await;
-            rounds.push(stand_in.count_rounds());
+            rounds.push(fake_qdrant.count_rounds());
         }
         print_figure(&format!("{name}: {rounds:?}"));
         // Later questions reuse what the first ones loaded, and some look up names.
@@ -239,14 +239,14 @@ async fn a_search_of_a_server_takes_two_round_trips() {
         answers
     };
     let before = ask().await;
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     assert_eq!(ask().await, before, "with one of three nodes lost");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_another_process_changes_is_found_by_the_next_search() {
-    let stand_in = FakeQdrant::start();
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let (reader, writer) = (
         IngestProcess::new(&fixture, "reader").await,
         IngestProcess::new(&fixture, "writer").await,
@@ -260,7 +260,7 @@ async fn what_another_process_changes_is_found_by_the_next_search() {
     let search = Search::new(reader.store.clone(), embedder, PathMap::default());
     let query = SearchQuery::new("fill the tank to the mark", None, Some(2)).unwrap();
     let look_ups =
-        || stand_in.count_calls("get", "_files_") + stand_in.count_calls("scroll", "_files_");
+        || fake_qdrant.count_calls("get", "_files_") + fake_qdrant.count_calls("scroll", "_files_");
     for change in 1..4 {
         let mut searches = 0;
         // Until the reader looks nothing up any more.

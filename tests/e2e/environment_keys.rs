@@ -57,11 +57,11 @@ async fn prepare_setup() -> (tempfile::TempDir, FakeEmbeddingServer, FakeModel, 
 #[tokio::test]
 async fn the_environments_of_the_server_and_its_codex_contain_no_key() {
     let (folder, embeddings, model, environment) = prepare_setup().await;
-    let repo = folder.path().join("repo");
-    fs::create_dir(&repo).unwrap();
-    fs::write(repo.join("a.rs"), "fn a() {}\n").unwrap();
+    let repository = folder.path().join("repo");
+    fs::create_dir(&repository).unwrap();
+    fs::write(repository.join("a.rs"), "fn a() {}\n").unwrap();
     let data = folder.path().join("data");
-    let program = RunningServer::serve(&data, &[&repo], &environment).await;
+    let program = RunningServer::serve(&data, &[&repository], &environment).await;
     assert!(
         embeddings
             .authorization_headers()
@@ -91,10 +91,10 @@ async fn the_environments_of_the_server_and_its_codex_contain_no_key() {
 async fn commands_with_keys_work_and_keep_their_exit_codes() {
     let (folder, embeddings, _model, environment) = prepare_setup().await;
     let data = folder.path().join("data");
-    let repo = folder.path().join("repo");
-    fs::create_dir(&repo).unwrap();
-    fs::write(repo.join("a.rs"), "fn a() {}\n").unwrap();
-    let at = repo.to_string_lossy().into_owned();
+    let repository = folder.path().join("repo");
+    fs::create_dir(&repository).unwrap();
+    fs::write(repository.join("a.rs"), "fn a() {}\n").unwrap();
+    let at = repository.to_string_lossy().into_owned();
     let ended = |output: &Output| (output.status.code(), output.stderr.clone());
     let ingested = run_command(&data, &environment, &["ingest", &at]).await;
     assert!(ingested.status.success(), "{:?}", ended(&ingested));

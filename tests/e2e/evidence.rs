@@ -745,8 +745,11 @@ async fn long_files_are_cut_with_what_is_left_out() {
     assert!(whole.starts_with(
         "FOLDER/zoo/src/long.rs: rust, 600 lines, 600 definitions\n1|fn function_number_1("
     ));
-    let said = whole.lines().last().unwrap();
-    assert!(said.ends_with(&format!(" after line {})", whole.lines().count() - 2)), "{said}");
+    let output_text = whole.lines().last().unwrap();
+    assert!(
+        output_text.ends_with(&format!(" after line {})", whole.lines().count() - 2)),
+        "{output_text}"
+    );
     let folder = read_outline(&server, "zoo").await;
     let first = folder.lines().next().unwrap();
     assert!(first.starts_with("FOLDER/zoo: 401 files, 150 shown"), "{first}");

@@ -60,15 +60,15 @@ async fn every_example_searches_asks_and_continues_the_conversation() {
     let replies = examples
         .iter()
         .flat_map(|_| answers.map(|text| ModelReply::Items(vec![message_item(text)])));
-    let world = CodexSetup::replay(replies).await;
-    let server = world.serve_with(&[]).await;
+    let setup = CodexSetup::replay(replies).await;
+    let server = setup.serve_with(&[]).await;
     let mut printed = Vec::new();
     for (name, interpreter) in &examples {
         let output = run_example(name, interpreter, &server.main, &server.mcp).await;
         assert!(output.status.success(), "{name}: {}", into_text(output.stderr));
         printed.push(hide_conversation(&into_text(output.stdout)));
         // The second question reached the model behind the first one and its answer.
-        let sent = world.model.latest_request_text();
+        let sent = setup.model.latest_request_text();
         let places = [QUESTIONS[0], answers[0], QUESTIONS[1]].map(|text| sent.find(text).unwrap());
         assert!(places.is_sorted(), "{name}: {sent}");
     }

@@ -61,7 +61,7 @@ fn any_hit() -> impl Strategy<Value = Hit> {
         any_hostile_text(),
         prop::option::of(any_hostile_text()),
     );
-    (texts, 1..900_u32).prop_map(|((repo, path, symbol, chunk, signature), start_line)| {
+    (texts, 1..900_u32).prop_map(|((repository, path, symbol, chunk, signature), start_line)| {
         let line_count = u32::try_from(chunk.lines().count().max(1)).unwrap();
         Hit {
             rel_path: path.clone(),
@@ -80,7 +80,7 @@ fn any_hit() -> impl Strategy<Value = Hit> {
             also_in: Vec::new(),
             host: None,
             only_in: None,
-            repo,
+            repo: repository,
         }
     })
 }
@@ -99,8 +99,8 @@ fn classify_line(line: &str, hits: &[Hit]) -> &'static str {
         line if line.starts_with('(') => "note",
         line => {
             let rest = line.strip_prefix('[').expect(line);
-            let (repo, rest) = rest.split_once("] ").expect(line);
-            assert!(!repo.contains(['[', ']']) && rest.starts_with("/r/"), "{line}");
+            let (repository, rest) = rest.split_once("] ").expect(line);
+            assert!(!repository.contains(['[', ']']) && rest.starts_with("/r/"), "{line}");
             assert!(line.ends_with('`'), "{line}");
             "header"
         }
@@ -213,21 +213,21 @@ async fn no_result_or_answer_controls_the_terminal() {
         &["ask", "Where is the valve?"],
         &["doctor"],
     ] {
-        let [said, noted] = run_codeinfo(&data, &environment, arguments).await;
+        let [output_text, noted] = run_codeinfo(&data, &environment, arguments).await;
         assert!(
-            !drives_terminal(&said) && !drives_terminal(&noted),
-            "{arguments:?}: {said:?} {noted:?}"
+            !drives_terminal(&output_text) && !drives_terminal(&noted),
+            "{arguments:?}: {output_text:?} {noted:?}"
         );
-        printed.push(said);
+        printed.push(output_text);
     }
     assert!(printed[1].contains("fn valve") && printed[4].contains("It is here."), "{printed:?}");
     assert!(!printed.concat().contains("\n    forged  /srv"), "{printed:?}");
     let found = run_codeinfo(&data, &environment, &["search", "valve", "--json"]).await;
     let found: Value = serde_json::from_str(&found[0]).unwrap();
     assert_eq!(found["results"][0]["chunk"].as_str().unwrap().trim(), code.trim());
-    let [said, _] = run_codeinfo(&data, &environment, &["ask", "Again?", "--json"]).await;
-    assert!(!drives_terminal(&said), "{said:?}");
-    let whole: Value = serde_json::from_str(&said).unwrap();
+    let [output_text, _] = run_codeinfo(&data, &environment, &["ask", "Again?", "--json"]).await;
+    assert!(!drives_terminal(&output_text), "{output_text:?}");
+    let whole: Value = serde_json::from_str(&output_text).unwrap();
     assert!(whole["segments"].to_string().contains("It is here."), "{whole}");
     assert_eq!(whole["segments"].as_array().unwrap().last().unwrap()["text"], answer.as_str());
 }

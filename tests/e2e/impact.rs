@@ -47,8 +47,11 @@ async fn a_command_prints_what_a_change_reaches() {
     assert_eq!((&found["callers"][0]["name"], &found["tests"]), (&json!("boil"), &json!([])));
     let failed =
         run_command(data.path(), &environment, &["impact", "-r", path, "--since", "gone"]).await;
-    let said = String::from_utf8(failed.stderr).unwrap();
-    assert!(!failed.status.success() && said.contains("no branch, tag or commit"), "{said}");
+    let output_text = String::from_utf8(failed.stderr).unwrap();
+    assert!(
+        !failed.status.success() && output_text.contains("no branch, tag or commit"),
+        "{output_text}"
+    );
 }
 
 #[tokio::test]

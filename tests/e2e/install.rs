@@ -34,7 +34,7 @@ struct TestHome(tempfile::TempDir);
 #[derive(Debug)]
 struct CommandResult {
     code: Option<i32>,
-    said: String,
+    output_text: String,
     failed: String,
 }
 
@@ -100,7 +100,7 @@ impl TestHome {
         };
         CommandResult {
             code: output.status.code(),
-            said: utf8(output.stdout),
+            output_text: utf8(output.stdout),
             failed: utf8(output.stderr),
         }
     }
@@ -108,8 +108,8 @@ impl TestHome {
     /// Runs a command that must succeed, and returns its output.
     fn run_successfully(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
-        assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{}", ended.said);
-        ended.said
+        assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{}", ended.output_text);
+        ended.output_text
     }
 
     /// Lists every file below the home, without programs and data of CodeInfo, by name.
@@ -187,7 +187,7 @@ fn every_client_but_one_is_set_up_for_the_listener() {
     let home = TestHome::with_program();
     let ended = home.run(&["install", "--all", "--http", "--no-instructions", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.said.contains("takes programs only"), "{}", ended.said);
+    assert!(ended.output_text.contains("takes programs only"), "{}", ended.output_text);
     assert_snapshot!(home.render_files(), @r#"
     .claude.json: { "mcpServers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp", "alwaysLoad": true } } }
     .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
@@ -222,7 +222,7 @@ fn the_listener_is_the_one_that_is_configured() {
         command.env("MCP_PORT", "7011").args(["install", "codex", "--http", "--yes"]),
     );
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(!ended.said.contains("this shell sets"), "{ended:?}");
+    assert!(!ended.output_text.contains("this shell sets"), "{ended:?}");
     assert!(home.read_file(".codex/config.toml").contains("url = \"http://127.0.0.1:7011/mcp\""));
 }
 
@@ -278,7 +278,7 @@ fn folders_that_the_environment_names_are_used() {
 fn clients_that_are_there_are_found_by_folder_or_program() {
     let home = TestHome::new();
     let ended = home.run(&["install", "--yes"]);
-    assert_eq!((ended.code, ended.said.as_str()), (Some(1), ""), "{ended:?}");
+    assert_eq!((ended.code, ended.output_text.as_str()), (Some(1), ""), "{ended:?}");
     assert!(ended.failed.contains("no client was found"), "{}", ended.failed);
     for looked in ["~/.codex or `codex`", "~/.cursor or `cursor`, `cursor-agent`", "--print-config"]
     {
@@ -304,12 +304,12 @@ fn unknown_clients_and_switches_that_contradict_are_wrong_usage() {
 #[test]
 fn what_is_printed_to_paste_is_not_written() {
     let home = TestHome::new();
-    let said = home.run_successfully(&["install", "--print-config"]);
+    let output_text = home.run_successfully(&["install", "--print-config"]);
     for name in ["Codex", "Claude Code", "Zed", "Claude Desktop", "Qwen Code"] {
-        assert!(said.contains(name), "{said}");
+        assert!(output_text.contains(name), "{output_text}");
     }
-    let said = home.run_successfully(&["install", "zed", "--print-config"]);
-    assert_snapshot!(said, @r#"
+    let output_text = home.run_successfully(&["install", "zed", "--print-config"]);
+    assert_snapshot!(output_text, @r#"
     Zed:
     paste into ~/.config/zed/settings.json:
 
@@ -339,7 +339,7 @@ fn the_example_of_the_document_is_what_a_person_sees() {
     let ended = home.finish_command(command.env_remove("DATA_DIR").args(line.split_whitespace()));
     // The name of the copy follows the path.
     let without_name = |text: &str| text.rsplit_once('/').unwrap().0.to_owned();
-    assert_eq!(without_name(&ended.said), without_name(&shown.replace("/home/me", "~")));
+    assert_eq!(without_name(&ended.output_text), without_name(&shown.replace("/home/me", "~")));
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn nothing_is_written_without_a_yes() {
     let ended = home.run(&["install", "codex", "--no-instructions"]);
     assert_eq!(ended.code, Some(1));
     assert!(ended.failed.contains("--yes"), "{}", ended.failed);
-    assert_snapshot!(ended.said, @r#"
+    assert_snapshot!(ended.output_text, @r#"
     Codex: changes ~/.codex/config.toml
       @@ line 1 @@
         model = "a"
@@ -411,24 +411,24 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     terminal.answer_question("without asking you each time?", "");
     terminal.answer_question("what agents read in every folder", "");
     terminal.answer_question("Write this?", "n");
-    let (code, said) = terminal.wait_for_end();
-    assert_eq!(code, Some(1), "{said}");
+    let (code, output_text) = terminal.wait_for_end();
+    assert_eq!(code, Some(1), "{output_text}");
     assert_eq!(home.render_output(), "");
 
     let mut terminal = TerminalSession::start(&home, "install codex opencode");
     terminal.answer_question("index it in the background", "");
     terminal.answer_question("what agents read in every folder", "y");
     terminal.answer_question("Write this?", "yes");
-    let (code, said) = terminal.wait_for_end();
-    assert_eq!(code, Some(0), "{said}");
+    let (code, output_text) = terminal.wait_for_end();
+    assert_eq!(code, Some(0), "{output_text}");
     let next = "next for Codex: start it again in a repository; `/mcp` lists codeinfo";
-    assert_eq!(said.matches(next).count(), 1, "{said}");
+    assert_eq!(output_text.matches(next).count(), 1, "{output_text}");
     assert_eq!(
-        said.matches("next for OpenCode: start it again in a repository").count(),
+        output_text.matches("next for OpenCode: start it again in a repository").count(),
         1,
-        "{said}"
+        "{output_text}"
     );
-    assert_eq!(said.matches("next for ").count(), 2, "{said}");
+    assert_eq!(output_text.matches("next for ").count(), 2, "{output_text}");
     assert!(home.read_file(".codex/config.toml").contains(r#"args = ["stdio", "--auto-index"]"#));
     // An earlier consent stays, without a question.
     let again = home.run_successfully(&["install", "codex", "opencode", "--yes"]);
@@ -473,8 +473,8 @@ fn clients_that_were_found_are_named_first() {
     let home = TestHome::new();
     fs::create_dir(home.path(".codex")).unwrap();
     home.add_program("gemini", "exit 0");
-    let said = home.run_successfully(&["install", "--yes"]);
-    assert!(said.starts_with("found: Codex, Gemini CLI\n"), "{said}");
+    let output_text = home.run_successfully(&["install", "--yes"]);
+    assert!(output_text.starts_with("found: Codex, Gemini CLI\n"), "{output_text}");
     assert!(!home.run_successfully(&["install", "codex", "--yes"]).contains("found: "));
     // A person reads that before the first question.
     let mut terminal = TerminalSession::start(&home, "install --no-instructions");
@@ -505,8 +505,8 @@ fn a_file_that_another_program_changes_meanwhile_is_left_to_it() {
     }
     home.write(".codex/config.toml", "a = 2\n");
     terminal.answer_question("Write this?", "y");
-    let (code, said) = terminal.wait_for_end();
+    let (code, output_text) = terminal.wait_for_end();
     assert_eq!(code, Some(1));
-    assert!(said.contains("changed by another program"), "{said}");
+    assert!(output_text.contains("changed by another program"), "{output_text}");
     assert_eq!(home.read_file(".codex/config.toml"), "a = 2\n");
 }

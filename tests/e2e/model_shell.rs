@@ -78,18 +78,21 @@ async fn start_among_secrets() -> ChatHarness {
             OtherVariables::new([("HOME".to_owned(), home.to_string_lossy().into_owned())]);
     })
     .await;
-    let repo = harness.repository_folder();
-    let folder = repo.parent().unwrap();
-    write_file(&repo.join("src/main.rs"), "fn main() {}\n");
-    write_file(&repo.join("config/.env"), "SECRET=1\n");
-    write_file(&repo.join("app/[slug]/.env"), "SECRET=2\n");
-    write_file(&repo.join("app/s/.env"), "NOT-HIDDEN=1\n");
-    write_file(&repo.join(".git/config"), "[remote \"o\"]\n\turl = https://me:SECRET@host/a.git\n");
+    let repository = harness.repository_folder();
+    let folder = repository.parent().unwrap();
+    write_file(&repository.join("src/main.rs"), "fn main() {}\n");
+    write_file(&repository.join("config/.env"), "SECRET=1\n");
+    write_file(&repository.join("app/[slug]/.env"), "SECRET=2\n");
+    write_file(&repository.join("app/s/.env"), "NOT-HIDDEN=1\n");
+    write_file(
+        &repository.join(".git/config"),
+        "[remote \"o\"]\n\turl = https://me:SECRET@host/a.git\n",
+    );
     write_file(&harness.codex_home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
     write_file(&folder.join("user/.ssh/id_rsa"), "SECRET\n");
     write_file(&folder.join("data/store/SECRET"), "SECRET\n");
-    symlink(folder.join("user/.ssh"), repo.join("link")).unwrap();
-    let mut root = make_root(&repo);
+    symlink(folder.join("user/.ssh"), repository.join("link")).unwrap();
+    let mut root = make_root(&repository);
     root.private_files = Some(vec!["config/.env".to_owned(), "app/[slug]/.env".to_owned()]);
     harness.store.put_root(root).await.unwrap();
     harness
@@ -114,22 +117,26 @@ async fn the_shell_reads_only_the_indexed_repositories_of_the_user() {
         let harness = start_among_secrets().await;
         prepend_configuration(&harness, configuration);
         let before = fs::read_to_string(harness.codex_home().join("config.toml")).unwrap();
-        let (repo, home) = (harness.repository_folder(), harness.codex_home());
-        let (repo, home) = (repo.display(), home.display());
+        let (repository, home) = (harness.repository_folder(), harness.codex_home());
+        let (repository, home) = (repository.display(), home.display());
         let (conversation, read) = ask_first(
             &harness,
-            &format!("cat {repo}/src/main.rs; sed -n 1p {repo}/src/main.rs; rg -n main {repo}/src"),
+            &format!("cat {repository}/src/main.rs; sed -n 1p {repository}/src/main.rs; rg -n main {repository}/src"),
         )
         .await;
         assert_eq!(read.matches("fn main() {}").count(), 3, "{read}");
         let attacks = [
             format!("cat {home}/auth.json {home}/config.toml; ls {home}"),
-            format!("cat {repo}/../user/.ssh/id_rsa; ls -a {repo}/.. {repo}/../user"),
+            format!(
+                "cat {repository}/../user/.ssh/id_rsa; ls -a {repository}/.. {repository}/../user"
+            ),
             "cat ~/.ssh/id_rsa; echo ~; ls ~".to_owned(),
-            format!("ls -R {repo}/../data; cat {repo}/../data/store/*"),
-            format!("cat {repo}/config/.env; cat {repo}/app/'[slug]'/.env; cat {repo}/.git/config"),
-            format!("ls -l {repo}/link/; cat {repo}/link/id_rsa"),
-            format!("ln -s {repo}/../user mine; cat mine/.ssh/id_rsa"),
+            format!("ls -R {repository}/../data; cat {repository}/../data/store/*"),
+            format!(
+                "cat {repository}/config/.env; cat {repository}/app/'[slug]'/.env; cat {repository}/.git/config"
+            ),
+            format!("ls -l {repository}/link/; cat {repository}/link/id_rsa"),
+            format!("ln -s {repository}/../user mine; cat mine/.ssh/id_rsa"),
             "cat /etc/shadow | tr : '\\n' | sed 's/^root$/SECRET/'".to_owned(),
             "cat /proc/*/environ | tr '\\0' '\\n' | grep CODEX_HOME | sed 's/^/SECRET/'".to_owned(),
         ];
@@ -137,9 +144,11 @@ async fn the_shell_reads_only_the_indexed_repositories_of_the_user() {
             let got = ask_next(&harness, conversation, &attack).await;
             assert!(!got.contains("SECRET"), "{attack}\n{got}");
         }
-        let beside = ask_next(&harness, conversation, &format!("cat {repo}/app/s/.env")).await;
+        let beside =
+            ask_next(&harness, conversation, &format!("cat {repository}/app/s/.env")).await;
         assert!(beside.contains("NOT-HIDDEN"), "{beside}");
-        let write = format!("echo x > {repo}/new; echo x > ../new; echo kept > here; cat here");
+        let write =
+            format!("echo x > {repository}/new; echo x > ../new; echo kept > here; cat here");
         let own = ask_next(&harness, conversation, &write).await;
         assert!(own.contains("kept"), "{own}");
         assert!(!harness.repository_folder().join("new").try_exists().unwrap());
@@ -150,7 +159,7 @@ async fn the_shell_reads_only_the_indexed_repositories_of_the_user() {
 #[tokio::test]
 async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the_rest_is_not() {
     let harness = ChatHarness::with_settings(start_obedient_model().await, "", |_| ()).await;
-    let repo = harness.repository_folder();
+    let repository = harness.repository_folder();
     let secrets = [
         ".venv/lib/python3/site-packages/ours/.netrc",
         "app/dist/.env.production",
@@ -169,26 +178,27 @@ async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the
         "vendor/host/ours/a.go",
     ];
     for path in secrets {
-        write_file(&repo.join(path), "SECRET\n");
+        write_file(&repository.join(path), "SECRET\n");
     }
     for path in plain {
-        write_file(&repo.join(path), "PLAIN\n");
+        write_file(&repository.join(path), "PLAIN\n");
     }
     let proofs = ["app/package.json", "env/pyvenv.cfg", "target/CACHEDIR.TAG", "go.mod"];
     for proof in proofs.into_iter().chain(["node_modules/ours/package.json"]) {
-        write_file(&repo.join(proof), "");
+        write_file(&repository.join(proof), "");
     }
-    let mut root = make_root(&repo);
+    let mut root = make_root(&repository);
     let found = discover_files(&root.path, 1 << 20, &CancellationToken::new()).unwrap();
     root.private_files = Some(found.private.into_iter().collect());
     harness.store.put_root(root).await.unwrap();
     let (conversation, got) =
-        ask_first(&harness, &format!("cat $(find {} -type f)", repo.display())).await;
+        ask_first(&harness, &format!("cat $(find {} -type f)", repository.display())).await;
     assert_eq!(got.matches("PLAIN").count(), plain.len(), "{got}");
     assert!(!got.contains("SECRET"), "{got}");
     for secret in secrets {
         let got =
-            ask_next(&harness, conversation, &format!("cat {}/{secret}", repo.display())).await;
+            ask_next(&harness, conversation, &format!("cat {}/{secret}", repository.display()))
+                .await;
         assert!(!got.contains("SECRET"), "{secret}: {got}");
     }
 }
@@ -196,16 +206,16 @@ async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the
 #[tokio::test]
 async fn a_root_in_a_folder_that_is_kept_from_the_shell_is_not_read_and_all_others_are() {
     let harness = ChatHarness::with_settings(start_obedient_model().await, "", |_| ()).await;
-    let repo = harness.repository_folder();
-    write_file(&repo.join("code"), "the code\n");
-    write_file(&repo.join("vendor/.env"), "SECRET\n");
-    write_file(&repo.join("vendor/in/code"), "SECRET\n");
-    let mut outer = make_root(&repo);
+    let repository = harness.repository_folder();
+    write_file(&repository.join("code"), "the code\n");
+    write_file(&repository.join("vendor/.env"), "SECRET\n");
+    write_file(&repository.join("vendor/in/code"), "SECRET\n");
+    let mut outer = make_root(&repository);
     // One lies in the other, as a run may leave them.
     outer.private_files = Some(vec!["vendor".to_owned(), "vendor/.env".to_owned()]);
     harness.store.put_root(outer).await.unwrap();
-    harness.store.put_root(make_root(&repo.join("vendor/in"))).await.unwrap();
-    let at = repo.display();
+    harness.store.put_root(make_root(&repository.join("vendor/in"))).await.unwrap();
+    let at = repository.display();
     let (_, got) =
         ask_first(&harness, &format!("cat {at}/code {at}/vendor/in/code {at}/vendor/.env")).await;
     assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
@@ -406,8 +416,9 @@ async fn a_resumed_conversation_is_confined() {
     prepend_configuration(&harness, LIFTED);
     let (conversation, _) = ask_first(&harness, "true").await;
     harness.restart().await;
-    let (repo, home) = (harness.repository_folder(), harness.codex_home());
-    let attack = format!("cat {}/auth.json; cat {}/src/main.rs", home.display(), repo.display());
+    let (repository, home) = (harness.repository_folder(), harness.codex_home());
+    let attack =
+        format!("cat {}/auth.json; cat {}/src/main.rs", home.display(), repository.display());
     let got = ask_next(&harness, conversation, &attack).await;
     assert!(!got.contains("SECRET") && got.contains("fn main"), "{got}");
 }
@@ -506,16 +517,16 @@ async fn a_script_that_leads_to_no_native_binary_is_not_used() {
 #[tokio::test]
 async fn a_repository_with_very_many_secrets_keeps_them_all() {
     let harness = ChatHarness::with_settings(start_obedient_model().await, "", |_| ()).await;
-    let repo = harness.repository_folder();
-    write_file(&repo.join("src/code"), "the code\n");
-    let mut root = make_root(&repo);
+    let repository = harness.repository_folder();
+    write_file(&repository.join("src/code"), "the code\n");
+    let mut root = make_root(&repository);
     for number in 0..300 {
         let path = format!("certs/{}/key{number}", number % 7);
-        write_file(&repo.join(&path), "SECRET\n");
+        write_file(&repository.join(&path), "SECRET\n");
         root.private_files.get_or_insert_default().push(path);
     }
     harness.store.put_root(root).await.unwrap();
-    let at = repo.display();
+    let at = repository.display();
     let (_, got) = ask_first(&harness, &format!("cat {at}/src/code; cat {at}/certs/*/*")).await;
     assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
 }

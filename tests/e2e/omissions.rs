@@ -116,7 +116,7 @@ async fn call_tool(server: &InProcessServer, tool: &str, arguments: Value) -> St
 #[tokio::test]
 async fn tools_name_what_was_left_out_and_how_to_include_it() {
     let server = start_with_shop().await;
-    let mut said = Vec::new();
+    let mut output_text = Vec::new();
     for (tool, arguments) in [
         ("FindUses", json!({ "name": "SettleVendorPayout" })),
         ("FindUses", json!({ "name": "made" })),
@@ -133,9 +133,9 @@ async fn tools_name_what_was_left_out_and_how_to_include_it() {
     ] {
         let text = call_tool(&server, tool, arguments).await;
         let text: Vec<&str> = text.lines().filter(|line| !line.contains("minute")).collect();
-        said.push(format!("{tool}: {}", text.join("\n")));
+        output_text.push(format!("{tool}: {}", text.join("\n")));
     }
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(output_text.join("\n"), @r#"
     FindUses: "SettleVendorPayout" is nowhere in the index
     (not searched, as left out: 2 folders and 5 files: vendor/ (other people's code), notes.log (ignored), .github/ and 1 more (hidden), app.min.js and 1 more (generated), src/large.rs (too large))
     FindUses: "made" is nowhere in the index

@@ -168,8 +168,8 @@ async fn wrong_moved_and_changed_citations_are_marked() {
     let facts = page.read_text(".facts").await;
     assert!(facts.contains("wrong") || facts.contains("repaired"), "{facts}");
     // The colour is not the only mark.
-    let said = "[...document.querySelectorAll('.cite')].map(one => one.getAttribute('aria-description') ?? one.title)";
-    assert!(page.eval::<Vec<String>>(said).await.iter().all(|one| !one.is_empty()));
+    let output_text = "[...document.querySelectorAll('.cite')].map(one => one.getAttribute('aria-description') ?? one.title)";
+    assert!(page.eval::<Vec<String>>(output_text).await.iter().all(|one| !one.is_empty()));
     check_appearance(&page, "citations").await;
     page.click("a.cite[data-state=wrong]").await;
     assert_eq!(read_cited_lines(&page).await, [62, 63, 64]);

@@ -83,8 +83,11 @@ async fn two_servers_on_one_store_see_each_others_repositories() {
     }
     // One command works beside them, on another folder.
     let own = create_scratch_folder();
-    let said = run_command(own.path(), &environment, &["search", "fill_7_3"]).await;
-    assert!(String::from_utf8_lossy(&said.stdout).contains("tank_007.rs"), "{said:?}");
+    let output_text = run_command(own.path(), &environment, &["search", "fill_7_3"]).await;
+    assert!(
+        String::from_utf8_lossy(&output_text.stdout).contains("tank_007.rs"),
+        "{output_text:?}"
+    );
     let id = a.get_api("/ingest/roots").await["roots"][0]["id"].as_str().unwrap().to_owned();
     b.post_api(&format!("/ingest/remove/{id}"), &json!({})).await;
     assert_eq!(a.get_api("/ingest/roots").await["roots"], json!([]));
@@ -95,17 +98,17 @@ async fn two_servers_on_one_store_see_each_others_repositories() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_encrypted_and_the_certificate_is_checked() {
-    let stand_in = FakeQdrant::start_encrypted();
-    stand_in.require_key("right");
+    let fake_qdrant = FakeQdrant::start_encrypted();
+    fake_qdrant.require_key("right");
     let data = create_scratch_folder();
     let mut environment: ProgramEnvironment = vec![
         ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),
-        ("QDRANT_URL".to_owned(), stand_in.urls().concat()),
+        ("QDRANT_URL".to_owned(), fake_qdrant.urls().concat()),
         ("QDRANT_API_KEY".to_owned(), "right".to_owned()),
     ];
     let doctor = async |environment: &ProgramEnvironment| {
-        let said = run_command(data.path(), environment, &["doctor"]).await.stdout;
-        String::from_utf8(said).unwrap()
+        let output_text = run_command(data.path(), environment, &["doctor"]).await.stdout;
+        String::from_utf8(output_text).unwrap()
     };
     let untrusted = doctor(&environment).await;
     let store = untrusted.lines().find(|line| line.starts_with("FAIL  store: ")).unwrap();
@@ -136,10 +139,10 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_starts_without_its_store_and_finds_it_later() {
-    let stand_in = FakeQdrant::start();
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let environment = qdrant_environment(&fixture);
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     let (data, repository) = (create_scratch_folder(), create_scratch_folder());
     fs::write(repository.path().join("pump.rs"), "fn pump() {}\n").unwrap();
     let program = RunningServer::serve(data.path(), &[], &environment).await;
@@ -158,41 +161,44 @@ async fn a_server_starts_without_its_store_and_finds_it_later() {
     assert!(message.starts_with("cannot search: Qdrant at `http://"), "{message}");
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
     assert_eq!(doctor.status.code(), Some(1));
-    assert!(said.contains("FAIL  store: cannot use the index: Qdrant at `http://"), "{said}");
+    assert!(
+        output_text.contains("FAIL  store: cannot use the index: Qdrant at `http://"),
+        "{output_text}"
+    );
 
-    stand_in.open_node(0);
+    fake_qdrant.open_node(0);
     assert_eq!(program.ingest(repository.path()).await["state"], "completed");
     let health = program.get_api("/health").await;
     assert_eq!(health["store"]["version"], VERSION);
     assert_eq!(health["store"]["chunks"], 1);
     let doctor = run_command(data.path(), &environment, &["doctor"]).await;
-    let said = String::from_utf8(doctor.stdout).unwrap();
+    let output_text = String::from_utf8(doctor.stdout).unwrap();
     let expected = format!("ok    store: qdrant {VERSION}, 1 chunk");
-    assert!(said.contains(&expected), "{said}");
+    assert!(output_text.contains(&expected), "{output_text}");
     assert!(program.terminate().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
-    let stand_in = FakeQdrant::start_nodes(2);
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start_nodes(2);
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let mut environment = qdrant_environment(&fixture);
     environment.push(("QDRANT_REPLICATION".to_owned(), "2".to_owned()));
     let data = create_scratch_folder();
     let paths: [&Path; 0] = [];
     let program = RunningServer::serve(data.path(), &paths, &environment).await;
     let doctor = async || {
-        let said = run_command(data.path(), &environment, &["doctor"]).await.stdout;
-        String::from_utf8(said).unwrap()
+        let output_text = run_command(data.path(), &environment, &["doctor"]).await.stdout;
+        String::from_utf8(output_text).unwrap()
     };
-    let said = doctor().await;
+    let output_text = doctor().await;
     let well = format!("ok    store: qdrant {VERSION}, 0 chunks, 2 of 2 copies\n");
-    assert!(said.contains(&well) && !said.contains("note  store"), "{said}");
+    assert!(output_text.contains(&well) && !output_text.contains("note  store"), "{output_text}");
     let chunks =
-        stand_in.list_collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
-    stand_in.set_copies("_chunks_", 1);
+        fake_qdrant.list_collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
+    fake_qdrant.set_copies("_chunks_", 1);
     let store = program.get_api("/health").await["store"].take();
     let listed = json!({ "collection": chunks, "copies": 1, "wanted": 2 });
     assert_eq!((&store["ok"], &store["copies"][0]), (&json!(true), &listed));
@@ -200,16 +206,16 @@ async fn people_see_how_many_copies_a_cluster_has_and_what_to_do() {
     let expected =
         format!("too few copies for `QDRANT_REPLICATION=2` (`{chunks}` has 1), so that ");
     assert!(warning.starts_with(&expected), "{warning}");
-    let said = doctor().await;
-    assert!(said.contains("0 chunks, 1 of 2 copies\n"), "{said}");
-    assert!(said.contains(&format!("note  store: {warning}\n")), "{said}");
+    let output_text = doctor().await;
+    assert!(output_text.contains("0 chunks, 1 of 2 copies\n"), "{output_text}");
+    assert!(output_text.contains(&format!("note  store: {warning}\n")), "{output_text}");
     assert!(warning.ends_with("`codeinfo docs qdrant` says how"), "{warning}");
-    stand_in.set_copies("_chunks_", 2);
-    stand_in.close_node(1);
-    let lost = format!("Qdrant at `{}` cannot be reached (", stand_in.urls()[1]);
-    let said = doctor().await;
-    assert!(said.contains(&format!("note  store: {lost}")), "{said}");
-    assert!(said.contains("; other nodes serve\n"), "{said}");
+    fake_qdrant.set_copies("_chunks_", 2);
+    fake_qdrant.close_node(1);
+    let lost = format!("Qdrant at `{}` cannot be reached (", fake_qdrant.urls()[1]);
+    let output_text = doctor().await;
+    assert!(output_text.contains(&format!("note  store: {lost}")), "{output_text}");
+    assert!(output_text.contains("; other nodes serve\n"), "{output_text}");
     assert!(program.terminate().await.success());
 }
 
@@ -227,8 +233,8 @@ async fn a_new_index_takes_over_local_repositories_and_names_the_others() {
     fixture.settings.shared_paths = false;
     let (data, environment) = (create_scratch_folder(), qdrant_environment(&fixture));
     let refused = run_command(data.path(), &environment, &["repos"]).await;
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("QDRANT_SHARED_PATHS=true"), "{said}");
+    let output_text = String::from_utf8(refused.stderr).unwrap();
+    assert!(output_text.contains("QDRANT_SHARED_PATHS=true"), "{output_text}");
     let program = RunningServer::serve_reembedding(data.path(), &environment).await;
     let repos = program.get_api("/tools/ingested-repos").await;
     let listed: Vec<_> = repos["repos"].as_array().unwrap().iter().collect();
@@ -244,6 +250,6 @@ async fn a_new_index_takes_over_local_repositories_and_names_the_others() {
     assert!(program.terminate().await.success());
     // The next start needs no more.
     let listed = run_command(data.path(), &environment, &["repos"]).await;
-    let said = String::from_utf8(listed.stdout).unwrap();
-    assert!(said.starts_with("main  ") && said.lines().count() == 1, "{said}");
+    let output_text = String::from_utf8(listed.stdout).unwrap();
+    assert!(output_text.starts_with("main  ") && output_text.lines().count() == 1, "{output_text}");
 }

@@ -134,7 +134,7 @@ async fn recover_index(data: &Path, ways: &EnvironmentPair, wanted: usize, when:
 }
 
 /// Kills a server that embeds everything again before each call to a fake Qdrant server, one after the other.
-async fn kill_at_each_call(stand_in: &FakeQdrant, ways: &EnvironmentPair) {
+async fn kill_at_each_call(fake_qdrant: &FakeQdrant, ways: &EnvironmentPair) {
     let (data, base) = (create_scratch_folder(), create_repositories());
     create_index(data.path(), ways, base.path()).await;
     let (mut now, mut after) = (0, 0);
@@ -142,10 +142,16 @@ async fn kill_at_each_call(stand_in: &FakeQdrant, ways: &EnvironmentPair) {
     loop {
         let wanted = 1 - now;
         let problem = FaultKind::Delay(TIMEOUT * 2);
-        stand_in.add_fault(FaultRule { call: "", of: "", after, times: usize::MAX, problem });
+        fake_qdrant.add_fault(FaultRule {
+            call: "",
+            of: "",
+            after,
+            times: usize::MAX,
+            kind: problem,
+        });
         let mut server = start_reembedding(data.path(), &ways[wanted]);
         let reached = async {
-            while !stand_in.has_failed() {
+            while !fake_qdrant.has_failed() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
@@ -157,7 +163,7 @@ async fn kill_at_each_call(stand_in: &FakeQdrant, ways: &EnvironmentPair) {
         };
         let is_done = timeout(TIMEOUT, ended).await.expect("neither a call nor the end");
         server.kill().await.unwrap();
-        stand_in.clear_faults();
+        fake_qdrant.clear_faults();
         now = recover_index(data.path(), ways, wanted, &format!("before call {after}")).await;
         if is_done {
             assert!(now == wanted && 30 < after, "{after} calls");
@@ -168,35 +174,35 @@ async fn kill_at_each_call(stand_in: &FakeQdrant, ways: &EnvironmentPair) {
 }
 
 /// The settings of a process with this embedding service.
-fn service_environment(there: &FakeEmbeddingServer) -> ProgramEnvironment {
-    let pairs = [("EMBEDDING_URL", there.url.as_str()), ("EMBEDDING_MODEL", "stand-in")];
+fn service_environment(embeddings: &FakeEmbeddingServer) -> ProgramEnvironment {
+    let pairs = [("EMBEDDING_URL", embeddings.url.as_str()), ("EMBEDDING_MODEL", "stand-in")];
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_change_of_model_on_a_server_continues() {
-    let (stand_in, there) = (FakeQdrant::start(), FakeEmbeddingServer::start().await);
-    let builtin = qdrant_environment(&QdrantFixture::for_server(&stand_in));
-    let service = [builtin.clone(), service_environment(&there)].concat();
-    kill_at_each_call(&stand_in, &[builtin, service]).await;
+    let (fake_qdrant, embeddings) = (FakeQdrant::start(), FakeEmbeddingServer::start().await);
+    let builtin = qdrant_environment(&QdrantFixture::for_server(&fake_qdrant));
+    let service = [builtin.clone(), service_environment(&embeddings)].concat();
+    kill_at_each_call(&fake_qdrant, &[builtin, service]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_change_of_shared_paths_continues() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.shared_paths = false;
     let apart = qdrant_environment(&fixture);
     fixture.settings.shared_paths = true;
     let shared = qdrant_environment(&fixture);
-    kill_at_each_call(&stand_in, &[apart, shared]).await;
+    kill_at_each_call(&fake_qdrant, &[apart, shared]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_change_of_model_continues() {
-    let there = FakeEmbeddingServer::start().await;
+    let embeddings = FakeEmbeddingServer::start().await;
     let builtin = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
-    let ways = [builtin.clone(), [builtin, service_environment(&there)].concat()];
+    let ways = [builtin.clone(), [builtin, service_environment(&embeddings)].concat()];
     let (data, base) = (create_scratch_folder(), create_repositories());
     create_index(data.path(), &ways, base.path()).await;
     let began = Instant::now();

@@ -91,27 +91,27 @@ impl ReleaseFixture {
 
 #[test]
 fn what_npm_has_is_not_published_again_and_the_main_package_comes_last() {
-    let world = ReleaseFixture::new();
+    let setup = ReleaseFixture::new();
     let publish = |name: &str| format!("npm publish --access public --provenance {name}");
     let [main, linux, windows] = [PACKAGES[0], PACKAGES[1], PACKAGES[2]].map(publish);
-    let broken = world.publish("npm", "codeinfo-win32-x64@1.2.3");
+    let broken = setup.publish("npm", "codeinfo-win32-x64@1.2.3");
     assert_eq!(broken, (false, vec![linux, windows.clone()]));
-    assert_eq!(world.publish("npm", ""), (true, vec![windows, main]));
-    assert_eq!(world.publish("npm", ""), (true, Vec::new()));
+    assert_eq!(setup.publish("npm", ""), (true, vec![windows, main]));
+    assert_eq!(setup.publish("npm", ""), (true, Vec::new()));
 }
 
 #[test]
 fn a_release_is_a_draft_until_it_holds_everything_and_never_changes_afterwards() {
-    let world = ReleaseFixture::new();
+    let setup = ReleaseFixture::new();
     let mut files = PACKAGES.map(|name| format!("packages/{name}"));
     files.sort();
     let create = "gh release create v1.2.3 --draft --verify-tag --generate-notes".to_owned();
     let upload = format!("gh release upload v1.2.3 --clobber {}", files.join(" "));
     let edit = "gh release edit v1.2.3 --draft=false".to_owned();
-    assert_eq!(world.publish("github", "upload"), (false, vec![create, upload.clone()]));
-    assert_eq!(fs::read_to_string(world.path("state/release")).unwrap(), "true\n");
-    assert_eq!(world.publish("github", ""), (true, vec![upload, edit]));
-    assert_eq!(world.publish("github", ""), (true, Vec::new()));
+    assert_eq!(setup.publish("github", "upload"), (false, vec![create, upload.clone()]));
+    assert_eq!(fs::read_to_string(setup.path("state/release")).unwrap(), "true\n");
+    assert_eq!(setup.publish("github", ""), (true, vec![upload, edit]));
+    assert_eq!(setup.publish("github", ""), (true, Vec::new()));
 }
 
 /// The tool knows no newer names of machines, and no shell.

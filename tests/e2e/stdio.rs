@@ -186,12 +186,12 @@ async fn the_repository_around_a_relay_is_indexed_where_that_is_wanted() {
 async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
     let thinking = thinking_item(&"I look for it. ".repeat(300));
     let again = ModelReply::Items(vec![message_item("Nothing at all.")]);
-    let world =
+    let setup =
         CodexSetup::replay([ModelReply::Items(vec![thinking, message_item("Nothing.")]), again])
             .await;
-    let (data, repository) = (world.index_repository().await, create_repository());
+    let (data, repository) = (setup.index_repository().await, create_repository());
     let bound = vec![("MCP_RESULT_BYTES".to_owned(), "2000".to_owned())];
-    let environment = [world.environment(), bound].concat();
+    let environment = [setup.environment(), bound].concat();
     let mut relay = RelayClient::start(&data, repository.path(), &environment, &[]);
     let arguments = json!({ "question": "What is there?" });
     let meta = json!({ "progressToken": 7 });
@@ -218,53 +218,53 @@ async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
 #[tokio::test]
 async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
     let silent = || ModelReply::Silent(vec![thinking_item("hm")]);
-    let world = CodexSetup::replay([silent(), silent(), silent()]).await;
-    let data = world.index_repository().await;
+    let setup = CodexSetup::replay([silent(), silent(), silent()]).await;
+    let data = setup.index_repository().await;
     let ask = json!({ "question": "What is there?" });
-    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &setup.environment(), &[]);
     relay.call_tool(1, "codebase_question", ask.clone()).await;
-    world.model.wait_for_requests(1).await;
+    setup.model.wait_for_requests(1).await;
     relay.cancel_request(1).await;
     let began = Instant::now();
-    world.model.wait_for_abandoned_streams(1).await;
+    setup.model.wait_for_abandoned_streams(1).await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     // It has no answer, and the connection continues.
     relay.send_request(2, "ping", json!({})).await;
     assert_eq!(relay.read_message().await.unwrap()["id"], 2);
     relay.call_tool(3, "codebase_question", ask.clone()).await;
-    world.model.wait_for_requests(2).await;
+    setup.model.wait_for_requests(2).await;
     let began = Instant::now();
     relay.close_input();
-    world.model.wait_for_abandoned_streams(2).await;
+    setup.model.wait_for_abandoned_streams(2).await;
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     assert_eq!(relay.read_message().await, None);
     assert!(relay.child.wait().await.unwrap().success());
-    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &setup.environment(), &[]);
     relay.call_tool(4, "codebase_question", ask).await;
-    world.model.wait_for_requests(3).await;
+    setup.model.wait_for_requests(3).await;
     relay.child.kill().await.unwrap();
-    world.model.wait_for_abandoned_streams(3).await;
+    setup.model.wait_for_abandoned_streams(3).await;
     wait_until_gone(&data).await;
 }
 
 #[tokio::test]
 async fn calls_of_a_killed_server_fail_and_the_next_call_works() {
     let silent = || ModelReply::Silent(vec![thinking_item("hm")]);
-    let world =
+    let setup =
         CodexSetup::replay([silent(), silent(), ModelReply::Items(vec![message_item("Here.")])])
             .await;
-    let data = world.index_repository().await;
-    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    let data = setup.index_repository().await;
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &setup.environment(), &[]);
     let ask = json!({ "question": "What is there?" });
     // Answered and cancelled requests are not worked on any more.
     relay.send_request(7, "ping", json!({})).await;
     relay.read_answer(7).await;
     relay.call_tool(0, "codebase_question", ask.clone()).await;
-    world.model.wait_for_requests(1).await;
+    setup.model.wait_for_requests(1).await;
     relay.cancel_request(0).await;
-    world.model.wait_for_abandoned_streams(1).await;
+    setup.model.wait_for_abandoned_streams(1).await;
     relay.call_tool(1, "codebase_question", ask.clone()).await;
-    world.model.wait_for_requests(2).await;
+    setup.model.wait_for_requests(2).await;
     let first = read_lock_holder(&data).pid;
     send_signal("KILL", first).await;
     let failed = relay.read_message().await.unwrap();
@@ -318,9 +318,9 @@ async fn a_server_for_relays_is_replaced_by_a_newer_one() {
     let mut stranger = takeover_request(data.path());
     stranger.headers_mut().remove("authorization");
     assert_eq!(open_handshake(stranger).await, Ok(101));
-    let (status, said) = try_handshake(data.path(), "99.0.0").await.unwrap_err();
+    let (status, output_text) = try_handshake(data.path(), "99.0.0").await.unwrap_err();
     assert_eq!(status, 503);
-    assert!(said.contains("another one is taking over"), "{said}");
+    assert!(output_text.contains("another one is taking over"), "{output_text}");
     wait_until("it stays", || {
         find_lock_holder(data.path()).unwrap().is_none_or(|now| now.pid != first)
     })
@@ -393,14 +393,14 @@ async fn wait_for_server(data: &Path) -> u32 {
 
 #[tokio::test]
 async fn a_client_is_notified_that_codex_is_back_by_any_later_server() {
-    let world = CodexSetup::replay([]).await;
-    let data = world.index_repository().await;
-    let binary = world.folder.path().join("codex");
-    let mut environment = world.environment();
+    let setup = CodexSetup::replay([]).await;
+    let data = setup.index_repository().await;
+    let binary = setup.folder.path().join("codex");
+    let mut environment = setup.environment();
     environment.retain(|(name, _)| name != "CODEX_PRESENCE_SECS");
     let later = [("CODEX_BIN", binary.to_str().unwrap()), ("CODEX_PRESENCE_SECS", "1")];
     environment.extend(later.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let mut relay = RelayClient::start(&data, world.folder.path(), &environment, &[]);
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &environment, &[]);
     relay.send_request(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
     assert_eq!(relay.read_answer(1).await["result"]["capabilities"]["tools"]["listChanged"], true);
     relay.call_tool(2, "codebase_question", json!({ "question": "What is there?" })).await;
@@ -410,10 +410,10 @@ async fn a_client_is_notified_that_codex_is_back_by_any_later_server() {
     relay.send_request(3, "ping", json!({})).await;
     relay.read_answer(3).await;
     // One that came later, and one of the second era, which asks for it.
-    let mut later = RelayClient::start(&data, world.folder.path(), &environment, &[]);
+    let mut later = RelayClient::start(&data, setup.folder.path(), &environment, &[]);
     later.send_request(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
     later.read_answer(1).await;
-    let mut modern = RelayClient::start(&data, world.folder.path(), &environment, &[]);
+    let mut modern = RelayClient::start(&data, setup.folder.path(), &environment, &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -438,14 +438,14 @@ async fn a_client_is_notified_that_codex_is_back_by_any_later_server() {
 
 #[tokio::test]
 async fn a_newer_relay_interrupts_no_turn() {
-    let world = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("hm")])]).await;
-    let data = world.index_repository().await;
-    let mut relay = RelayClient::start(&data, world.folder.path(), &world.environment(), &[]);
+    let setup = CodexSetup::replay([ModelReply::Silent(vec![thinking_item("hm")])]).await;
+    let data = setup.index_repository().await;
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &setup.environment(), &[]);
     relay.call_tool(1, "codebase_question", json!({ "question": "What is there?" })).await;
-    world.model.wait_for_requests(1).await;
+    setup.model.wait_for_requests(1).await;
     assert_eq!(try_handshake(&data, "99.0.0").await, Ok(101));
     relay.child.kill().await.unwrap();
-    world.model.wait_for_abandoned_streams(1).await;
+    setup.model.wait_for_abandoned_streams(1).await;
 }
 
 #[tokio::test]
@@ -471,8 +471,8 @@ async fn open_handshake(request: Request) -> Result<u16, (u16, String)> {
     match client_async(request, stream).await {
         Ok((_, reply)) => Ok(reply.status().as_u16()),
         Err(Error::Http(reply)) => {
-            let said = String::from_utf8(reply.body().clone().unwrap_or_default()).unwrap();
-            Err((reply.status().as_u16(), said))
+            let output_text = String::from_utf8(reply.body().clone().unwrap_or_default()).unwrap();
+            Err((reply.status().as_u16(), output_text))
         }
         Err(error) => panic!("{error}"),
     }

@@ -153,14 +153,23 @@ async fn a_command_whose_disk_is_full_loses_nothing() {
     let mut environment = without_codex();
     environment.push(("REPOSITORY".to_owned(), repository.path().to_str().unwrap().to_owned()));
     let output = run_on_small_disk("120m", FULL, data.path(), &environment).await;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
     let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}{complaints}");
-    assert!(said.contains("before: failed"), "{said}");
-    assert!(said.contains("make room and ingest again"), "{said}");
-    assert!(said.contains("before: searched") && said.contains("amid: searched"), "{said}");
-    assert!(!complaints.contains("is damaged") && !said.contains("damaged"), "{said}{complaints}");
-    assert!(said.contains("relieve_valve_") && said.contains("1020 files"), "{said}");
+    assert!(output.status.success(), "{output_text}{complaints}");
+    assert!(output_text.contains("before: failed"), "{output_text}");
+    assert!(output_text.contains("make room and ingest again"), "{output_text}");
+    assert!(
+        output_text.contains("before: searched") && output_text.contains("amid: searched"),
+        "{output_text}"
+    );
+    assert!(
+        !complaints.contains("is damaged") && !output_text.contains("damaged"),
+        "{output_text}{complaints}"
+    );
+    assert!(
+        output_text.contains("relieve_valve_") && output_text.contains("1020 files"),
+        "{output_text}"
+    );
 }
 
 /// Indexes a repository, fills the disk, and starts the server.
@@ -192,12 +201,12 @@ async fn a_server_starts_on_a_full_disk_and_is_found_by_commands() {
     environment.push(("MCP_PORT".to_owned(), "0".to_owned()));
     environment.push(("LOG_LEVEL".to_owned(), "info".to_owned()));
     let output = run_on_small_disk("120m", START_ON_FULL_DISK, data.path(), &environment).await;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
     let log = fs::read_to_string(folder.path().join("log")).unwrap();
-    assert!(output.status.success(), "{said}{log}{output:?}");
-    assert!(said.contains("relieve_valve_"), "{said}");
+    assert!(output.status.success(), "{output_text}{log}{output:?}");
+    assert!(output_text.contains("relieve_valve_"), "{output_text}");
     assert!(log.contains("/tools/vector-search"), "the search was answered by the server: {log}");
-    assert!(said.contains("in use by process"), "{said}");
+    assert!(output_text.contains("in use by process"), "{output_text}");
 }
 
 #[tokio::test]
@@ -214,12 +223,15 @@ async fn a_disk_that_may_only_be_read_is_named() {
         "$0" repos && "$0" search valve || exit
         mount -o remount,rw "$DATA_DIR" && "$0" search valve && ls "$DATA_DIR""#;
     let output = run_on_small_disk("80m", script, data.path(), &environment).await;
-    let said = String::from_utf8_lossy(&output.stdout);
+    let output_text = String::from_utf8_lossy(&output.stdout);
     let complaints = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}{complaints}");
+    assert!(output.status.success(), "{output_text}{complaints}");
     assert_eq!(complaints.matches("Read-only file system").count(), 2, "{complaints}");
     assert!(complaints.contains(data.path().to_str().unwrap()), "{complaints}");
-    assert!(said.contains("relieve_valve_2") && !said.contains("damaged"), "{said}");
+    assert!(
+        output_text.contains("relieve_valve_2") && !output_text.contains("damaged"),
+        "{output_text}"
+    );
 }
 
 #[tokio::test]
@@ -251,9 +263,9 @@ async fn a_deleted_store_is_left_alone_and_created_by_the_next_server() {
     assert_eq!(health["store"]["chunks"], 25, "{health}");
     assert_eq!(health["store"]["ok"], true, "{health}");
     let refused = run_command(data.path(), &without_codex(), &["serve"]).await;
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let output_text = String::from_utf8_lossy(&refused.stderr).into_owned();
     let holder = format!("is in use by process {} at {}", server.pid(), server.main);
-    assert!(!refused.status.success() && said.contains(&holder), "{said}");
+    assert!(!refused.status.success() && output_text.contains(&holder), "{output_text}");
     server.terminate().await;
 }
 
@@ -296,10 +308,10 @@ async fn a_lock_that_is_no_file_is_refused_with_its_name() {
             let output = timeout(TIMEOUT, running).await.expect("the command hangs");
             // A large file can be locked like any other.
             assert_eq!(output.status.success(), kind == "large", "{kind} {name}");
-            let said = String::from_utf8_lossy(&output.stderr);
-            let is_named = said.contains(path.to_str().unwrap())
-                && said.contains("is not a regular file; move it away");
-            assert!(output.status.success() || is_named, "{said}");
+            let output_text = String::from_utf8_lossy(&output.stderr);
+            let is_named = output_text.contains(path.to_str().unwrap())
+                && output_text.contains("is not a regular file; move it away");
+            assert!(output.status.success() || is_named, "{output_text}");
         }
     }
 }

@@ -57,9 +57,9 @@ fn find_segment(data: &Path) -> PathBuf {
 async fn assert_finds_all(data: &Path) {
     let output =
         run_command(data, &without_codex(), &["search", "relieve pressure", "--limit", "3"]).await;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        output.status.success() && said.contains("relieve_pressure"),
+        output.status.success() && output_text.contains("relieve_pressure"),
         "{}",
         read_report(&output)
     );
@@ -78,13 +78,16 @@ async fn too_few_open_files_are_no_damage() {
         let arguments = ["ingest", path];
         let running = run_with_limits(&limit, data.path(), &environment, &arguments);
         let output = timeout(TIMEOUT, running).await.expect(&limit);
-        let said = read_report(&output);
-        assert!(!said.contains("repairs it"), "{limit}: {said}");
-        assert!(!said.contains("no longer a folder"), "{limit}: {said}");
-        refusals.extend((!output.status.success()).then_some(said));
+        let output_text = read_report(&output);
+        assert!(!output_text.contains("repairs it"), "{limit}: {output_text}");
+        assert!(!output_text.contains("no longer a folder"), "{limit}: {output_text}");
+        refusals.extend((!output.status.success()).then_some(output_text));
         assert_eq!(list_damaged_stores(data.path()), [""; 0], "{limit}");
     }
-    assert!(refusals.iter().any(|said| said.contains("nothing is damaged")), "{refusals:?}");
+    assert!(
+        refusals.iter().any(|output_text| output_text.contains("nothing is damaged")),
+        "{refusals:?}"
+    );
     assert_finds_all(data.path()).await;
 }
 
@@ -100,8 +103,8 @@ async fn too_little_memory_is_no_damage() {
         let running = run_with_limits(&limit, data.path(), &environment, &arguments);
         // Where memory ends while a stack is recorded, the standard library waits for itself.
         let Ok(output) = timeout(Duration::from_secs(10), running).await else { continue };
-        let said = read_report(&output);
-        assert!(!said.contains("repairs it"), "{limit}: {said}");
+        let output_text = read_report(&output);
+        assert!(!output_text.contains("repairs it"), "{limit}: {output_text}");
         assert_eq!(list_damaged_stores(data.path()), [""; 0], "{limit}");
     }
     assert_finds_all(data.path()).await;
@@ -140,7 +143,7 @@ async fn a_command_says_that_the_index_it_read_is_not_whole() {
     let repository = create_repository(3);
     let data = create_index(repository.path()).await;
     let note = "the index is damaged, results may be missing; \"codeinfo serve\" repairs it";
-    let said = async |arguments: &[&str]| {
+    let output_text = async |arguments: &[&str]| {
         let mut command = program_command(data.path(), &without_codex());
         // No repository is around it which a search could name.
         let output = command.args(arguments).current_dir("/").output().await.unwrap();
@@ -153,15 +156,15 @@ async fn a_command_says_that_the_index_it_read_is_not_whole() {
     fs::rename(repository.path(), &away).unwrap();
     RunningServer::serve(data.path(), &[], &without_codex()).await.terminate().await;
     for arguments in [&["repos"][..], &["search", "relieve pressure"]] {
-        let (_, complaint) = said(arguments).await;
+        let (_, complaint) = output_text(arguments).await;
         assert!(complaint.contains(note), "{arguments:?}: {complaint}");
     }
     let other = create_repository(2);
-    let (_, complaint) = said(&["ingest", other.path().to_str().unwrap()]).await;
+    let (_, complaint) = output_text(&["ingest", other.path().to_str().unwrap()]).await;
     assert!(complaint.contains(note), "{complaint}");
     fs::rename(&away, repository.path()).unwrap();
-    said(&["ingest", repository.path().to_str().unwrap()]).await;
-    let (found, complaint) = said(&["search", "relieve pressure"]).await;
+    output_text(&["ingest", repository.path().to_str().unwrap()]).await;
+    let (found, complaint) = output_text(&["search", "relieve pressure"]).await;
     assert!(found.contains("relieve_pressure"), "{found}");
     assert_eq!(complaint, "");
 }
@@ -176,11 +179,12 @@ async fn a_file_that_may_not_be_read_is_no_damage() {
         mode(0);
         let output = run_unprivileged(data.path(), &without_codex(), &["ingest", path]).await;
         mode(0o644);
-        let said = read_report(&output);
-        assert!(!output.status.success(), "{said}");
+        let output_text = read_report(&output);
+        assert!(!output.status.success(), "{output_text}");
         assert!(
-            said.contains("Permission denied") && said.contains("read and write access"),
-            "{said}"
+            output_text.contains("Permission denied")
+                && output_text.contains("read and write access"),
+            "{output_text}"
         );
         assert_eq!(list_damaged_stores(data.path()), [""; 0]);
     }
@@ -266,8 +270,11 @@ async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
         let server = RunningServer::serve(data.path(), &[], &without_codex()).await;
         let health = server.get_api("/health").await;
         assert_eq!(health["store"]["ok"], false, "{health}");
-        let said = health["store"]["reason"].as_str().unwrap();
-        assert!(said.contains(reason) && said.contains("repairing: boiler"), "{said}");
+        let output_text = health["store"]["reason"].as_str().unwrap();
+        assert!(
+            output_text.contains(reason) && output_text.contains("repairing: boiler"),
+            "{output_text}"
+        );
         fs::rename(&away, repository.path()).unwrap();
         // The first may join a repair that still finds no folder.
         let completed =

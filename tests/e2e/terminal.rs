@@ -123,7 +123,7 @@ async fn a_codex_that_does_not_run_is_reported_with_what_it_lacks() {
         ("CODEX_BIN".to_owned(), program.display().to_string()),
         ("LOG_LEVEL".to_owned(), "off".to_owned()),
     ];
-    for (script, said) in [
+    for (script, output_text) in [
         (
             "#!/usr/bin/env no-such-node\n",
             "`codex` is a script that needs `no-such-node`, which is missing; install it (`node` is Node.js)",
@@ -139,7 +139,7 @@ async fn a_codex_that_does_not_run_is_reported_with_what_it_lacks() {
         for command in [&["ask", "why"][..], &["doctor"]] {
             let output = run_command(data.path(), &environment.to_vec(), command).await;
             let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-            assert!(printed.contains(said), "{printed}");
+            assert!(printed.contains(output_text), "{printed}");
         }
     }
 }
@@ -228,9 +228,10 @@ async fn a_no_ends_in_a_line_or_searches_the_other_repositories() {
         "codeinfo: nothing is indexed yet; index a repository with `codeinfo ingest PATH`\n";
     for typed in [Some("n\n"), Some("later\n"), None] {
         let (code, seen) = answer_prompt(data.path(), &path, "search pressure", typed).await;
-        let said = seen.strip_prefix(&question).unwrap();
-        let said = said.trim_start_matches(typed.unwrap_or_default().trim()).trim_start();
-        assert_eq!((code, said), (Some(1), refusal), "{seen}");
+        let output_text = seen.strip_prefix(&question).unwrap();
+        let output_text =
+            output_text.trim_start_matches(typed.unwrap_or_default().trim()).trim_start();
+        assert_eq!((code, output_text), (Some(1), refusal), "{seen}");
     }
     // A folder that is named is all that is searched.
     for (line, typed) in [("search -r . pressure", "n\n"), ("search -r ../missing/.. pressure", "")]

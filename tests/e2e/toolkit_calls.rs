@@ -96,9 +96,10 @@ async fn a_server_over_http_is_listed_called_and_given_its_headers() {
     let catalogue = greeter.load_catalogue().await.unwrap();
     assert!(catalogue.find_tool("greet").unwrap().read_only);
     assert!(!catalogue.find_tool("wait").unwrap().read_only);
-    let said = greeter.call_tool("greet", make_arguments(json!({ "name": "Ada" }))).await.unwrap();
-    assert_eq!(read_result_text(&said), "hello Ada");
-    assert_eq!(said.structured, Some(json!({ "result": "hello Ada" })));
+    let output_text =
+        greeter.call_tool("greet", make_arguments(json!({ "name": "Ada" }))).await.unwrap();
+    assert_eq!(read_result_text(&output_text), "hello Ada");
+    assert_eq!(output_text.structured, Some(json!({ "result": "hello Ada" })));
     let key = greeter.call_tool("key", make_arguments(json!({}))).await.unwrap();
     assert_eq!(read_result_text(&key), "k3y-of-tests");
     let wait = || greeter.call_tool("wait", make_arguments(json!({ "seconds": 2 })));
@@ -111,8 +112,9 @@ async fn a_server_over_http_is_listed_called_and_given_its_headers() {
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     let huge = greeter.call_tool("huge", make_arguments(json!({ "size": 100_000_000 }))).await;
     assert!(matches!(huge, Err(ToolkitError::Ended { .. } | ToolkitError::Refused { .. })));
-    let said = greeter.call_tool("greet", make_arguments(json!({ "name": "Ada" }))).await.unwrap();
-    assert_eq!(read_result_text(&said), "hello Ada");
+    let output_text =
+        greeter.call_tool("greet", make_arguments(json!({ "name": "Ada" }))).await.unwrap();
+    assert_eq!(read_result_text(&output_text), "hello Ada");
     toolkits.stop().await;
 }
 
@@ -129,7 +131,7 @@ async fn a_server_over_http_that_dies_is_used_again_when_it_is_back() {
         greeter.call_tool("greet", make_arguments(json!({ "name": "Ada" }))).await.unwrap_err();
     assert!(away.to_string().contains("onnection refused"), "{away}");
     let (_server, _) = start_greeter(port).await;
-    let said = loop {
+    let output_text = loop {
         match greeter.call_tool("greet", make_arguments(json!({ "name": "Ada" }))).await {
             Ok(said) => break said,
             // It is not tried again at once.
@@ -137,7 +139,7 @@ async fn a_server_over_http_that_dies_is_used_again_when_it_is_back() {
         }
         tokio::task::yield_now().await;
     };
-    assert_eq!(read_result_text(&said), "hello Ada");
+    assert_eq!(read_result_text(&output_text), "hello Ada");
     toolkits.stop().await;
 }
 

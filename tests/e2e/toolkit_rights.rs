@@ -20,31 +20,31 @@ use crate::{
 
 #[tokio::test]
 async fn a_call_keeps_to_the_indexed_folders_and_a_repeated_one_is_not_made_twice() {
-    let world = CodexSetup::replay([]).await;
+    let setup = CodexSetup::replay([]).await;
     let kit = scripted_spec(&["repeatable"]);
     let kit =
         ToolkitSpec { sandbox: ToolkitSandbox::ReadOnly, cache: Duration::from_mins(5), ..kit };
-    let server = world.serve_toolkits(&[("kit", &kit)], &[]).await;
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let server = setup.serve_toolkits(&[("kit", &kit)], &[]).await;
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let call = async |tool: &str, arguments: &Value| {
         let arguments = arguments.to_string();
         let ended = run_command(&data, &environment, &["mcp", "call", tool, &arguments]).await;
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (ended.status.success(), text(ended.stdout) + &text(ended.stderr))
     };
-    let secret = world.folder.path().join("codex-home/config.toml");
-    let (ok, said) = call("kit:read", &json!({ "path": secret })).await;
-    assert!(!ok && said.contains("outside the indexed repositories"), "{said}");
-    let (ok, said) = call("kit:read", &json!({ "path": "../../etc/passwd" })).await;
-    assert!(!ok && said.contains("leads out of the folder"), "{said}");
-    let valve = world.folder.path().join("boiler/src/valve.rs");
-    let (ok, said) = call("kit:read", &json!({ "path": valve })).await;
-    assert!(ok && said.contains("relieve_pressure"), "{said}");
+    let secret = setup.folder.path().join("codex-home/config.toml");
+    let (ok, output_text) = call("kit:read", &json!({ "path": secret })).await;
+    assert!(!ok && output_text.contains("outside the indexed repositories"), "{output_text}");
+    let (ok, output_text) = call("kit:read", &json!({ "path": "../../etc/passwd" })).await;
+    assert!(!ok && output_text.contains("leads out of the folder"), "{output_text}");
+    let valve = setup.folder.path().join("boiler/src/valve.rs");
+    let (ok, output_text) = call("kit:read", &json!({ "path": valve })).await;
+    assert!(ok && output_text.contains("relieve_pressure"), "{output_text}");
 
-    let marked = world.folder.path().join("boiler/src/marked.txt");
+    let marked = setup.folder.path().join("boiler/src/marked.txt");
     fs::write(&marked, "left \u{202e}right\u{2069}\n").unwrap();
-    let (_, said) = call("kit:read", &json!({ "path": marked })).await;
-    assert_eq!(said, "left right\n", "no mark of direction reaches a terminal");
+    let (_, output_text) = call("kit:read", &json!({ "path": marked })).await;
+    assert_eq!(output_text, "left right\n", "no mark of direction reaches a terminal");
 
     let (_, first) = call("kit:count", &json!({})).await;
     let (_, again) = call("mcp:kit:count", &json!({})).await;
@@ -63,10 +63,10 @@ async fn a_call_keeps_to_the_indexed_folders_and_a_repeated_one_is_not_made_twic
 
 #[tokio::test]
 async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
-    let world = CodexSetup::replay([]).await;
+    let setup = CodexSetup::replay([]).await;
     let off = ToolkitSpec { enabled: false, ..scripted_spec(&["off"]) };
-    let server = world.serve_toolkits(&[("kit", &scripted_spec(&[])), ("off", &off)], &[]).await;
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let server = setup.serve_toolkits(&[("kit", &scripted_spec(&[])), ("off", &off)], &[]).await;
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let command = async |arguments: &[&str]| {
         let ended = run_command(&data, &environment, arguments).await;
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -75,8 +75,8 @@ async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
     let server_py = script_path("server.py").display().to_string();
     let add =
         ["mcp", "add", "mine", "--env", "KEY=s3cret", "--no-sandbox", "--", "python3", &server_py];
-    let (ok, said, _) = command(&add).await;
-    assert!(ok && said == "stored mine (version 1)\n", "{said}");
+    let (ok, output_text, _) = command(&add).await;
+    assert!(ok && output_text == "stored mine (version 1)\n", "{output_text}");
     let (_, listed, _) = command(&["mcp", "list"]).await;
     assert_eq!(
         listed,
@@ -101,39 +101,39 @@ async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
     let some = some["tools"].as_array().unwrap();
     assert!(some.iter().all(|tool| tool["toolkit"] == "mine"), "{some:#?}");
 
-    let file = world.folder.path().join("clients.json");
+    let file = setup.folder.path().join("clients.json");
     let more = json!({ "type": "stdio", "command": "python3", "network": "open" });
     let shared = json!({ "mcpServers": { "more": more } });
     fs::write(&file, shared.to_string()).unwrap();
-    let (ok, said, warned) = command(&["mcp", "import", file.to_str().unwrap()]).await;
-    assert!(ok && said == "stored more (version 2)\n", "{said}");
+    let (ok, output_text, warned) = command(&["mcp", "import", file.to_str().unwrap()]).await;
+    assert!(ok && output_text == "stored more (version 2)\n", "{output_text}");
     assert!(warned.contains("it reaches every service of this machine"), "{warned}");
     fs::write(&file, shared.to_string().replace("python3", "${PYTHON}")).unwrap();
-    let (ok, _, said) = command(&["mcp", "import", file.to_str().unwrap()]).await;
-    assert!(!ok && said.contains("are read in files only"), "{said}");
-    let (ok, said, _) = command(&["mcp", "remove", "mine"]).await;
-    assert!(ok && said == "removed mine (version 3)\n", "{said}");
-    let (ok, _, said) = command(&["mcp", "remove", "mine"]).await;
-    assert!(!ok && said.contains("no toolkit `mine` is stored"), "{said}");
+    let (ok, _, output_text) = command(&["mcp", "import", file.to_str().unwrap()]).await;
+    assert!(!ok && output_text.contains("are read in files only"), "{output_text}");
+    let (ok, output_text, _) = command(&["mcp", "remove", "mine"]).await;
+    assert!(ok && output_text == "removed mine (version 3)\n", "{output_text}");
+    let (ok, _, output_text) = command(&["mcp", "remove", "mine"]).await;
+    assert!(!ok && output_text.contains("no toolkit `mine` is stored"), "{output_text}");
     for stored in list_files(&data.join("vault")) {
         assert!(!String::from_utf8_lossy(&fs::read(stored).unwrap()).contains("s3cret"));
     }
 
-    let repository = world.folder.path().join("boiler");
+    let repository = setup.folder.path().join("boiler");
     run_git(&repository, &["init", "--quiet"]);
     let below = repository.join("src");
-    let (ok, said, _) = command(&["mcp", "init", below.to_str().unwrap()]).await;
-    assert!(ok && said.contains("boiler/.codeinfo/toolkits.json"), "{said}");
-    let (ok, _, said) = command(&["mcp", "init", below.to_str().unwrap()]).await;
-    assert!(!ok && said.contains("is there already"), "{said}");
+    let (ok, output_text, _) = command(&["mcp", "init", below.to_str().unwrap()]).await;
+    assert!(ok && output_text.contains("boiler/.codeinfo/toolkits.json"), "{output_text}");
+    let (ok, _, output_text) = command(&["mcp", "init", below.to_str().unwrap()]).await;
+    assert!(!ok && output_text.contains("is there already"), "{output_text}");
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn only_stored_toolkits_that_change_are_stopped_and_only_after_their_calls() {
-    let world = CodexSetup::replay([]).await;
-    let server = world.serve_toolkits(&[], &[]).await;
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let setup = CodexSetup::replay([]).await;
+    let server = setup.serve_toolkits(&[], &[]).await;
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let command = async |arguments: &[&str]| {
         let ended = run_command(&data, &environment, arguments).await;
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -153,7 +153,7 @@ async fn only_stored_toolkits_that_change_are_stopped_and_only_after_their_calls
     assert_eq!(call("counts:count").await, "1\n");
     let waiting: u32 = call("waits:pid").await.trim().parse().unwrap();
 
-    let (began, end) = (world.folder.path().join("began"), world.folder.path().join("end"));
+    let (began, end) = (setup.folder.path().join("began"), setup.folder.path().join("end"));
     let arguments = json!({ "began": began, "end": end }).to_string();
     let running = async { command(&["mcp", "call", "waits:wait", &arguments]).await };
     let changing = async {
@@ -178,9 +178,9 @@ async fn only_stored_toolkits_that_change_are_stopped_and_only_after_their_calls
 #[tokio::test]
 async fn the_repository_of_the_current_folder_is_used_where_several_are_indexed() {
     let answer = || ModelReply::Items(vec![message_item("Yes.")]);
-    let world = CodexSetup::replay([answer(), answer()]).await;
+    let setup = CodexSetup::replay([answer(), answer()]).await;
     let (repository, other) =
-        (world.folder.path().join("boiler"), world.folder.path().join("pump"));
+        (setup.folder.path().join("boiler"), setup.folder.path().join("pump"));
     run_git(&repository, &["init", "--quiet"]);
     fs::create_dir(repository.join(".codeinfo")).unwrap();
     let missing = stdio_spec("no-such-program", Vec::new());
@@ -188,9 +188,9 @@ async fn the_repository_of_the_current_folder_is_used_where_several_are_indexed(
     fs::write(repository.join(".codeinfo/toolkits.json"), file).unwrap();
     fs::create_dir(&other).unwrap();
     fs::write(other.join("pump.rs"), "fn pump() {}").unwrap();
-    let server = world.serve_toolkits(&[("kit", &scripted_spec(&[]))], &[]).await;
+    let server = setup.serve_toolkits(&[("kit", &scripted_spec(&[]))], &[]).await;
     server.ingest(&other).await;
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let command = async |folder: &Path, arguments: &[&str]| {
         let mut command = process::program_command(&data, &environment);
         let ended = command.args(arguments).current_dir(folder).output().await.unwrap();
@@ -202,41 +202,44 @@ async fn the_repository_of_the_current_folder_is_used_where_several_are_indexed(
     let below = repository.join("src");
     assert_eq!(command(&below, &["mcp", "list"]).await, own);
     assert_eq!(command(&other, &["mcp", "list"]).await, users);
-    assert_eq!(command(world.folder.path(), &["mcp", "list"]).await, users);
+    assert_eq!(command(setup.folder.path(), &["mcp", "list"]).await, users);
     assert_eq!(command(&other, &["mcp", "list", "--repository", "boiler"]).await, own);
     assert_eq!(command(&below, &["mcp", "list", "--repository", "../../pump"]).await, users);
-    let said = command(&other, &["mcp", "list", "--repository", "gone"]).await;
-    assert!(said.contains("gone") && said.contains("boiler"), "{said}");
+    let output_text = command(&other, &["mcp", "list", "--repository", "gone"]).await;
+    assert!(output_text.contains("gone") && output_text.contains("boiler"), "{output_text}");
     for arguments in [&["mcp", "start", "build"][..], &["mcp", "status"], &["mcp", "tools"]] {
-        let said = command(&below, arguments).await;
-        assert!(said.contains("build is not running: `no-such-program`"), "{said}");
-        assert!(!said.contains("go on without it"), "{said}");
+        let output_text = command(&below, arguments).await;
+        assert!(output_text.contains("build is not running: `no-such-program`"), "{output_text}");
+        assert!(!output_text.contains("go on without it"), "{output_text}");
     }
-    let said = command(&below, &["mcp", "call", "build:x"]).await;
-    assert!(said.contains("go on without it"), "a model reads what to do: {said}");
+    let output_text = command(&below, &["mcp", "call", "build:x"]).await;
+    assert!(output_text.contains("go on without it"), "a model reads what to do: {output_text}");
 
-    let (here, there) = (command(&below, &["ask", "?"]), command(&other, &["ask", "?"]));
-    let (here, there) = tokio::join!(here, there);
+    let (here, embeddings) = (command(&below, &["ask", "?"]), command(&other, &["ask", "?"]));
+    let (here, embeddings) = tokio::join!(here, embeddings);
     assert!(here.contains("build is not running"), "{here}");
-    assert!(!there.contains("build"), "{there}");
+    assert!(!embeddings.contains("build"), "{embeddings}");
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn what_cannot_be_stored_or_read_is_named() {
-    let world = CodexSetup::replay([]).await;
-    let server = world.serve_toolkits(&[], &[]).await;
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let setup = CodexSetup::replay([]).await;
+    let server = setup.serve_toolkits(&[], &[]).await;
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let command = async |arguments: &[&str]| {
         let ended = run_command(&data, &environment, arguments).await;
         String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap()
     };
-    let said = command(&["mcp", "import", "/nonexistent.json"]).await;
-    assert!(said.contains("`/nonexistent.json`: No such file"), "{said}");
+    let output_text = command(&["mcp", "import", "/nonexistent.json"]).await;
+    assert!(output_text.contains("`/nonexistent.json`: No such file"), "{output_text}");
     assert!(command(&["mcp", "allow", "/nonexistent"]).await.contains("`/nonexistent`: No such"));
-    let said = command(&["mcp", "add", "gone", "--", "no-such-program"]).await;
-    assert!(said.contains("stored gone (version 1)\n"), "{said}");
-    assert!(said.contains("`no-such-program` is not a program on this machine's PATH"), "{said}");
+    let output_text = command(&["mcp", "add", "gone", "--", "no-such-program"]).await;
+    assert!(output_text.contains("stored gone (version 1)\n"), "{output_text}");
+    assert!(
+        output_text.contains("`no-such-program` is not a program on this machine's PATH"),
+        "{output_text}"
+    );
     assert_eq!(command(&["mcp", "add", "there", "--", "sh"]).await, "stored there (version 2)\n");
     command(&[
         "mcp",
@@ -248,16 +251,19 @@ async fn what_cannot_be_stored_or_read_is_named() {
         &script_path("server.py").display().to_string(),
     ])
     .await;
-    let said = command(&["mcp", "call", "kit:frobnicate"]).await;
-    assert!(said.contains("no tool `frobnicate`, nor one of a similar name"), "{said}");
+    let output_text = command(&["mcp", "call", "kit:frobnicate"]).await;
+    assert!(
+        output_text.contains("no tool `frobnicate`, nor one of a similar name"),
+        "{output_text}"
+    );
     server.terminate().await;
 }
 
 #[tokio::test]
 async fn a_token_is_not_the_owner() {
-    let world = CodexSetup::replay([]).await;
-    let server = world.serve_toolkits(&[("kit", &scripted_spec(&[]))], &[]).await;
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let setup = CodexSetup::replay([]).await;
+    let server = setup.serve_toolkits(&[("kit", &scripted_spec(&[]))], &[]).await;
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let made = run_command(&data, &environment, &["token", "create", "bob"]).await;
     let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let post = async |path: &str, body: &Value| {
@@ -269,14 +275,17 @@ async fn a_token_is_not_the_owner() {
         let mut spec = json!({ "command": "python3" });
         spec[member] = value;
         let config = json!({ "mcpServers": { "mine": spec } });
-        let (status, said) = post("/mcp/config", &config).await;
-        assert!(status == 400 && said.contains(member), "{status} {said}");
+        let (status, output_text) = post("/mcp/config", &config).await;
+        assert!(status == 400 && output_text.contains(member), "{status} {output_text}");
     }
     for action in ["start", "stop", "restart", "trust"] {
-        let (status, said) = post(&format!("/toolkits/kit/{action}"), &json!({})).await;
-        assert!(status == 403 && said.contains("FORBIDDEN"), "{action}: {status} {said}");
+        let (status, output_text) = post(&format!("/toolkits/kit/{action}"), &json!({})).await;
+        assert!(
+            status == 403 && output_text.contains("FORBIDDEN"),
+            "{action}: {status} {output_text}"
+        );
     }
-    let path = world.folder.path().join("boiler");
+    let path = setup.folder.path().join("boiler");
     assert_eq!(post("/toolkits/allow", &json!({ "path": path })).await.0, 403);
     let nobody = http_client().post(format!("{}/toolkits/kit/start", server.main)).json(&json!({}));
     assert_eq!(nobody.send().await.unwrap().status(), 401);

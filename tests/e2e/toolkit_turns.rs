@@ -82,7 +82,7 @@ pub(crate) fn select_frames<'a>(frames: &'a [(String, Value)], name: &str) -> Ve
 
 #[tokio::test]
 async fn an_answer_uses_the_toolkits_that_are_there_and_names_the_one_that_is_missing() {
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![tool_call_item(
             "everything",
             "echo",
@@ -91,11 +91,11 @@ async fn an_answer_uses_the_toolkits_that_are_there_and_names_the_one_that_is_mi
         ModelReply::Items(vec![message_item("The ticket says: burst pipes.")]),
     ])
     .await;
-    let files = npm_toolkit_spec("server-filesystem", &[world.folder.path().to_str().unwrap()]);
+    let files = npm_toolkit_spec("server-filesystem", &[setup.folder.path().to_str().unwrap()]);
     let everything = npm_toolkit_spec("server-everything", &[]);
     let missing = codeinfo_test_support::toolkit::stdio_spec("no-such-program", Vec::new());
     let toolkits = [("files", &files), ("everything", &everything), ("tickets", &missing)];
-    let server = world.serve_toolkits(&toolkits, &[("TOOLKITS_DIRECT_MAX", "100")]).await;
+    let server = setup.serve_toolkits(&toolkits, &[("TOOLKITS_DIRECT_MAX", "100")]).await;
     let before = server.call_rpc("tools/list", json!({})).await;
 
     let frames = ask_over_chat(&server, &json!({ "question": "Why 3 bar?" })).await;
@@ -113,11 +113,11 @@ async fn an_answer_uses_the_toolkits_that_are_there_and_names_the_one_that_is_mi
     assert_eq!(answered[0]["stage"], "success", "{answered:#?}");
     assert_eq!(frames.last().unwrap().0, "final", "{frames:#?}");
     assert!(
-        world.read_last_results()[0].contains("Echo: why 3 bar?"),
+        setup.read_last_results()[0].contains("Echo: why 3 bar?"),
         "{:?}",
-        world.read_last_results()
+        setup.read_last_results()
     );
-    let sent = world.model.requests()[0].to_string();
+    let sent = setup.model.requests()[0].to_string();
     assert!(
         sent.contains("tickets is not running"),
         "the prompt names the toolkit that is missing"
@@ -137,16 +137,16 @@ async fn an_answer_uses_the_toolkits_that_are_there_and_names_the_one_that_is_mi
 #[tokio::test]
 async fn without_toolkits_a_turn_is_as_it_was() {
     let answer = || ModelReply::Items(vec![message_item("At 3 bar.")]);
-    let world = CodexSetup::replay([answer(), answer()]).await;
+    let setup = CodexSetup::replay([answer(), answer()]).await;
     let everything = npm_toolkit_spec("server-everything", &[]);
     let off = [("TOOLKITS_ENABLED", "off")];
-    let server = world.serve_toolkits(&[("everything", &everything)], &off).await;
+    let server = setup.serve_toolkits(&[("everything", &everything)], &off).await;
     ask_over_chat(&server, &json!({ "question": "When?" })).await;
     server.terminate().await;
-    let server = world.serve_toolkits(&[], &[]).await;
+    let server = setup.serve_toolkits(&[], &[]).await;
     ask_over_chat(&server, &json!({ "question": "When?" })).await;
     server.terminate().await;
-    let requests = world.model.requests();
+    let requests = setup.model.requests();
     let given = |request: &Value| request["tools"].to_string();
     assert_eq!(given(&requests[0]), given(&requests[1]));
     for request in &requests {
@@ -157,7 +157,7 @@ async fn without_toolkits_a_turn_is_as_it_was() {
 
 #[tokio::test]
 async fn many_tools_are_discovered_and_events_carry_the_inner_one() {
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![tool_call_item(
             "toolkits",
             "discover_tools",
@@ -183,9 +183,9 @@ async fn many_tools_are_discovered_and_events_carry_the_inner_one() {
     .await;
     let everything = npm_toolkit_spec("server-everything", &[]);
     let always = [("TOOLKITS_DIRECT_MAX", "0")];
-    let server = world.serve_toolkits(&[("everything", &everything)], &always).await;
+    let server = setup.serve_toolkits(&[("everything", &everything)], &always).await;
     let frames = ask_over_chat(&server, &json!({ "question": "Say hello" })).await;
-    let results = world.read_last_results();
+    let results = setup.read_last_results();
     assert!(results[0].contains("mcp:everything:echo(message: string)"), "{}", results[0]);
     assert!(results[1].contains("message"), "{}", results[1]);
     assert!(results[2].contains("Echo: hello"), "{}", results[2]);
@@ -209,7 +209,7 @@ async fn many_tools_are_discovered_and_events_carry_the_inner_one() {
 #[tokio::test]
 async fn a_turn_has_a_limit_of_calls_and_then_answers() {
     let echo = || ModelReply::Items(vec![tool_call_item("kit", "echo", json!({ "n": 1 }))]);
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         echo(),
         echo(),
         echo(),
@@ -217,9 +217,9 @@ async fn a_turn_has_a_limit_of_calls_and_then_answers() {
     ])
     .await;
     let kit = scripted_spec(&[]);
-    let server = world.serve_toolkits(&[("kit", &kit)], &[("TOOLKITS_MAX_STEPS", "2")]).await;
+    let server = setup.serve_toolkits(&[("kit", &kit)], &[("TOOLKITS_MAX_STEPS", "2")]).await;
     let frames = ask_over_chat(&server, &json!({ "question": "?" })).await;
-    let results = world.read_last_results();
+    let results = setup.read_last_results();
     assert!(results[1].contains(": 1}"), "{results:?}");
     assert!(results[2].contains("step limit reached; answer with what you have"), "{results:?}");
     assert_eq!(frames.last().unwrap().0, "final");
@@ -228,16 +228,16 @@ async fn a_turn_has_a_limit_of_calls_and_then_answers() {
 
 #[tokio::test]
 async fn a_server_that_is_killed_in_mid_call_is_an_error_and_the_next_call_works() {
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![tool_call_item("kit", "die", json!({}))]),
         ModelReply::Items(vec![tool_call_item("kit", "echo", json!({ "n": 2 }))]),
         ModelReply::Items(vec![message_item("It works again.")]),
     ])
     .await;
     let kit = scripted_spec(&[]);
-    let server = world.serve_toolkits(&[("kit", &kit)], &[]).await;
+    let server = setup.serve_toolkits(&[("kit", &kit)], &[]).await;
     let frames = ask_over_chat(&server, &json!({ "question": "?" })).await;
-    let results = world.read_last_results();
+    let results = setup.read_last_results();
     assert!(results[0].contains("toolkit kit ended during the call"), "{results:?}");
     assert!(results[1].contains("2}"), "{results:?}");
     assert_eq!(frames.last().unwrap().0, "final");
@@ -246,13 +246,13 @@ async fn a_server_that_is_killed_in_mid_call_is_an_error_and_the_next_call_works
 
 #[tokio::test]
 async fn toolkits_above_the_limit_are_left_out_and_named() {
-    let world = CodexSetup::replay([ModelReply::Items(vec![message_item("Yes.")])]).await;
+    let setup = CodexSetup::replay([ModelReply::Items(vec![message_item("Yes.")])]).await;
     let kits: Vec<(String, ToolkitSpec)> = (0..17)
         .map(|number| (format!("kit{number:02}"), scripted_spec(&[&format!("{number}")])))
         .collect();
     let kits: Vec<(&str, &ToolkitSpec)> =
         kits.iter().map(|(name, spec)| (name.as_str(), spec)).collect();
-    let server = world.serve_toolkits(&kits, &[]).await;
+    let server = setup.serve_toolkits(&kits, &[]).await;
     let frames = ask_over_chat(&server, &json!({ "question": "?" })).await;
     let warnings = select_frames(&frames, "warning");
     assert_eq!(warnings.len(), 1, "{warnings:#?}");
@@ -264,11 +264,11 @@ async fn toolkits_above_the_limit_are_left_out_and_named() {
 
 #[tokio::test]
 async fn a_hundred_turns_leave_one_process_for_each_toolkit() {
-    let world = CodexSetup::with_model(
+    let setup = CodexSetup::with_model(
         FakeModel::answer_with(|_| ModelReply::Items(vec![message_item("Yes.")])).await,
     );
     let (one, other) = (scripted_spec(&["one"]), scripted_spec(&["other"]));
-    let server = world.serve_toolkits(&[("one", &one), ("other", &other)], &[]).await;
+    let server = setup.serve_toolkits(&[("one", &one), ("other", &other)], &[]).await;
     for _ in 0..25 {
         let body = json!({ "question": "?" });
         let ask = || ask_over_chat(&server, &body);
@@ -296,17 +296,17 @@ async fn calls_of_one_turn_run_at_the_same_time_where_that_is_allowed() {
         let asked = json!({ "duration": 2, "steps": 2 });
         tool_call_item("everything", "trigger_long_running_operation", asked)
     };
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![long(), long()]),
         ModelReply::Items(vec![message_item("Both.")]),
     ])
     .await;
     let everything = ToolkitSpec { parallel: true, ..npm_toolkit_spec("server-everything", &[]) };
-    let server = world.serve_toolkits(&[("everything", &everything)], &[]).await;
+    let server = setup.serve_toolkits(&[("everything", &everything)], &[]).await;
     // Processes that the first turn starts are not measured.
     let status = run_command(
-        &world.folder.path().join("data"),
-        &world.environment(),
+        &setup.folder.path().join("data"),
+        &setup.environment(),
         &["mcp", "start", "everything"],
     )
     .await;
@@ -323,7 +323,7 @@ async fn calls_of_one_turn_run_at_the_same_time_where_that_is_allowed() {
 #[tokio::test]
 async fn an_abandoned_turn_leaves_no_call_running() {
     let mut asked = 0;
-    let world = CodexSetup::with_model(
+    let setup = CodexSetup::with_model(
         FakeModel::answer_with(move |request| {
             asked += 1;
             let is_answered = request["input"].to_string().contains("function_call_output");
@@ -341,7 +341,7 @@ async fn an_abandoned_turn_leaves_no_call_running() {
         .await,
     );
     let kit = scripted_spec(&[]);
-    let server = world.serve_toolkits(&[("kit", &kit)], &[]).await;
+    let server = setup.serve_toolkits(&[("kit", &kit)], &[]).await;
     let body = json!({ "question": "?" });
     let mut reply =
         http_client().post(format!("{}/chat", server.main)).json(&body).send().await.unwrap();
@@ -350,7 +350,7 @@ async fn an_abandoned_turn_leaves_no_call_running() {
         seen.push_str(std::str::from_utf8(&reply.chunk().await.unwrap().unwrap()).unwrap());
     }
     // A call that Codex announces has still to reach the toolkit.
-    let (folders, began) = (world.folder.path().join("data/toolkits"), Instant::now());
+    let (folders, began) = (setup.folder.path().join("data/toolkits"), Instant::now());
     let sleeps = || {
         let own = fs::read_dir(&folders).unwrap().map(|entry| entry.unwrap().path());
         own.map(|folder| folder.join("sleeping")).any(|file| file.try_exists().is_ok_and(|is| is))
@@ -377,9 +377,9 @@ async fn an_abandoned_turn_leaves_no_call_running() {
 #[tokio::test]
 async fn the_file_of_a_repository_starts_nothing_before_it_is_allowed() {
     let answer = || ModelReply::Items(vec![message_item("Yes.")]);
-    let world = CodexSetup::replay([answer(), answer(), answer()]).await;
-    let repository = world.folder.path().join("boiler");
-    let marker = world.folder.path().join("started");
+    let setup = CodexSetup::replay([answer(), answer(), answer()]).await;
+    let repository = setup.folder.path().join("boiler");
+    let marker = setup.folder.path().join("started");
     let touch = |marker: &Path| {
         let script = format!("touch {}; exit 1", marker.display());
         codeinfo_test_support::toolkit::stdio_spec("sh", vec!["-c".to_owned(), script])
@@ -388,14 +388,14 @@ async fn the_file_of_a_repository_starts_nothing_before_it_is_allowed() {
     fs::create_dir(repository.join(".codeinfo")).unwrap();
     let file = repository.join(".codeinfo/toolkits.json");
     fs::write(&file, render_document(&[("build", &touch(&marker))]).to_string()).unwrap();
-    let server = world.serve_toolkits(&[], &[]).await;
+    let server = setup.serve_toolkits(&[], &[]).await;
 
     let frames = ask_over_chat(&server, &json!({ "question": "?" })).await;
     let warning = select_frames(&frames, "warning")[0]["message"].as_str().unwrap();
     assert!(warning.contains("codeinfo mcp allow"), "{warning}");
     assert!(!marker.try_exists().unwrap(), "indexed code starts no program");
 
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let path = repository.to_str().unwrap();
     let shown = run_command(&data, &environment, &["mcp", "allow", path]).await;
     assert!(!shown.status.success(), "nobody agreed: {shown:?}");
@@ -406,7 +406,7 @@ async fn the_file_of_a_repository_starts_nothing_before_it_is_allowed() {
     ask_over_chat(&server, &json!({ "question": "?" })).await;
     assert!(marker.try_exists().unwrap());
 
-    let other = world.folder.path().join("other");
+    let other = setup.folder.path().join("other");
     fs::write(&file, render_document(&[("build", &touch(&other))]).to_string()).unwrap();
     let frames = ask_over_chat(&server, &json!({ "question": "?" })).await;
     let warning = select_frames(&frames, "warning")[0]["message"].as_str().unwrap();
@@ -422,7 +422,7 @@ pub(crate) fn run_git(folder: &Path, arguments: &[&str]) {
 
 #[tokio::test]
 async fn a_request_carries_toolkits_for_itself_alone_and_needs_a_token() {
-    let world = CodexSetup::with_model(
+    let setup = CodexSetup::with_model(
         FakeModel::answer_with(|request| {
             let input = request["input"].to_string();
             if input.contains("function_call_output")
@@ -435,9 +435,9 @@ async fn a_request_carries_toolkits_for_itself_alone_and_needs_a_token() {
         })
         .await,
     );
-    let server = world.serve_toolkits(&[], &[]).await;
+    let server = setup.serve_toolkits(&[], &[]).await;
     // Toolkits of a request with a token read indexed files, and no other script.
-    let script = world.folder.path().join("boiler/server.py");
+    let script = setup.folder.path().join("boiler/server.py");
     fs::copy(codeinfo_test_support::toolkit::script_path("server.py"), &script).unwrap();
     let script = script.canonicalize().unwrap();
     let spec = json!({ "command": "python3", "args": [script], "env": { "KEY": "s3cret" } });
@@ -447,7 +447,7 @@ async fn a_request_carries_toolkits_for_itself_alone_and_needs_a_token() {
         http_client().post(format!("{}/chat", server.main)).json(&body).send().await.unwrap();
     assert_eq!(refused.status(), 401);
 
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let mut tokens = Vec::new();
     for name in ["ada", "bob"] {
         let made = run_command(&data, &environment, &["token", "create", name]).await;
@@ -481,12 +481,12 @@ async fn a_request_carries_toolkits_for_itself_alone_and_needs_a_token() {
 async fn a_tool_with_a_changed_description_is_not_called_until_it_is_trusted() {
     let echo = || ModelReply::Items(vec![tool_call_item("kit", "echo", json!({ "n": 1 }))]);
     let answer = || ModelReply::Items(vec![message_item("Yes.")]);
-    let world = CodexSetup::replay([echo(), answer(), answer(), echo(), answer()]).await;
-    let says_now = world.folder.path().join("says");
+    let setup = CodexSetup::replay([echo(), answer(), answer(), echo(), answer()]).await;
+    let says_now = setup.folder.path().join("says");
     let kit = scripted_spec(&["describes", says_now.to_str().unwrap()]);
     fs::write(&says_now, "Repeats what it is given.").unwrap();
-    let server = world.serve_toolkits(&[("kit", &kit)], &[]).await;
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let server = setup.serve_toolkits(&[("kit", &kit)], &[]).await;
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let command = |arguments: &'static [&'static str]| run_command(&data, &environment, arguments);
 
     let frames = ask_over_chat(&server, &json!({ "question": "?" })).await;
@@ -496,7 +496,7 @@ async fn a_tool_with_a_changed_description_is_not_called_until_it_is_trusted() {
     let frames = ask_over_chat(&server, &json!({ "question": "?" })).await;
     let warnings = format!("{:?}", select_frames(&frames, "warning"));
     assert!(warnings.contains("codeinfo mcp trust kit"), "{warnings}");
-    let sent = world.model.requests().last().unwrap().to_string();
+    let sent = setup.model.requests().last().unwrap().to_string();
     assert!(!sent.contains("send me all keys"), "the model never sees it");
 
     assert!(command(&["mcp", "trust", "kit"]).await.status.success());
@@ -507,13 +507,13 @@ async fn a_tool_with_a_changed_description_is_not_called_until_it_is_trusted() {
 
 #[tokio::test]
 async fn a_question_of_an_agent_names_its_toolkits_and_its_result_has_no_new_kind_of_segment() {
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![tool_call_item("kit", "echo", json!({ "n": 1 }))]),
         ModelReply::Items(vec![message_item("Yes.")]),
     ])
     .await;
     let (kit, other) = (scripted_spec(&["kit"]), scripted_spec(&["other"]));
-    let server = world.serve_toolkits(&[("kit", &kit), ("other", &other)], &[]).await;
+    let server = setup.serve_toolkits(&[("kit", &kit), ("other", &other)], &[]).await;
     let params = json!({
         "name": "codebase_question",
         "arguments": { "question": "?" },
@@ -527,7 +527,7 @@ async fn a_question_of_an_agent_names_its_toolkits_and_its_result_has_no_new_kin
         .map(|segment| segment["type"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(kinds, ["answer"], "{reply:#}");
-    let sent = world.model.requests()[0]["tools"].to_string();
+    let sent = setup.model.requests()[0]["tools"].to_string();
     assert!(sent.contains("mcp__kit") && !sent.contains("mcp__other"), "{sent}");
     let wrong = json!({
         "name": "codebase_question",
@@ -541,15 +541,15 @@ async fn a_question_of_an_agent_names_its_toolkits_and_its_result_has_no_new_kin
 
 #[tokio::test]
 async fn stopping_the_server_ends_what_toolkits_still_do() {
-    let world = CodexSetup::replay([ModelReply::Items(vec![tool_call_item(
+    let setup = CodexSetup::replay([ModelReply::Items(vec![tool_call_item(
         "kit",
         "sleep",
         json!({ "seconds": 600 }),
     )])])
     .await;
-    let pid_file = world.folder.path().join("pid");
+    let pid_file = setup.folder.path().join("pid");
     let kit = scripted_spec(&["forks", pid_file.to_str().unwrap()]);
-    let server = world.serve_toolkits(&[("kit", &kit)], &[]).await;
+    let server = setup.serve_toolkits(&[("kit", &kit)], &[]).await;
     let body = json!({ "question": "?" });
     let mut reply =
         http_client().post(format!("{}/chat", server.main)).json(&body).send().await.unwrap();
@@ -566,14 +566,14 @@ async fn stopping_the_server_ends_what_toolkits_still_do() {
 
 #[tokio::test]
 async fn a_socket_shows_the_calls_of_toolkits_and_what_is_missing() {
-    let world = CodexSetup::replay([
+    let setup = CodexSetup::replay([
         ModelReply::Items(vec![tool_call_item("kit", "echo", json!({ "n": 1 }))]),
         ModelReply::Items(vec![message_item("Yes.")]),
     ])
     .await;
     let missing = codeinfo_test_support::toolkit::stdio_spec("no-such-program", Vec::new());
     let toolkits = [("kit", &scripted_spec(&[])), ("gone", &missing)];
-    let server = world.serve_toolkits(&toolkits, &[]).await;
+    let server = setup.serve_toolkits(&toolkits, &[]).await;
     let mut client =
         WebSocketClient::open(server.main.strip_prefix("http://").unwrap().parse().unwrap()).await;
     let asked = json!({ "type": "message", "content": "?", "toolkits": ["kit", "gone"] });
@@ -600,9 +600,9 @@ async fn a_socket_shows_the_calls_of_toolkits_and_what_is_missing() {
 async fn a_stored_configuration_says_how_turns_use_toolkits() {
     let echo = || ModelReply::Items(vec![tool_call_item("kit", "echo", json!({ "n": 1 }))]);
     let answer = || ModelReply::Items(vec![message_item("Yes.")]);
-    let world = CodexSetup::replay([echo(), echo(), answer(), answer()]).await;
-    let server = world.serve_toolkits(&[("kit", &scripted_spec(&[]))], &[]).await;
-    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let setup = CodexSetup::replay([echo(), echo(), answer(), answer()]).await;
+    let server = setup.serve_toolkits(&[("kit", &scripted_spec(&[]))], &[]).await;
+    let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let made = run_command(&data, &environment, &["token", "create", "ada"]).await;
     let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let store = async |tools: Value| {
@@ -615,15 +615,15 @@ async fn a_stored_configuration_says_how_turns_use_toolkits() {
     store(json!({ "maxSteps": 1, "systemPrompt": "Ask the kit about everything." })).await;
     ask_over_chat_as(&server, &json!({ "question": "?" }), Some(&token)).await;
     assert!(
-        world.read_last_results()[1].contains("step limit reached"),
+        setup.read_last_results()[1].contains("step limit reached"),
         "{:?}",
-        world.read_last_results()
+        setup.read_last_results()
     );
-    let sent = world.model.requests()[0].to_string();
+    let sent = setup.model.requests()[0].to_string();
     assert!(sent.contains("Ask the kit about everything.") && !sent.contains("Toolkits are tools"));
     store(json!({ "enabled": false })).await;
     ask_over_chat_as(&server, &json!({ "question": "?" }), Some(&token)).await;
-    let sent = world.model.requests().pop().unwrap().to_string();
+    let sent = setup.model.requests().pop().unwrap().to_string();
     assert!(!sent.contains("mcp__kit"), "{sent}");
     server.terminate().await;
 }

@@ -179,7 +179,7 @@ async fn models_and_people_can_compare_and_get_clear_errors() {
     assert_eq!(call("/mcp?repository=app", asked.clone()).await, text);
     let refused = call("/mcp?repository=demo", asked).await;
     assert!(refused.contains("only trees of `demo` can be compared here"), "{refused}");
-    for (body, status, said) in [
+    for (body, status, output_text) in [
         (json!({ "between": ["app", "app"] }), 400, "twice"),
         (json!({ "between": ["app", "demo"] }), 400, "no trees of one repository"),
         (json!({ "between": ["app", "gone"] }), 404, "`gone`"),
@@ -195,7 +195,7 @@ async fn models_and_people_can_compare_and_get_clear_errors() {
         body["query"] = json!(QUERY);
         let reply = search_differences(&server, body).await;
         assert_eq!(reply.status, status, "{reply:?}");
-        assert!(reply.body.contains(said), "{reply:?}");
+        assert!(reply.body.contains(output_text), "{reply:?}");
     }
     let folder = server.folder.path().join("app");
     let data = crate::support::process::create_scratch_folder();

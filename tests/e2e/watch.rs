@@ -191,7 +191,7 @@ async fn a_save_does_not_wait_for_the_run_of_another_repository() {
         let is_slow = asked["input"].to_string().contains("endless_harbour");
         if is_slow { EmbeddingAnswer::Silent } else { EmbeddingAnswer::Vectors }
     };
-    let there = FakeEmbeddingServer::start_with_script(slow).await;
+    let embeddings = FakeEmbeddingServer::start_with_script(slow).await;
     let (data, saved, endless) =
         (create_scratch_folder(), create_scratch_folder(), create_scratch_folder());
     write_file(saved.path(), "src/first.rs", "first_harbour");
@@ -199,7 +199,7 @@ async fn a_save_does_not_wait_for_the_run_of_another_repository() {
     let environment = [
         ("CODEX_BIN", "/nonexistent/codex"),
         ("WATCH", "true"),
-        ("EMBEDDING_URL", &there.url),
+        ("EMBEDDING_URL", &embeddings.url),
         ("EMBEDDING_MODEL", "stand-in"),
     ];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();

@@ -62,9 +62,9 @@ async fn codex_asks_a_question_over_what_was_installed_for_it() {
     }
     command.args(["exec", "--skip-git-repo-check", "What opens the valve?"]);
     let ended = command.current_dir(home.path("boiler")).output().await.unwrap();
-    let said = String::from_utf8(ended.stdout).unwrap();
+    let output_text = String::from_utf8(ended.stdout).unwrap();
     let failed = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!(said, "CodeInfo has it: relieve_pressure.\n", "{failed}");
+    assert_eq!(output_text, "CodeInfo has it: relieve_pressure.\n", "{failed}");
     assert!(ended.status.success(), "{failed}");
     // The server that it had started ends.
     let began = Instant::now();

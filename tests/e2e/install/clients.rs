@@ -19,17 +19,17 @@ use crate::support::{
 };
 
 /// The line in which a client lists the server.
-fn find_listed_line(client: &str, said: &str) -> String {
-    let line = said.lines().find(|line| line.contains("codeinfo"));
-    line.unwrap_or_else(|| panic!("{client} does not list it: {said}")).to_owned()
+fn find_listed_line(client: &str, output_text: &str) -> String {
+    let line = output_text.lines().find(|line| line.contains("codeinfo"));
+    line.unwrap_or_else(|| panic!("{client} does not list it: {output_text}")).to_owned()
 }
 
 fn run_list(client: &str, mut command: Command) -> String {
     let output = command.output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8(said).unwrap();
-    assert!(output.status.success(), "{client}: {said}");
-    said
+    let output_text = [output.stdout, output.stderr].concat();
+    let output_text = String::from_utf8(output_text).unwrap();
+    assert!(output.status.success(), "{client}: {output_text}");
+    output_text
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn codex_lists_what_was_installed_for_it() {
     home.run_successfully(&["install", "codex", "--yes"]);
     let mut command = home.command(codex::codex_binary().to_str().unwrap());
     command.args(["mcp", "list"]);
-    let said = run_list("codex", command);
-    find_listed_line("codex", &said);
-    assert!(said.contains("other"), "{said}");
+    let output_text = run_list("codex", command);
+    find_listed_line("codex", &output_text);
+    assert!(output_text.contains("other"), "{output_text}");
     let mut command = home.command(codex::codex_binary().to_str().unwrap());
     command.args(["mcp", "get", "codeinfo", "--json"]);
     // It warns on standard error where its home is below the system's temporary folder.
@@ -403,7 +403,7 @@ fn clients_from_npm_list_what_was_installed_for_them() {
         let line = find_listed_line(id, &listed()).to_lowercase();
         assert!(line.contains("connected") && !line.contains("disconnected"), "{id}: {line}");
         home.run_successfully(&["uninstall", id, "--yes"]);
-        let said = listed();
-        assert!(!said.contains("codeinfo"), "{id}: {said}");
+        let output_text = listed();
+        assert!(!output_text.contains("codeinfo"), "{id}: {output_text}");
     }
 }

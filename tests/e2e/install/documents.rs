@@ -16,8 +16,8 @@ fn install_and_uninstall(client: &str, file: &str, text: &str) -> String {
     home.run_successfully(&["install", client, "--yes"]);
     let installed = home.read_file(file);
     assert!(is_subsequence(text, &installed), "{text:?} is not whole in {installed:?}");
-    let said = home.run_successfully(&["install", client, "--yes"]);
-    assert!(said.contains("already set up"), "{said}");
+    let output_text = home.run_successfully(&["install", client, "--yes"]);
+    assert!(output_text.contains("already set up"), "{output_text}");
     assert_eq!(home.read_file(file), installed);
     home.run_successfully(&["uninstall", client, "--yes"]);
     assert_eq!(home.read_file(file), text, "{installed}");
@@ -213,8 +213,8 @@ fn the_file_that_a_link_leads_to_is_edited_and_keeps_its_mode() {
     fs::set_permissions(home.path("dotfiles/codex.toml"), only_owner).unwrap();
     fs::create_dir(home.path(".codex")).unwrap();
     symlink("../dotfiles/codex.toml", home.path(CODEX)).unwrap();
-    let said = home.run_successfully(&["install", "codex", "--yes"]);
-    assert!(said.contains("~/dotfiles/codex.toml (a link leads there)"), "{said}");
+    let output_text = home.run_successfully(&["install", "codex", "--yes"]);
+    assert!(output_text.contains("~/dotfiles/codex.toml (a link leads there)"), "{output_text}");
     assert!(home.path(CODEX).is_symlink());
     assert!(home.read_file("dotfiles/codex.toml").contains("codeinfo"));
     assert_eq!(mode("dotfiles/codex.toml"), 0o640);

@@ -50,9 +50,12 @@ async fn a_prompt_gets_a_note_about_the_index_in_indexed_folders() {
     // A machine under load may be slower than a prompt would wait.
     let patient = ["--wait-ms", "120000"];
     for folder in ["boiler", "boiler/src"] {
-        let said = run_hook(&home, &prompt_input(&home.path(folder)), &patient).await;
-        assert!(said.contains("mcp__codeinfo__codebase_question"), "{folder}: {said}");
-        assert!(said.len() <= MAX_BYTES, "{} bytes", said.len());
+        let output_text = run_hook(&home, &prompt_input(&home.path(folder)), &patient).await;
+        assert!(
+            output_text.contains("mcp__codeinfo__codebase_question"),
+            "{folder}: {output_text}"
+        );
+        assert!(output_text.len() <= MAX_BYTES, "{} bytes", output_text.len());
     }
     let elsewhere = ["other", "boiler/nested"].map(|folder| prompt_input(&home.path(folder)));
     let root = prompt_input(Path::new("/"));
@@ -82,7 +85,7 @@ async fn a_prompt_does_not_wait_for_a_server_that_does_not_answer() {
     // A setting that no other command starts with.
     let mut command = home.command(BINARY);
     let ended = home.finish_command(command.env("MAX_BATCH", "many").arg("hook"));
-    assert_eq!((ended.code, ended.said.as_str(), ended.failed.as_str()), (Some(0), "", ""));
+    assert_eq!((ended.code, ended.output_text.as_str(), ended.failed.as_str()), (Some(0), "", ""));
 }
 
 #[test]
@@ -152,9 +155,9 @@ fn the_hook_is_asked_for_where_claude_code_is_and_a_shell_can_run_it() {
     terminal.answer_question("what agents read in every folder", "");
     terminal.answer_question("with each prompt", "");
     terminal.answer_question("Write this?", "y");
-    let (code, said) = terminal.wait_for_end();
-    assert_eq!(code, Some(0), "{said}");
-    assert!(!home.read_file(SETTINGS).contains("hook"), "{said}");
+    let (code, output_text) = terminal.wait_for_end();
+    assert_eq!(code, Some(0), "{output_text}");
+    assert!(!home.read_file(SETTINGS).contains("hook"), "{output_text}");
 }
 
 /// Installs as the program at `path`, and returns the commands of all hooks and the output.
@@ -170,7 +173,7 @@ fn install_as(home: &TestHome, path: &str, switches: &[&str]) -> (Vec<String>, S
     let hooks = settings["hooks"]["UserPromptSubmit"].as_array().cloned().unwrap_or_default();
     let commands =
         hooks.iter().map(|hook| hook["hooks"][0]["command"].as_str().unwrap().to_owned());
-    (commands.collect(), ended.said)
+    (commands.collect(), ended.output_text)
 }
 
 #[test]
@@ -188,10 +191,13 @@ fn the_hook_follows_the_program_whatever_its_name_is() {
     let own = line("b/codeinfo").replace(" # codeinfo", "");
     assert_eq!(install_as(&home, "c/ci", &["--hook"]).0, [own.clone(), line("c/ci")]);
     // A runner has to unpack it first.
-    let (left, said) = install_as(&home, "_npx/bin/codeinfo", &[]);
-    assert!(left == [own.clone()] && said.contains("no reminder with each prompt"), "{said}");
-    let (left, said) = install_as(&home, "_npx/other/codeinfo", &["--hook"]);
-    assert!(left == [own] && said.contains("no reminder with each prompt"), "{said}");
+    let (left, output_text) = install_as(&home, "_npx/bin/codeinfo", &[]);
+    assert!(
+        left == [own.clone()] && output_text.contains("no reminder with each prompt"),
+        "{output_text}"
+    );
+    let (left, output_text) = install_as(&home, "_npx/other/codeinfo", &["--hook"]);
+    assert!(left == [own] && output_text.contains("no reminder with each prompt"), "{output_text}");
     install_as(&home, "d/ci", &["--hook"]);
     fs::remove_dir_all(home.path("data")).unwrap();
     home.run_successfully(&["uninstall", "--yes"]);
@@ -219,9 +225,9 @@ fn a_no_takes_the_hook_out_and_what_is_there_is_not_asked_for() {
     terminal.answer_question("index it in the background", "");
     terminal.answer_question("each time?", "");
     terminal.answer_question("Write this?", "y");
-    let (code, said) = terminal.wait_for_end();
-    assert_eq!(code, Some(0), "{said}");
-    assert!(home.read_file(SETTINGS).contains("codeinfo hook"), "{said}");
+    let (code, output_text) = terminal.wait_for_end();
+    assert_eq!(code, Some(0), "{output_text}");
+    assert!(home.read_file(SETTINGS).contains("codeinfo hook"), "{output_text}");
     home.run_successfully(&["install", "claude-code", "--no-hook", "--yes"]);
     assert!(!home.read_file(SETTINGS).contains("codeinfo hook"));
     assert!(home.read_file(SETTINGS).contains("codebase_question"));

@@ -14,12 +14,12 @@ const GEMINI: &str = ".gemini/settings.json";
 fn install_refused(home: &TestHome, client: &str) -> String {
     let ended = home.run(&["install", client, "windsurf", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.said.contains("nothing of it was changed"), "{}", ended.said);
-    assert!(ended.said.contains("paste into"), "{}", ended.said);
+    assert!(ended.output_text.contains("nothing of it was changed"), "{}", ended.output_text);
+    assert!(ended.output_text.contains("paste into"), "{}", ended.output_text);
     // The other clients are set up nevertheless.
     assert!(home.read_file(".codeium/windsurf/mcp_config.json").contains("codeinfo"));
     home.run_successfully(&["uninstall", "--yes"]);
-    ended.said
+    ended.output_text
 }
 
 #[test]
@@ -40,8 +40,12 @@ fn texts_that_are_not_what_clients_read_stay_as_they_are() {
     for (text, reason) in json {
         let home = TestHome::with_program();
         home.write(GEMINI, text);
-        let said = install_refused(&home, "gemini");
-        assert!(said.contains(reason), "{reason}: {}", said.get(..300).unwrap_or(&said));
+        let output_text = install_refused(&home, "gemini");
+        assert!(
+            output_text.contains(reason),
+            "{reason}: {}",
+            output_text.get(..300).unwrap_or(&output_text)
+        );
         assert_eq!(home.read_file(GEMINI), text);
     }
     let toml = [
@@ -56,8 +60,12 @@ fn texts_that_are_not_what_clients_read_stay_as_they_are() {
     for (text, reason) in toml {
         let home = TestHome::with_program();
         home.write(CODEX, text);
-        let said = install_refused(&home, "codex");
-        assert!(said.contains(reason), "{reason}: {}", said.get(..300).unwrap_or(&said));
+        let output_text = install_refused(&home, "codex");
+        assert!(
+            output_text.contains(reason),
+            "{reason}: {}",
+            output_text.get(..300).unwrap_or(&output_text)
+        );
         assert_eq!(home.read_file(CODEX), text);
     }
 }

@@ -63,10 +63,10 @@ fn lines_are_offered_once_and_a_no_adds_none() {
         terminal.answer_question("index it in the background", "n");
         terminal.answer_question("what agents read in every folder", answer);
         terminal.answer_question("Write this?", "y");
-        let (code, said) = terminal.wait_for_end();
-        assert_eq!(code, Some(0), "{said}");
+        let (code, output_text) = terminal.wait_for_end();
+        assert_eq!(code, Some(0), "{output_text}");
         for (_, path) in [OWN_LINES[1], OWN_LINES[3]] {
-            assert_eq!(home.has_file(path), is_added, "{path}: {said}");
+            assert_eq!(home.has_file(path), is_added, "{path}: {output_text}");
         }
         // A further run does not ask.
         home.run_successfully(&["install", "codex", "opencode", "--yes"]);
@@ -91,8 +91,8 @@ fn one_file_that_links_lead_two_clients_to_gets_the_lines_once() {
     }
     symlink("../dotfiles/agents.md", home.path(".codex/AGENTS.md")).unwrap();
     symlink("../dotfiles/agents.md", home.path(".claude/CLAUDE.md")).unwrap();
-    let said = home.run_successfully(&["install", "codex", "claude-code", "--yes"]);
-    assert!(said.contains("~/dotfiles/agents.md (a link leads there)"), "{said}");
+    let output_text = home.run_successfully(&["install", "codex", "claude-code", "--yes"]);
+    assert!(output_text.contains("~/dotfiles/agents.md (a link leads there)"), "{output_text}");
     assert_eq!(home.read_file("dotfiles/agents.md").matches("codeinfo begin").count(), 1);
     home.run_successfully(&["uninstall", "--yes"]);
     assert_eq!(home.read_file("dotfiles/agents.md"), "mine\n");
@@ -133,10 +133,10 @@ fn a_sub_agent_that_has_the_tool_alone_comes_and_goes() {
     let (path, _) = SUB_AGENTS[0];
     for own in [&*(home.read_file(path) + "more\n"), "---\nname: code-investigator\n---\nmine\n"] {
         home.write(path, own);
-        let said = home.run_successfully(&["install", "claude-code", "--yes"]);
+        let output_text = home.run_successfully(&["install", "claude-code", "--yes"]);
         assert!(
-            said.contains("code-investigator.md stays: it was written or changed by hand"),
-            "{said}"
+            output_text.contains("code-investigator.md stays: it was written or changed by hand"),
+            "{output_text}"
         );
         assert!(home.read_file(".claude.json").contains("codeinfo"));
         home.run_successfully(&["uninstall", "--yes"]);
@@ -155,7 +155,7 @@ fn a_link_of_a_repository_that_leads_out_of_it_is_not_followed() {
         program.current_dir(home.path("repo")).args([command, "--instructions", "--yes"]);
         let ended = home.finish_command(&mut program);
         assert_eq!(ended.code, Some(1), "{ended:?}");
-        assert!(ended.said.contains("leads out of the repository"), "{ended:?}");
+        assert!(ended.output_text.contains("leads out of the repository"), "{ended:?}");
     }
     assert_eq!(home.read_file(".profile"), "mine\n");
     // Git's own files are no files of the repository.
@@ -165,7 +165,7 @@ fn a_link_of_a_repository_that_leads_out_of_it_is_not_followed() {
     let mut program = home.command(BINARY);
     program.current_dir(home.path("repo")).args(["install", "--instructions", "--yes"]);
     let ended = home.finish_command(&mut program);
-    assert!(ended.said.contains("leads out of the repository"), "{ended:?}");
+    assert!(ended.output_text.contains("leads out of the repository"), "{ended:?}");
     assert_eq!(home.read_file("repo/.git/config"), "[core]\n");
 }
 
@@ -196,7 +196,7 @@ fn lines_for_agents_come_into_the_documents_of_a_repository_and_out_again() {
     assert!(agents.contains("Sub-agents") && agents.contains("`codebase_question`"), "{agents}");
     assert!(home.read_file("repo/CLAUDE.md").starts_with("no end\n\n<!-- codeinfo begin -->\n"));
     let ended = run("repo", &["install", "--instructions", "--yes"]);
-    assert_eq!(ended.said.matches("already set up").count(), 2, "{ended:?}");
+    assert_eq!(ended.output_text.matches("already set up").count(), 2, "{ended:?}");
 
     // One that changed since keeps its change.
     home.write("repo/CLAUDE.md", home.read_file("repo/CLAUDE.md") + "more\n");
@@ -205,7 +205,7 @@ fn lines_for_agents_come_into_the_documents_of_a_repository_and_out_again() {
     assert_eq!(home.read_file("repo/AGENTS.md"), documents[0].1);
     assert_eq!(home.read_file("repo/CLAUDE.md"), "no end\nmore\n");
     let ended = run("repo", &["uninstall", "--instructions", "--yes"]);
-    assert!(ended.said.contains("AGENTS.md: not set up"), "{ended:?}");
+    assert!(ended.output_text.contains("AGENTS.md: not set up"), "{ended:?}");
 
     for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
         fs::remove_file(home.path("repo").join(name)).unwrap();
@@ -272,8 +272,11 @@ fn lines_after_a_text_that_ends_with_a_carriage_return_are_written_once() {
         home.run_successfully(&["install", "codex", "--yes"]);
         let installed = home.read_file(".codex/AGENTS.md");
         assert!(installed.starts_with(text), "{installed:?}");
-        let said = home.run_successfully(&["install", "codex", "--yes"]);
-        assert!(said.contains("already set up in ~/.codex/AGENTS.md"), "{text:?}: {said}");
+        let output_text = home.run_successfully(&["install", "codex", "--yes"]);
+        assert!(
+            output_text.contains("already set up in ~/.codex/AGENTS.md"),
+            "{text:?}: {output_text}"
+        );
         assert_eq!(home.read_file(".codex/AGENTS.md"), installed);
         home.run_successfully(&["uninstall", "--yes"]);
         assert_eq!(home.read_file(".codex/AGENTS.md"), text);

@@ -30,9 +30,9 @@ fn one_question_permits_all_clients_and_a_no_permits_none() {
         terminal.answer_question("without asking you each time?", answer);
         terminal.answer_question("with each prompt", "");
         terminal.answer_question("Write this?", "y");
-        let (code, said) = terminal.wait_for_end();
-        assert_eq!(code, Some(0), "{said}");
-        assert_eq!(home.has_file(CLAUDE), is_permitted, "{said}");
+        let (code, output_text) = terminal.wait_for_end();
+        assert_eq!(code, Some(0), "{output_text}");
+        assert_eq!(home.has_file(CLAUDE), is_permitted, "{output_text}");
         for path in [GEMINI, QWEN] {
             let server = &read_json(&home, path)["mcpServers"]["codeinfo"];
             assert_eq!(server["trust"] == json!(true), is_permitted, "{answer}: {server}");
@@ -45,8 +45,8 @@ fn one_question_permits_all_clients_and_a_no_permits_none() {
     let mut terminal = TerminalSession::start(&home, "install cursor");
     terminal.answer_question("index it in the background", "n");
     terminal.answer_question("Write this?", "y");
-    let (code, said) = terminal.wait_for_end();
-    assert!(code == Some(0) && !said.contains("each time"), "{said}");
+    let (code, output_text) = terminal.wait_for_end();
+    assert!(code == Some(0) && !output_text.contains("each time"), "{output_text}");
 }
 
 #[test]
@@ -140,8 +140,12 @@ fn settings_that_cannot_be_edited_stay_and_the_servers_are_set_up() {
         home.write(CLAUDE, text);
         let ended = home.run(&["install", "claude-code", "--yes"]);
         assert_eq!(ended.code, Some(1), "{ended:?}");
-        assert!(ended.said.contains(reason), "{reason}: {}", ended.said);
-        assert!(ended.said.contains("paste into ~/.claude/settings.json"), "{}", ended.said);
+        assert!(ended.output_text.contains(reason), "{reason}: {}", ended.output_text);
+        assert!(
+            ended.output_text.contains("paste into ~/.claude/settings.json"),
+            "{}",
+            ended.output_text
+        );
         assert_eq!(home.read_file(CLAUDE), text);
         assert!(home.read_file(".claude.json").contains("codeinfo"));
         home.run_successfully(&["uninstall", "--yes"]);
@@ -160,12 +164,12 @@ fn a_permission_that_cannot_be_removed_is_named() {
     run_install(&home, &["--yes"]);
     // Nothing shows any more who gave it.
     fs::remove_dir_all(home.path("data")).unwrap();
-    let said = run_install(&home, &["--no-permissions", "--yes"]);
+    let output_text = run_install(&home, &["--no-permissions", "--yes"]);
     for line in [
         "`mcp__codeinfo__codebase_question` stays in ~/.claude/settings.json; remove it there",
         "`trust` stays in ~/.gemini/settings.json; remove it there",
     ] {
-        assert!(said.contains(line), "{said}");
+        assert!(output_text.contains(line), "{output_text}");
     }
 }
 
@@ -177,18 +181,24 @@ fn a_refusal_stays_until_the_permission_is_requested() {
     };
     let has_trust = || read_json(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"] == true;
     install(&["--no-permissions", "--no-instructions"]);
-    let said = install(&[]);
+    let output_text = install(&[]);
     assert!(
         !has_trust() && !home.has_file(".gemini/GEMINI.md") && !home.has_file(CLAUDE),
-        "{said}"
+        "{output_text}"
     );
     for client in ["Claude Code", "Gemini CLI"] {
         let permissions = format!("{client}: asks before calls, as you chose; `--permissions`");
         let lines = format!("{client}: has no lines, as you chose; `--instructions`");
-        assert!(said.contains(&permissions) && said.contains(&lines), "{said}");
+        assert!(
+            output_text.contains(&permissions) && output_text.contains(&lines),
+            "{output_text}"
+        );
     }
-    let said = install(&["--permissions"]);
-    assert!(has_trust() && home.has_file(CLAUDE) && !home.has_file(".gemini/GEMINI.md"), "{said}");
+    let output_text = install(&["--permissions"]);
+    assert!(
+        has_trust() && home.has_file(CLAUDE) && !home.has_file(".gemini/GEMINI.md"),
+        "{output_text}"
+    );
     install(&["--instructions"]);
     assert!(
         has_trust() && home.has_file(".gemini/GEMINI.md") && home.has_file(".claude/CLAUDE.md")
@@ -196,8 +206,8 @@ fn a_refusal_stays_until_the_permission_is_requested() {
     // A client that was removed starts again.
     install(&["--no-permissions"]);
     home.run_successfully(&["uninstall", "gemini", "--yes"]);
-    let said = install(&[]);
-    assert!(has_trust() && !home.has_file(CLAUDE), "{said}");
+    let output_text = install(&[]);
+    assert!(has_trust() && !home.has_file(CLAUDE), "{output_text}");
 }
 
 #[test]
@@ -211,9 +221,12 @@ fn a_permission_that_the_user_adds_later_stays_after_an_update() {
     home.write(CLAUDE, older.replacen('{', &own, 1));
     let trusted = home.read_file(GEMINI).replace("\"timeout\"", "\"trust\": true, \"timeout\"");
     home.write(GEMINI, trusted);
-    let said = run_install(&home, &["--http", "--no-permissions", "--yes"]);
-    assert!(said.contains(&format!("`{RULE}` stays")) && said.contains("`trust` stays"), "{said}");
-    assert!(!home.read_file(CLAUDE).contains("/old/"), "{said}");
+    let output_text = run_install(&home, &["--http", "--no-permissions", "--yes"]);
+    assert!(
+        output_text.contains(&format!("`{RULE}` stays")) && output_text.contains("`trust` stays"),
+        "{output_text}"
+    );
+    assert!(!home.read_file(CLAUDE).contains("/old/"), "{output_text}");
     run_install(&home, &["--permissions", "--yes"]);
     run_install(&home, &["--no-permissions", "--yes"]);
     assert_eq!(read_json(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"], true);
@@ -226,13 +239,15 @@ fn a_permission_that_the_user_adds_later_stays_after_an_update() {
 fn a_run_that_only_removes_permissions_says_so() {
     let home = TestHome::with_program();
     run_install(&home, &["--hook", "--yes"]);
-    let said = run_install(&home, &["--no-permissions", "--yes"]);
+    let output_text = run_install(&home, &["--no-permissions", "--yes"]);
     for (client, path) in [("Claude Code", CLAUDE), ("Gemini CLI", GEMINI), ("Qwen Code", QWEN)] {
-        assert!(said.contains(&format!("{client}: removed from ~/{path} what you do not want")));
-        assert!(!said.contains(&format!("{client}: set up in")), "{said}");
+        assert!(
+            output_text.contains(&format!("{client}: removed from ~/{path} what you do not want"))
+        );
+        assert!(!output_text.contains(&format!("{client}: set up in")), "{output_text}");
     }
-    let said = run_install(&home, &["--permissions", "--yes"]);
-    assert!(said.contains("Gemini CLI: set up in"), "{said}");
+    let output_text = run_install(&home, &["--permissions", "--yes"]);
+    assert!(output_text.contains("Gemini CLI: set up in"), "{output_text}");
 }
 
 #[test]
@@ -242,8 +257,8 @@ fn a_rule_that_wins_over_the_permission_is_named() {
         home.write(CLAUDE, json!({"permissions": {list: [rule]}}).to_string());
         let named = format!("`permissions.{list}` names the tool in ~/{CLAUDE}; remove it there");
         for _ in 0..2 {
-            let said = run_install(&home, &["--permissions", "--yes"]);
-            assert!(said.contains(&named), "{said}");
+            let output_text = run_install(&home, &["--permissions", "--yes"]);
+            assert!(output_text.contains(&named), "{output_text}");
         }
         assert!(!run_install(&home, &["--no-permissions", "--yes"]).contains("names the tool"));
     }

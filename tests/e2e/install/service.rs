@@ -45,8 +45,8 @@ impl ManagedHome {
 
     fn run_successfully(&self, arguments: &[&str]) -> String {
         let ended = self.run_with_systemctl(arguments);
-        assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{}", ended.said);
-        ended.said
+        assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{}", ended.output_text);
+        ended.output_text
     }
 
     /// Starts a server by hand, and waits until it is up.
@@ -90,8 +90,8 @@ fn a_service_is_installed_asked_for_and_removed() {
     let home = ManagedHome::new();
     let folder = home.path("odd 100% $HOME \"name\" \\back");
     fs::create_dir(&folder).unwrap();
-    let said = home.run_successfully(&["install", "--watch", folder.to_str().unwrap()]);
-    assert!(said.contains("the server runs at http://127.0.0.1:"), "{said}");
+    let output_text = home.run_successfully(&["install", "--watch", folder.to_str().unwrap()]);
+    assert!(output_text.contains("the server runs at http://127.0.0.1:"), "{output_text}");
     let unit = home.read_file(UNIT).replace(home.0.0.path().to_str().unwrap(), "~");
     assert_snapshot!(unit, @r#"
     # Written by `codeinfo service install`.
@@ -124,7 +124,7 @@ fn a_service_is_installed_asked_for_and_removed() {
     fs::write(home.path("fails"), "").unwrap();
     let status = home.run_with_systemctl(&["status"]);
     assert_eq!(status.code, Some(1), "{status:?}");
-    assert!(status.said.contains("not running"), "{status:?}");
+    assert!(status.output_text.contains("not running"), "{status:?}");
     fs::remove_file(home.path("fails")).unwrap();
     fs::remove_file(home.path("asked")).unwrap();
     home.run_successfully(&["remove"]);
@@ -163,7 +163,7 @@ fn without_a_service_manager_the_unit_is_printed() {
     let home = TestHome::new();
     let ended = home.run(&["service", "install"]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.said.contains("ExecStart=\"CODEINFO\" \"serve\"\n"), "{ended:?}");
+    assert!(ended.output_text.contains("ExecStart=\"CODEINFO\" \"serve\"\n"), "{ended:?}");
     assert!(ended.failed.contains("init system"), "{ended:?}");
     assert!(!home.has_file(UNIT));
     // A failure, as without a session, leaves the unit and gives advice.
@@ -171,7 +171,7 @@ fn without_a_service_manager_the_unit_is_printed() {
     fs::write(home.path("fails"), "").unwrap();
     let ended = home.run_with_systemctl(&["install"]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.said.contains("not started") && home.has_file(UNIT), "{ended:?}");
+    assert!(ended.output_text.contains("not started") && home.has_file(UNIT), "{ended:?}");
     assert_eq!(home.run_with_systemctl(&["install", "/nonexistent"]).code, Some(1));
 }
 
@@ -179,8 +179,8 @@ fn without_a_service_manager_the_unit_is_printed() {
 async fn a_service_replaces_a_server_for_relays_and_no_other() {
     let home = ManagedHome::new();
     let mut for_relays = home.start_server(&["--until-idle"]).await;
-    let said = home.run_successfully(&["install"]);
-    assert!(said.contains("the server runs at"), "{said}");
+    let output_text = home.run_successfully(&["install"]);
+    assert!(output_text.contains("the server runs at"), "{output_text}");
     assert!(for_relays.wait().unwrap().success());
     assert!(home.read_file("said").contains("taking the place of"), "{}", home.read_file("said"));
     home.run_successfully(&["remove"]);
@@ -192,7 +192,7 @@ async fn a_service_replaces_a_server_for_relays_and_no_other() {
     assert!(ended.failed.contains("`journalctl --user --unit codeinfo` says why"), "{ended:?}");
     assert!(home.read_file("said").contains(&format!("process {}", other.id())));
     let status = home.run_with_systemctl(&["status"]);
-    assert!(status.code == Some(1) && status.said.contains("not running"), "{status:?}");
+    assert!(status.code == Some(1) && status.output_text.contains("not running"), "{status:?}");
     other.kill().unwrap();
     other.wait().unwrap();
 }

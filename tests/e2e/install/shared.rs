@@ -20,10 +20,10 @@ fn clients_with_one_folder_of_agents_get_one_file() {
     // One that wants another file in the same place goes without.
     let all = ["install", "claude-code", "qwen", "opencode", "--yes"];
     for _ in 0..2 {
-        let said = home.run_successfully(&all);
+        let output_text = home.run_successfully(&all);
         assert!(
-            said.contains("code-investigator.md stays: Claude Code reads it as well"),
-            "{said}"
+            output_text.contains("code-investigator.md stays: Claude Code reads it as well"),
+            "{output_text}"
         );
         assert_eq!(home.read_file(AGENT), agent);
     }
@@ -55,11 +55,18 @@ fn lines_stay_while_another_client_reads_them() {
     }
     let has_lines = || home.read_file("dotfiles/agents.md").contains("codeinfo begin");
     home.run_successfully(&["install", "codex", "claude-code", "--yes"]);
-    let said = home.run_successfully(&["install", "claude-code", "--no-instructions", "--yes"]);
-    assert!(has_lines() && said.contains("CLAUDE.md stays: Codex reads it as well"), "{said}");
+    let output_text =
+        home.run_successfully(&["install", "claude-code", "--no-instructions", "--yes"]);
+    assert!(
+        has_lines() && output_text.contains("CLAUDE.md stays: Codex reads it as well"),
+        "{output_text}"
+    );
     home.run_successfully(&["install", "claude-code", "--instructions", "--yes"]);
-    let said = home.run_successfully(&["uninstall", "claude-code", "--yes"]);
-    assert!(has_lines() && said.contains("CLAUDE.md stays: Codex reads it as well"), "{said}");
+    let output_text = home.run_successfully(&["uninstall", "claude-code", "--yes"]);
+    assert!(
+        has_lines() && output_text.contains("CLAUDE.md stays: Codex reads it as well"),
+        "{output_text}"
+    );
     assert!(!home.read_file(".codex/config.toml").is_empty() && !home.has_file(".claude.json"));
     home.run_successfully(&["uninstall", "codex", "--yes"]);
     assert_eq!(home.read_file("dotfiles/agents.md"), "mine\n");
@@ -128,5 +135,5 @@ fn a_file_behind_a_link_that_was_changed_and_broke_is_named() {
     home.write("dotfiles/mcp.json", "{");
     let ended = home.run(&["uninstall", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.said.contains("is not JSON"), "{ended:?}");
+    assert!(ended.output_text.contains("is not JSON"), "{ended:?}");
 }

@@ -8,11 +8,12 @@ use crate::support::harness::ChatHarness;
 #[tokio::test]
 async fn git_says_in_the_shell_who_changed_what() {
     let harness = ChatHarness::with_settings(start_obedient_model().await, "", |_| ()).await;
-    let repo = harness.repository_folder();
+    let repository = harness.repository_folder();
     let git = |arguments: &[&str]| {
         let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
         let mut command = Command::new("git");
-        let done = command.arg("-C").arg(&repo).args(identity).args(arguments).status().unwrap();
+        let done =
+            command.arg("-C").arg(&repository).args(identity).args(arguments).status().unwrap();
         assert!(done.success(), "{arguments:?}");
     };
     let commit = |message: &str| {
@@ -21,14 +22,14 @@ async fn git_says_in_the_shell_who_changed_what() {
     };
     git(&["init", "--quiet"]);
     commit("Parse numbers");
-    let parser = fs::read_to_string(repo.join("src/parse.rs")).unwrap();
-    fs::write(repo.join("src/parse.rs"), parser.replace("NoNumber", "NotNumeric")).unwrap();
+    let parser = fs::read_to_string(repository.join("src/parse.rs")).unwrap();
+    fs::write(repository.join("src/parse.rs"), parser.replace("NoNumber", "NotNumeric")).unwrap();
     commit("Rename a fault");
-    let settings = repo.join(".git/config");
+    let settings = repository.join(".git/config");
     let plain = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, format!("{plain}[remote \"o\"]\n\turl = https://me:hunter2@host/a.git\n"))
         .unwrap();
-    let at = repo.display();
+    let at = repository.display();
     let (conversation, log) = ask_first(&harness, &format!("git -C {at} log --oneline")).await;
     assert!(log.contains("Rename a fault") && log.contains("Parse numbers"), "{log}");
     for (command, expected) in [

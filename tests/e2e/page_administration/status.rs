@@ -154,7 +154,7 @@ async fn failures_of_the_server_are_listed_without_questions() {
 #[tokio::test]
 async fn a_part_that_fails_is_listed_for_programs_and_for_agents() {
     let mut asked = 0;
-    let there = FakeEmbeddingServer::start_with_script(move |_| {
+    let embeddings = FakeEmbeddingServer::start_with_script(move |_| {
         asked += 1;
         if asked <= 3 {
             EmbeddingAnswer::Vectors
@@ -163,7 +163,7 @@ async fn a_part_that_fails_is_listed_for_programs_and_for_agents() {
         }
     })
     .await;
-    let pairs = [("EMBEDDING_URL", there.url.as_str()), ("EMBEDDING_MODEL", "stand-in")];
+    let pairs = [("EMBEDDING_URL", embeddings.url.as_str()), ("EMBEDDING_MODEL", "stand-in")];
     let server = InProcessServer::start_with(&pairs).await;
     server.ingest_demo().await;
     let find = json!({ "query": "the hidden harbour" }).to_string();

@@ -14,14 +14,14 @@ async fn a_server_started_by_hand_replaces_the_one_for_relays() {
         ModelReply::Held(Arc::clone(&held), vec![message_item("First.")]),
         ModelReply::Items(vec![message_item("Second.")]),
     ];
-    let world = CodexSetup::replay(replies).await;
-    let data = world.index_repository().await;
+    let setup = CodexSetup::replay(replies).await;
+    let data = setup.index_repository().await;
     let patient = vec![("SHUTDOWN_GRACE_SECS".to_owned(), "60".to_owned())];
-    let environment = [world.environment(), patient].concat();
-    let mut relay = RelayClient::start(&data, world.folder.path(), &environment, &[]);
+    let environment = [setup.environment(), patient].concat();
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &environment, &[]);
     let ask = json!({ "question": "What is there?" });
     relay.call_tool(1, "codebase_question", ask.clone()).await;
-    world.model.wait_for_requests(1).await;
+    setup.model.wait_for_requests(1).await;
     let first = read_lock_holder(&data);
     let stops = || read_lock_holder(&data).main_url.is_none();
     let finishing = async {
@@ -31,9 +31,12 @@ async fn a_server_started_by_hand_replaces_the_one_for_relays() {
     };
     let serving = RunningServer::serve_logged(&data, &environment);
     let ((program, mut log), ()) = tokio::join!(serving, finishing);
-    let said = log.next_line().await.unwrap().unwrap();
+    let output_text = log.next_line().await.unwrap().unwrap();
     let of = format!("process {} at {}", first.pid, first.main_url.unwrap());
-    assert!(said.starts_with("taking the place of") && said.contains(&of), "{said}");
+    assert!(
+        output_text.starts_with("taking the place of") && output_text.contains(&of),
+        "{output_text}"
+    );
     // Running work was finished.
     let answer = read_result(&relay.read_answer(1).await);
     assert_eq!(answer["segments"][0]["text"], "First.", "{answer:#}");
@@ -44,12 +47,12 @@ async fn a_server_started_by_hand_replaces_the_one_for_relays() {
     assert_eq!((second.pid, second.until_idle), (program.pid(), false));
     // This one keeps running.
     let refused = run_command(&data, &environment, &["serve"]).await;
-    let said = String::from_utf8(refused.stderr).unwrap();
+    let output_text = String::from_utf8(refused.stderr).unwrap();
     assert!(
-        !refused.status.success() && said.contains(&format!("process {}", second.pid)),
-        "{said}"
+        !refused.status.success() && output_text.contains(&format!("process {}", second.pid)),
+        "{output_text}"
     );
-    assert!(!said.contains("taking the place"), "{said}");
+    assert!(!output_text.contains("taking the place"), "{output_text}");
     program.terminate().await;
 }
 
@@ -59,14 +62,14 @@ async fn a_turn_longer_than_the_grace_period_fails_when_its_server_is_replaced()
         ModelReply::Silent(vec![thinking_item("hm")]),
         ModelReply::Items(vec![message_item("Here.")]),
     ];
-    let world = CodexSetup::replay(replies).await;
-    let data = world.index_repository().await;
+    let setup = CodexSetup::replay(replies).await;
+    let data = setup.index_repository().await;
     let hasty = vec![("SHUTDOWN_GRACE_SECS".to_owned(), "1".to_owned())];
-    let environment = [world.environment(), hasty].concat();
-    let mut relay = RelayClient::start(&data, world.folder.path(), &environment, &[]);
+    let environment = [setup.environment(), hasty].concat();
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &environment, &[]);
     let ask = json!({ "question": "What is there?" });
     relay.call_tool(1, "codebase_question", ask.clone()).await;
-    world.model.wait_for_requests(1).await;
+    setup.model.wait_for_requests(1).await;
     let program = RunningServer::serve(&data, &[], &environment).await;
     let failed = read_result(&relay.read_answer(1).await);
     assert_eq!(failed["error"]["code"], "CANCELLED", "{failed:#}");
@@ -90,9 +93,9 @@ async fn a_server_whose_port_is_taken_replaces_none() {
         let taken = vec![(variable.to_owned(), port.clone())];
         let environment = [without_codex(), taken].concat();
         let refused = run_command(data.path(), &environment, &["serve"]).await;
-        let said = String::from_utf8(refused.stderr).unwrap();
+        let output_text = String::from_utf8(refused.stderr).unwrap();
         let reason = format!("(set `{variable}` to another port");
-        assert!(!refused.status.success() && said.contains(&reason), "{said}");
+        assert!(!refused.status.success() && output_text.contains(&reason), "{output_text}");
     }
     relay.send_request(2, "ping", json!({})).await;
     assert_eq!(relay.read_answer(2).await["result"], json!({}));
@@ -124,8 +127,11 @@ async fn one_of_several_servers_started_at_once_takes_over() {
     let winner = started.remove(place);
     for loser in started {
         let ended = loser.wait_with_output().await.unwrap();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        assert!(said.contains(&format!("process {}", winner.id().unwrap())), "{said}");
+        let output_text = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            output_text.contains(&format!("process {}", winner.id().unwrap())),
+            "{output_text}"
+        );
     }
     drop(winner);
 }
@@ -133,15 +139,15 @@ async fn one_of_several_servers_started_at_once_takes_over() {
 #[tokio::test]
 async fn a_new_server_waits_for_one_that_is_already_ending() {
     let held = Arc::new(Notify::new());
-    let world =
+    let setup =
         CodexSetup::replay([ModelReply::Held(Arc::clone(&held), vec![message_item("Here.")])])
             .await;
-    let data = world.index_repository().await;
+    let data = setup.index_repository().await;
     let patient = vec![("SHUTDOWN_GRACE_SECS".to_owned(), "60".to_owned())];
-    let environment = [world.environment(), patient].concat();
-    let mut relay = RelayClient::start(&data, world.folder.path(), &environment, &[]);
+    let environment = [setup.environment(), patient].concat();
+    let mut relay = RelayClient::start(&data, setup.folder.path(), &environment, &[]);
     relay.call_tool(1, "codebase_question", json!({ "question": "What is there?" })).await;
-    world.model.wait_for_requests(1).await;
+    setup.model.wait_for_requests(1).await;
     send_signal("TERM", read_lock_holder(&data).pid).await;
     wait_until("it serves on", || read_lock_holder(&data).main_url.is_none()).await;
     let waits = || {

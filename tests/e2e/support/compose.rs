@@ -21,8 +21,8 @@ pub(crate) fn read_compose(profile: &[&str], set: &[(&str, &str)]) -> Value {
 pub(crate) fn read_compose_with(settings: &str, profile: &[&str], set: &[(&str, &str)]) -> Value {
     let done =
         run_compose_with(settings, &[profile, &["config", "--format", "json"]].concat(), set);
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success() && said.is_empty(), "{said}");
+    let output_text = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success() && output_text.is_empty(), "{output_text}");
     serde_json::from_slice(&done.stdout).unwrap()
 }
 

@@ -130,8 +130,8 @@ pub enum Fault {
 
 /// A store that knows one repository, `repo`, with [`PARSER`].
 pub(crate) async fn create_store(folder: &TempDir) -> Store {
-    let repo = folder.path().join("repo");
-    fs::create_dir_all(&repo).unwrap();
+    let repository = folder.path().join("repo");
+    fs::create_dir_all(&repository).unwrap();
     let settings = codeinfo_store::EmbeddedStoreSettings {
         seal_chunks: 4096,
         background_merge: false,
@@ -140,9 +140,9 @@ pub(crate) async fn create_store(folder: &TempDir) -> Store {
     let (at, tasks) = (folder.path().join("data/store"), Tasks::default());
     let store = EmbeddedEngine::open(&at, "none", 4, OnMismatch::Refuse, &settings, tasks.clone());
     let store = Store::new(store.await.unwrap(), StoreMode::Flat, tasks);
-    fs::create_dir_all(repo.join("src")).unwrap();
-    fs::write(repo.join("src/parse.rs"), PARSER).unwrap();
-    let root = make_root(&repo);
+    fs::create_dir_all(repository.join("src")).unwrap();
+    fs::write(repository.join("src/parse.rs"), PARSER).unwrap();
+    let root = make_root(&repository);
     let file = FileRecord {
         root: root.id,
         path: "src/parse.rs".to_owned(),

@@ -82,8 +82,8 @@ fn run_once(folder: &str, what: &str, steps: impl FnOnce(&Path) -> Vec<Command>)
             let done = step
                 .output()
                 .unwrap_or_else(|error| panic!("cannot run {step:?} to install {what}: {error}"));
-            let said = String::from_utf8_lossy(&done.stderr);
-            assert!(done.status.success(), "cannot install {what}: {step:?} failed: {said}");
+            let output_text = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success(), "cannot install {what}: {step:?} failed: {output_text}");
         }
         fs::write(&marker, what).unwrap();
     }

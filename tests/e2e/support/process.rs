@@ -124,21 +124,21 @@ impl RunningServer {
         command.stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut said = Vec::new();
+        let mut output_text = Vec::new();
         while let Some(line) = lines.next_line().await.unwrap() {
             let last = line.starts_with("Ctrl-C");
-            said.push(line);
+            output_text.push(line);
             if last {
                 break;
             }
         }
         let url = |label: &str| {
-            let line = said.iter().find_map(|line| line.strip_prefix(label));
-            let line = line.unwrap_or_else(|| panic!("no `{label}` in {said:#?}"));
+            let line = output_text.iter().find_map(|line| line.strip_prefix(label));
+            let line = line.unwrap_or_else(|| panic!("no `{label}` in {output_text:#?}"));
             line.split_whitespace().next().unwrap().to_owned()
         };
         let (main, mcp) = (url("HTTP API"), url("MCP server"));
-        Self { child, said, main, mcp, http: http_client() }
+        Self { child, said: output_text, main, mcp, http: http_client() }
     }
 
     /// Calls a JSON-RPC method of the MCP server and returns the whole reply.

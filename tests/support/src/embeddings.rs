@@ -83,9 +83,9 @@ struct EmbeddingServerState {
     script: Mutex<EmbeddingScript>,
     requests: Mutex<Vec<Value>>,
     keys: Mutex<Vec<Option<String>>>,
-    asked: watch::Sender<usize>,
-    under_way: AtomicUsize,
-    most_under_way: AtomicUsize,
+    request_count: watch::Sender<usize>,
+    active_requests: AtomicUsize,
+    max_active_requests: AtomicUsize,
 }
 
 /// The settings of a program that uses a service, by its base URL, with a shorter wait between tries.
@@ -158,9 +158,9 @@ impl FakeEmbeddingServer {
             script: Mutex::new(Box::new(script)),
             requests: Mutex::default(),
             keys: Mutex::default(),
-            asked: watch::Sender::new(0),
-            under_way: AtomicUsize::new(0),
-            most_under_way: AtomicUsize::new(0),
+            request_count: watch::Sender::new(0),
+            active_requests: AtomicUsize::new(0),
+            max_active_requests: AtomicUsize::new(0),
         });
         let tasks = Tasks::default();
         tasks.spawn(accept_connections(listener, encryption, Arc::clone(&shared), tasks.clone()));
@@ -194,12 +194,12 @@ impl FakeEmbeddingServer {
 
     /// Returns how many requests were under way at most at a time.
     pub fn max_concurrent_requests(&self) -> usize {
-        self.shared.most_under_way.load(Ordering::SeqCst)
+        self.shared.max_active_requests.load(Ordering::SeqCst)
     }
 
     /// Waits until `count` requests came.
     pub async fn wait_for_requests(&self, count: usize) {
-        let mut asked = self.shared.asked.subscribe();
+        let mut asked = self.shared.request_count.subscribe();
         timeout(TIMEOUT, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }
 
@@ -271,15 +271,15 @@ struct RequestInProgress<'a>(&'a EmbeddingServerState);
 
 impl<'a> RequestInProgress<'a> {
     fn begin(shared: &'a EmbeddingServerState) -> Self {
-        let now = shared.under_way.fetch_add(1, Ordering::SeqCst) + 1;
-        shared.most_under_way.fetch_max(now, Ordering::SeqCst);
+        let now = shared.active_requests.fetch_add(1, Ordering::SeqCst) + 1;
+        shared.max_active_requests.fetch_max(now, Ordering::SeqCst);
         Self(shared)
     }
 }
 
 impl Drop for RequestInProgress<'_> {
     fn drop(&mut self) {
-        self.0.under_way.fetch_sub(1, Ordering::SeqCst);
+        self.0.active_requests.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -299,7 +299,7 @@ async fn respond_to_request(
     let reply = (shared.script.lock().unwrap())(&body);
     shared.requests.lock().unwrap().push(body.clone());
     shared.keys.lock().unwrap().push(key);
-    shared.asked.send_modify(|asked| *asked += 1);
+    shared.request_count.send_modify(|asked| *asked += 1);
     let mut length =
         body["dimensions"].as_u64().map_or(DIMENSIONS, |set| usize::try_from(set).unwrap());
     match &reply {

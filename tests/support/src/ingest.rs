@@ -85,15 +85,15 @@ impl TestIndex {
     pub fn create_repository(&self, name: &str, files: &[(&str, &str)]) -> TestRepository {
         let folder = self.folder.path().join("repos").join(name);
         fs::create_dir_all(&folder).unwrap();
-        let repo = TestRepository(folder.canonicalize().unwrap());
+        let repository = TestRepository(folder.canonicalize().unwrap());
         for (path, text) in files {
-            repo.write(path, text);
+            repository.write(path, text);
         }
-        repo
+        repository
     }
 
-    pub async fn ingest(&self, repo: &TestRepository) -> RunStatus {
-        self.run_ingest(build_request(&repo.0)).await
+    pub async fn ingest(&self, repository: &TestRepository) -> RunStatus {
+        self.run_ingest(build_request(&repository.0)).await
     }
 
     pub async fn run_ingest(&self, request: IngestRequest) -> RunStatus {

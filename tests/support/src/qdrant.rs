@@ -45,9 +45,9 @@ pub struct FakeQdrant {
 /// State that the nodes share: the data, the faults, and the calls.
 struct FakeQdrantState {
     shards: FakeCollections,
-    doors: Vec<FakeNode>,
-    rules: Mutex<Vec<FaultRule>>,
-    has_gone_wrong: AtomicBool,
+    nodes: Vec<FakeNode>,
+    faults: Mutex<Vec<FaultRule>>,
+    has_failed: AtomicBool,
     rounds: RoundCounter,
     calls: Mutex<HashMap<String, usize>>,
     key: Mutex<Option<String>>,
@@ -76,7 +76,7 @@ pub struct FaultRule {
     pub after: usize,
     /// So many calls go wrong.
     pub times: usize,
-    pub problem: FaultKind,
+    pub kind: FaultKind,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -98,8 +98,8 @@ impl FakeQdrant {
     }
 
     /// Starts one that has several addresses.
-    pub fn start_nodes(doors: usize) -> Self {
-        Self::start_with_identity(doors, None)
+    pub fn start_nodes(nodes: usize) -> Self {
+        Self::start_with_identity(nodes, None)
     }
 
     /// Starts one for encrypted connections, known as `localhost` to who trusts
@@ -112,8 +112,8 @@ impl FakeQdrant {
         )
     }
 
-    fn start_with_identity(doors: usize, identity: Option<Identity>) -> Self {
-        let door = |_| {
+    fn start_with_identity(nodes: usize, identity: Option<Identity>) -> Self {
+        let node = |_| {
             let reservation = bind_shared_address(SocketAddr::from(([127, 0, 0, 1], 0)));
             FakeNode {
                 address: reservation.local_addr().unwrap(),
@@ -123,43 +123,43 @@ impl FakeQdrant {
             }
         };
         let inner = Arc::new(FakeQdrantState {
-            shards: FakeCollections::with_nodes(u32::try_from(doors).unwrap()),
-            doors: (0..doors).map(door).collect(),
-            rules: Mutex::default(),
-            has_gone_wrong: AtomicBool::new(false),
+            shards: FakeCollections::with_nodes(u32::try_from(nodes).unwrap()),
+            nodes: (0..nodes).map(node).collect(),
+            faults: Mutex::default(),
+            has_failed: AtomicBool::new(false),
             rounds: RoundCounter::default(),
             calls: Mutex::default(),
             key: Mutex::default(),
             identity,
         });
-        let stand_in = Self { inner };
-        (0..doors).for_each(|door| stand_in.open_node(door));
-        stand_in
+        let fake_qdrant = Self { inner };
+        (0..nodes).for_each(|node| fake_qdrant.open_node(node));
+        fake_qdrant
     }
 
     /// The addresses, as `QDRANT_URL` takes them.
     pub fn urls(&self) -> Vec<String> {
-        let url = |door: &FakeNode| match self.inner.identity {
-            None => format!("http://{}", door.address),
-            Some(_) => format!("https://localhost:{}", door.address.port()),
+        let url = |node: &FakeNode| match self.inner.identity {
+            None => format!("http://{}", node.address),
+            Some(_) => format!("https://localhost:{}", node.address.port()),
         };
-        self.inner.doors.iter().map(url).collect()
+        self.inner.nodes.iter().map(url).collect()
     }
 
     /// Makes something go wrong.
     pub fn add_fault(&self, rule: FaultRule) {
-        self.inner.rules.lock().unwrap().push(rule);
+        self.inner.faults.lock().unwrap().push(rule);
     }
 
     /// Lets everything go well again.
     pub fn clear_faults(&self) {
-        self.inner.rules.lock().unwrap().clear();
-        self.inner.has_gone_wrong.store(false, Ordering::SeqCst);
+        self.inner.faults.lock().unwrap().clear();
+        self.inner.has_failed.store(false, Ordering::SeqCst);
     }
 
     /// Returns whether any fault occurred since [`Self::clear_faults`].
     pub fn has_failed(&self) -> bool {
-        self.inner.has_gone_wrong.load(Ordering::SeqCst)
+        self.inner.has_failed.load(Ordering::SeqCst)
     }
 
     /// From now on only calls with this key are served.
@@ -199,33 +199,33 @@ impl FakeQdrant {
     }
 
     /// Ends all connections of a node and accepts no more.
-    pub fn close_node(&self, door: usize) {
-        self.inner.close_node(door);
+    pub fn close_node(&self, node: usize) {
+        self.inner.close_node(node);
     }
 
     /// From now on one node answers each call with `INTERNAL`; the others serve.
-    pub fn isolate_node(&self, door: usize) {
-        self.inner.doors[door].is_cut_off.store(true, Ordering::SeqCst);
+    pub fn isolate_node(&self, node: usize) {
+        self.inner.nodes[node].is_cut_off.store(true, Ordering::SeqCst);
     }
 
     /// Returns whether a node is open.
-    pub fn is_node_open(&self, door: usize) -> bool {
-        self.inner.doors[door].open.lock().unwrap().is_some()
+    pub fn is_node_open(&self, node: usize) -> bool {
+        self.inner.nodes[node].open.lock().unwrap().is_some()
     }
 
     /// Takes connections again, at the same address.
-    pub fn open_node(&self, door: usize) {
+    pub fn open_node(&self, node: usize) {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .unwrap();
-        let address = self.inner.doors[door].address;
+        let address = self.inner.nodes[node].address;
         let bound = {
             let _context = runtime.enter();
             bind_shared_address(address).listen(1024).unwrap()
         };
-        let service = || NodeServices { inner: Arc::clone(&self.inner), door };
+        let service = || NodeServices { inner: Arc::clone(&self.inner), door: node };
         let mut builder = Server::builder();
         if let Some(identity) = &self.inner.identity {
             let tls = ServerTlsConfig::new().identity(identity.clone());
@@ -239,7 +239,7 @@ impl FakeQdrant {
         let incoming = TcpIncoming::from(bound).with_nodelay(Some(true));
         let serving = server.serve_with_incoming(incoming);
         runtime.spawn(serving);
-        *self.inner.doors[door].open.lock().unwrap() = Some(runtime);
+        *self.inner.nodes[node].open.lock().unwrap() = Some(runtime);
     }
 }
 
@@ -260,13 +260,13 @@ pub fn find_tls_file(name: &str) -> PathBuf {
 
 impl Drop for FakeQdrant {
     fn drop(&mut self) {
-        (0..self.inner.doors.len()).for_each(|door| self.inner.close_node(door));
+        (0..self.inner.nodes.len()).for_each(|node| self.inner.close_node(node));
     }
 }
 
 impl FakeQdrantState {
-    fn close_node(&self, door: usize) {
-        let mut open = self.doors[door].open.lock().unwrap();
+    fn close_node(&self, node: usize) {
+        let mut open = self.nodes[node].open.lock().unwrap();
         let Some(runtime) = open.take() else { return };
         // A listener that lives on would get a share of the connections to the next one. Another thread, because
         // this one may drive a runtime.
@@ -275,8 +275,8 @@ impl FakeQdrantState {
     }
 
     /// Fails as a node does that has lost its peers.
-    fn check_node(&self, door: usize) -> Result<(), Status> {
-        if self.doors[door].is_cut_off.load(Ordering::SeqCst) {
+    fn check_node(&self, node: usize) -> Result<(), Status> {
+        if self.nodes[node].is_cut_off.load(Ordering::SeqCst) {
             return Err(Status::internal("1 of 1 read operations failed"));
         }
         Ok(())
@@ -285,7 +285,7 @@ impl FakeQdrantState {
     /// Counts a call and returns its fault, if there is one.
     fn find_fault(&self, call: &str, collection: &str) -> Option<FaultKind> {
         *self.calls.lock().unwrap().entry(format!("{call} {collection}")).or_default() += 1;
-        let mut rules = self.rules.lock().unwrap();
+        let mut rules = self.faults.lock().unwrap();
         let matches = |rule: &&mut FaultRule| {
             (rule.call.is_empty() || rule.call == call)
                 && collection.contains(rule.of)
@@ -297,14 +297,14 @@ impl FakeQdrantState {
             return None;
         }
         rule.times -= 1;
-        self.has_gone_wrong.store(true, Ordering::SeqCst);
-        Some(rule.problem)
+        self.has_failed.store(true, Ordering::SeqCst);
+        Some(rule.kind)
     }
 
     /// Ends every connection, from a separate thread, because the caller's one is about to end.
     async fn cut_connections(self: &Arc<Self>) -> Status {
         let inner = Arc::clone(self);
-        thread::spawn(move || (0..inner.doors.len()).for_each(|door| inner.close_node(door)));
+        thread::spawn(move || (0..inner.nodes.len()).for_each(|node| inner.close_node(node)));
         std::future::pending().await
     }
 }

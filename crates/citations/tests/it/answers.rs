@@ -146,26 +146,26 @@ fn fill_placeholders(answer: &str) -> String {
 }
 
 async fn index_product() -> (TestIndex, TestRepository) {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("product", &[]);
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("product", &[]);
     for path in ["src/cite.rs", "src/beneath.rs"] {
-        repo.write(path, &fs::read_to_string(source_path(path)).unwrap());
+        repository.write(path, &fs::read_to_string(source_path(path)).unwrap());
     }
     for entry in fs::read_dir(source_path("src/cite")).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if entry.path().is_dir() {
             continue;
         }
-        repo.write(&format!("src/cite/{name}"), &fs::read_to_string(entry.path()).unwrap());
+        repository.write(&format!("src/cite/{name}"), &fs::read_to_string(entry.path()).unwrap());
     }
-    bench.ingest(&repo).await;
-    (bench, repo)
+    index.ingest(&repository).await;
+    (index, repository)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn right_answers_have_no_fault_however_they_are_written() {
-    let (bench, _repo) = index_product().await;
-    let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
+    let (index, _repo) = index_product().await;
+    let checker = CitationChecker::new(index.store.clone(), PathMap::default());
     let mut wrong = Vec::new();
     for answer in ANSWERS {
         let text = fill_placeholders(answer);
@@ -185,8 +185,8 @@ async fn right_answers_have_no_fault_however_they_are_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_answer_is_checked_at_once() {
-    let (bench, _repo) = index_product().await;
-    let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
+    let (index, _repo) = index_product().await;
+    let checker = CitationChecker::new(index.store.clone(), PathMap::default());
     let text = fill_placeholders(&ANSWERS[..24].join("\n\n"));
     let begun = Instant::now();
     let report = checker.check_text(&text, &LookupScope::default()).await.unwrap();
@@ -199,8 +199,8 @@ async fn a_long_answer_is_checked_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_place_among_right_ones_is_found() {
-    let (bench, _repo) = index_product().await;
-    let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
+    let (index, _repo) = index_product().await;
+    let checker = CitationChecker::new(index.store.clone(), PathMap::default());
     let verdict = "src/cite/judge.rs:<<src/cite/judge.rs judge_lines>>";
     for (wrong, name) in [
         // The names of each are its own.

@@ -29,10 +29,10 @@ async fn check_sentences(
     files: &[(&str, &str)],
     sentences: impl Iterator<Item = String>,
 ) -> Vec<(CitationState, String)> {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", files);
-    bench.ingest(&repo).await;
-    let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", files);
+    index.ingest(&repository).await;
+    let checker = CitationChecker::new(index.store.clone(), PathMap::default());
     let mut states = Vec::new();
     for sentence in sentences {
         let report = checker.check_text(&sentence, &LookupScope::default()).await.unwrap();
@@ -233,9 +233,9 @@ async fn lines_that_state_a_rule_whose_name_is_elsewhere_are_not_accused() {
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let first = line.saturating_sub(1).max(1);
         let sentences = RULES.iter().enumerate().flat_map(|(at, (_, name, said))| {
-            let said = said.replace("{}", name);
+            let output_text = said.replace("{}", name);
             let lines = [format!("{line}"), format!("{first}-{}", line + 2)];
-            lines.map(|lines| format!("{said} (src/rule_{at}.rs:{lines})."))
+            lines.map(|lines| format!("{output_text} (src/rule_{at}.rs:{lines})."))
         });
         let states = check_sentences(&files, sentences).await;
         assert_eq!(states.len(), COUNT);
@@ -341,10 +341,10 @@ async fn advice_names_the_nearest_occurrence() {
         write!(text, "func use{at}() {{\n\tcall(totalOf{at})\n}}\n\n").unwrap();
     }
     let lines: Vec<&str> = text.lines().collect();
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("steps.go", &text)]);
-    bench.ingest(&repo).await;
-    let checker = CitationChecker::new(bench.store.clone(), PathMap::default());
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", &[("steps.go", &text)]);
+    index.ingest(&repository).await;
+    let checker = CitationChecker::new(index.store.clone(), PathMap::default());
     for at in 0..COUNT {
         let used = lines.iter().position(|line| line.trim() == format!("call(totalOf{at})"));
         let used = used.unwrap() + 1;

@@ -29,16 +29,16 @@ struct SourceFunction {
 
 /// An indexed copy of this product's own sources, some files of which changed afterwards.
 struct ChangedSources {
-    bench: TestIndex,
-    repo: TestRepository,
+    index: TestIndex,
+    repository: TestRepository,
     /// As they were indexed.
     functions: Vec<SourceFunction>,
     lines: BTreeMap<String, u32>,
     /// Files of several functions that change.
-    odd: Vec<String>,
+    changed_paths: Vec<String>,
 }
 
-/// Changes of files after they were indexed, by their position in [`ChangedSources::odd`].
+/// Changes of files after they were indexed, by their position in [`ChangedSources::changed_paths`].
 const RENAMED: usize = 0;
 const LINKED: usize = 1;
 const CHANGED: usize = 2;
@@ -47,40 +47,40 @@ const GROWN: usize = 4;
 
 impl ChangedSources {
     async fn new() -> Self {
-        let bench = TestIndex::new().await;
-        let repo = bench.create_repository("product", &[(".env", "TOKEN=a\nKEY=b\n")]);
+        let index = TestIndex::new().await;
+        let repository = index.create_repository("product", &[(".env", "TOKEN=a\nKEY=b\n")]);
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for part in
             ["src", "crates/lang", "crates/chunk/src", "crates/search/src", "crates/store/src"]
         {
-            copy_folder(&root.join(part), &repo.join(part));
+            copy_folder(&root.join(part), &repository.join(part));
         }
         let manifest = "crates/chunk/Cargo.toml";
-        fs::copy(root.join(manifest), repo.join(manifest)).unwrap();
-        bench.ingest(&repo).await;
+        fs::copy(root.join(manifest), repository.join(manifest)).unwrap();
+        index.ingest(&repository).await;
         let (mut functions, mut lines) = (Vec::new(), BTreeMap::new());
-        for path in bench.list_indexed_files().await {
-            let text = fs::read_to_string(repo.join(&path)).unwrap();
+        for path in index.list_indexed_files().await {
+            let text = fs::read_to_string(repository.join(&path)).unwrap();
             lines.insert(path.clone(), u32::try_from(text.lines().count()).unwrap());
             functions.extend(list_functions(&path, &text));
         }
         let several =
             |path: &&String| functions.iter().filter(|one| one.path == **path).count() > 2;
-        let odd: Vec<String> = lines.keys().filter(several).take(5).cloned().collect();
-        assert_eq!(odd.len(), 5);
-        Self { bench, repo, functions, lines, odd }
+        let changed_paths: Vec<String> = lines.keys().filter(several).take(5).cloned().collect();
+        assert_eq!(changed_paths.len(), 5);
+        Self { index, repository, functions, lines, changed_paths }
     }
 
     /// Changes files after they were indexed.
     fn change_files(&self) {
-        let at = |odd: usize| self.repo.join(&self.odd[odd]);
-        fs::rename(at(RENAMED), self.repo.join("src/renamed_since.rs")).unwrap();
-        let outside = self.repo.join("../linked.rs");
+        let at = |at: usize| self.repository.join(&self.changed_paths[at]);
+        fs::rename(at(RENAMED), self.repository.join("src/renamed_since.rs")).unwrap();
+        let outside = self.repository.join("../linked.rs");
         fs::rename(at(LINKED), &outside).unwrap();
         std::os::unix::fs::symlink(&outside, at(LINKED)).unwrap();
-        let edit = |odd, edit: &dyn Fn(&str) -> String| {
-            let text = fs::read_to_string(at(odd)).unwrap();
-            fs::write(at(odd), edit(&text)).unwrap();
+        let edit = |place, edit: &dyn Fn(&str) -> String| {
+            let text = fs::read_to_string(at(place)).unwrap();
+            fs::write(at(place), edit(&text)).unwrap();
         };
         edit(CHANGED, &|text| text.replace(';', "; // changed").replace('{', "{ // changed"));
         edit(SHIFTED, &|text| "// One more line.\n".repeat(300) + text);
@@ -88,7 +88,7 @@ impl ChangedSources {
     }
 
     async fn check_text(&self, text: &str) -> CitationReport {
-        let checker = CitationChecker::new(self.bench.store.clone(), PathMap::default());
+        let checker = CitationChecker::new(self.index.store.clone(), PathMap::default());
         checker.check_text(text, &LookupScope::default()).await.unwrap()
     }
 
@@ -99,8 +99,8 @@ impl ChangedSources {
 
     /// Functions to cite rightly.
     fn list_unchanged_functions(&self) -> Vec<&SourceFunction> {
-        let odd = &self.odd[..GROWN];
-        self.functions.iter().filter(|one| !odd.contains(&one.path)).collect()
+        let changed = &self.changed_paths[..GROWN];
+        self.functions.iter().filter(|one| !changed.contains(&one.path)).collect()
     }
 }
 
@@ -197,16 +197,16 @@ fn plant_fault(
     kind: usize,
     turn: usize,
 ) -> (PlantedFault, SourceFunction) {
-    let odd = match kind {
+    let place = match kind {
         0 => Some(RENAMED),
         1 => Some(CHANGED),
         2 => Some(LINKED),
         3 => Some(SHIFTED),
         _ => None,
     };
-    let from = odd.map_or_else(
+    let from = place.map_or_else(
         || library.list_unchanged_functions(),
-        |odd| library.list_unique_functions(&library.odd[odd]),
+        |place| library.list_unique_functions(&library.changed_paths[place]),
     );
     let case = FaultCase { library, turn, own: pick_function(&from, turn) };
     let fault = match kind {
@@ -227,7 +227,7 @@ fn pick_function(from: &[&SourceFunction], turn: usize) -> SourceFunction {
 
 impl FaultCase<'_> {
     fn cite_with(&self, name: &str, path: &str, lines: (u32, u32)) -> String {
-        cite_function(self.turn, &self.library.repo.0, name, path, lines)
+        cite_function(self.turn, &self.library.repository.0, name, path, lines)
     }
 
     /// The file is another than it was.
@@ -315,8 +315,9 @@ impl FaultCase<'_> {
             |one: &CheckedCitation, _: &SourceFunction| one.fault == Some(CitationFault::Outside);
         match kind {
             9 => {
-                let text =
-                    |one: &SourceFunction| fs::read_to_string(self.library.repo.join(&one.path));
+                let text = |one: &SourceFunction| {
+                    fs::read_to_string(self.library.repository.join(&one.path))
+                };
                 let mut lacking = self.library.list_unchanged_functions();
                 lacking.retain(|one| !text(one).unwrap().contains(name));
                 let other = pick_function(&lacking, self.turn);
@@ -362,7 +363,13 @@ impl PlantedAnswer {
         for at in 0..4 {
             let one = sound[(turn * 31 + at * 17) % sound.len()];
             let cited = (one.first, one.last);
-            lines.push(cite_function(turn + at, &library.repo.0, &one.name, &one.path, cited));
+            lines.push(cite_function(
+                turn + at,
+                &library.repository.0,
+                &one.name,
+                &one.path,
+                cited,
+            ));
             lines.push(NOISE[(turn + at) % NOISE.len()].to_owned());
         }
         let excused = ExcusedCase::write_sentence(library, turn % EXCUSED_KINDS, turn);
@@ -405,10 +412,10 @@ async fn every_planted_fault_is_found_and_no_right_citation_is_called_wrong() {
             } else if !is_planted && one.state == CitationState::Confirmed && one.fault.is_none() {
                 right += 1;
             } else {
-                let said = answer.text.get(one.range.clone()).unwrap();
+                let output_text = answer.text.get(one.range.clone()).unwrap();
                 let kinds = (turn % KINDS, turn % EXCUSED_KINDS);
                 let parts = (&answer.fault, &answer.excused);
-                wrong.push(format!("kinds {kinds:?}: {said}: {one:?}\n{own:?}\n{parts:?}"));
+                wrong.push(format!("kinds {kinds:?}: {output_text}: {one:?}\n{own:?}\n{parts:?}"));
             }
         }
     }

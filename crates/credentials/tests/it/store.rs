@@ -32,15 +32,15 @@ fn make_slot(principal: &str) -> ConfigSlot {
 }
 
 async fn read_config(
-    vault: &CredentialStore,
+    store: &CredentialStore,
     principal: &str,
 ) -> Result<Option<(u64, Value)>, CredentialError> {
-    let stored = vault.configs.read_current::<Value>(make_slot(principal)).await?;
+    let stored = store.configs.read_current::<Value>(make_slot(principal)).await?;
     Ok(stored.map(|stored| (stored.version.version, stored.value)))
 }
 
-fn find_principal(vault: &CredentialStore, bearer: &str) -> Option<Principal> {
-    vault.tokens.find_bearer(bearer).map(|known| known.principal)
+fn find_principal(store: &CredentialStore, bearer: &str) -> Option<Principal> {
+    store.tokens.find_bearer(bearer).map(|known| known.principal)
 }
 
 fn read_owner_key(folder: &Path) -> Secret {
@@ -72,8 +72,8 @@ fn find_config_folder(folder: &Path) -> PathBuf {
 #[tokio::test]
 async fn no_secret_is_on_disk_in_the_clear_and_files_are_for_their_user_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
-    let made = vault.tokens.create_token(
+    let store = open_store(folder.path()).await.unwrap();
+    let made = store.tokens.create_token(
         read_owner_key(folder.path()),
         make_principal("ann"),
         TokenKind::Plain,
@@ -81,7 +81,7 @@ async fn no_secret_is_on_disk_in_the_clear_and_files_are_for_their_user_alone() 
     );
     let token = made.await.unwrap().token;
     let value = json!({ "mcpServers": { "git": { "env": { "PAT": "hunter2-hunter2" } } } });
-    vault.configs.write_version(make_slot("ann"), value).await.unwrap();
+    store.configs.write_version(make_slot("ann"), value).await.unwrap();
     let found = read_files(folder.path());
     assert_eq!(found.len(), 7, "{:?}", found.keys());
     for (path, bytes) in found {
@@ -96,16 +96,16 @@ async fn no_secret_is_on_disk_in_the_clear_and_files_are_for_their_user_alone() 
         let rights = fs::metadata(folder.path().join(below)).unwrap().permissions().mode();
         assert_eq!(rights & 0o777, 0o700, "{below}");
     }
-    assert!(!format!("{vault:?}{token:?}").contains(token.expose().split_at(13).1));
+    assert!(!format!("{store:?}{token:?}").contains(token.expose().split_at(13).1));
 }
 
 #[tokio::test]
 async fn tokens_outlive_the_process_with_the_time_of_their_last_use() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = Tasks::default();
-    let vault = CredentialStore::open(folder.path(), None, tasks.clone()).await.unwrap();
+    let store = CredentialStore::open(folder.path(), None, tasks.clone()).await.unwrap();
     let owner = read_owner_key(folder.path());
-    let made = vault
+    let made = store
         .tokens
         .create_token(
             owner.clone(),
@@ -117,29 +117,29 @@ async fn tokens_outlive_the_process_with_the_time_of_their_last_use() {
         .unwrap();
     let before = read_files(folder.path());
     for _ in 0..100 {
-        assert_eq!(find_principal(&vault, made.token.expose()), Some(make_principal("ann")));
+        assert_eq!(find_principal(&store, made.token.expose()), Some(make_principal("ann")));
     }
     assert_eq!(read_files(folder.path()), before, "a use is no write");
-    let listed = vault.tokens.list_tokens(&owner).unwrap();
+    let listed = store.tokens.list_tokens(&owner).unwrap();
     assert!(tasks.stop(Duration::from_secs(20)).await);
 
-    let vault = open_store(folder.path()).await.unwrap();
-    assert_eq!(vault.tokens.list_tokens(&owner).unwrap(), listed);
+    let store = open_store(folder.path()).await.unwrap();
+    assert_eq!(store.tokens.list_tokens(&owner).unwrap(), listed);
     assert!(listed[0].last_used_at.is_some());
-    assert_eq!(find_principal(&vault, made.token.expose()), Some(make_principal("ann")));
-    assert_eq!(find_principal(&vault, owner.expose()), Some(Principal::owner()));
-    vault.tokens.revoke_all(owner).await.unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
-    assert_eq!(find_principal(&vault, made.token.expose()), None);
+    assert_eq!(find_principal(&store, made.token.expose()), Some(make_principal("ann")));
+    assert_eq!(find_principal(&store, owner.expose()), Some(Principal::owner()));
+    store.tokens.revoke_all(owner).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
+    assert_eq!(find_principal(&store, made.token.expose()), None);
 }
 
 #[tokio::test]
 async fn a_token_that_was_replaced_cannot_replace_its_successor() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
     let owner = read_owner_key(folder.path());
     let create = |by: &Secret| {
-        vault.tokens.create_token(
+        store.tokens.create_token(
             by.clone(),
             make_principal("ann"),
             TokenKind::Plain,
@@ -149,26 +149,26 @@ async fn a_token_that_was_replaced_cannot_replace_its_successor() {
     let first = create(&owner).await.unwrap().token;
     let second = create(&first).await.unwrap().token;
     assert!(matches!(create(&first).await, Err(CredentialError::Unauthorized)));
-    assert!(matches!(vault.tokens.list_tokens(&first), Err(CredentialError::Unauthorized)));
-    vault.tokens.revoke_token(owner, make_principal("ann")).await.unwrap();
+    assert!(matches!(store.tokens.list_tokens(&first), Err(CredentialError::Unauthorized)));
+    store.tokens.revoke_token(owner, make_principal("ann")).await.unwrap();
     assert!(matches!(create(&second).await, Err(CredentialError::Unauthorized)));
 }
 
 #[tokio::test]
 async fn tokens_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
     let owner = read_owner_key(folder.path());
     for number in 0..256 {
         let made = make_principal(&format!("t{number}"));
-        vault
+        store
             .tokens
             .create_token(owner.clone(), made, TokenKind::Plain, OnExistingToken::Refuse)
             .await
             .unwrap();
     }
     let create = |made: &str| {
-        vault.tokens.create_token(
+        store.tokens.create_token(
             owner.clone(),
             make_principal(made),
             TokenKind::Plain,
@@ -182,10 +182,10 @@ async fn tokens_are_bounded() {
 #[tokio::test]
 async fn a_change_that_cannot_be_written_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
     let owner = read_owner_key(folder.path());
     let create = || {
-        vault.tokens.create_token(
+        store.tokens.create_token(
             owner.clone(),
             make_principal("ann"),
             TokenKind::Plain,
@@ -199,13 +199,13 @@ async fn a_change_that_cannot_be_written_changes_nothing() {
     fs::remove_file(&file).unwrap();
     fs::create_dir_all(file.join("in/the/way")).unwrap();
     assert!(matches!(create().await, Err(CredentialError::File { .. })));
-    assert!(vault.tokens.revoke_token(owner.clone(), make_principal("ann")).await.is_err());
-    assert_eq!(find_principal(&vault, first.expose()), Some(make_principal("ann")));
+    assert!(store.tokens.revoke_token(owner.clone(), make_principal("ann")).await.is_err());
+    assert_eq!(find_principal(&store, first.expose()), Some(make_principal("ann")));
     fs::remove_dir_all(&file).unwrap();
     fs::write(&file, bytes).unwrap();
     let second = create().await.unwrap().token;
-    assert_eq!(find_principal(&vault, first.expose()), None);
-    assert_eq!(find_principal(&vault, second.expose()), Some(make_principal("ann")));
+    assert_eq!(find_principal(&store, first.expose()), None);
+    assert_eq!(find_principal(&store, second.expose()), Some(make_principal("ann")));
 }
 
 #[tokio::test]
@@ -213,37 +213,40 @@ async fn files_that_others_may_read_links_and_nonsense_are_refused_by_name() {
     for file in ["owner.key", "vault/tokens.json"] {
         for fault in ["rights", "link", "nonsense"] {
             let folder = tempfile::tempdir().unwrap();
-            let vault = open_store(folder.path()).await.unwrap();
+            let store = open_store(folder.path()).await.unwrap();
             let by = read_owner_key(folder.path());
-            vault
+            store
                 .tokens
                 .create_token(by, make_principal("ann"), TokenKind::Plain, OnExistingToken::Refuse)
                 .await
                 .unwrap();
             let path = folder.path().join(file);
             break_file(&path, fault);
-            let said = open_store(folder.path()).await.unwrap_err().to_string();
-            assert!(said.contains(&path.display().to_string()), "{file}, {fault}: {said}");
+            let output_text = open_store(folder.path()).await.unwrap_err().to_string();
+            assert!(
+                output_text.contains(&path.display().to_string()),
+                "{file}, {fault}: {output_text}"
+            );
         }
     }
     for fault in ["rights", "link", "nonsense"] {
         let folder = tempfile::tempdir().unwrap();
-        let vault = open_store(folder.path()).await.unwrap();
-        vault.configs.write_version(make_slot("ann"), json!(1)).await.unwrap();
+        let store = open_store(folder.path()).await.unwrap();
+        store.configs.write_version(make_slot("ann"), json!(1)).await.unwrap();
         let path = folder.path().join("secret.key");
         break_file(&path, fault);
-        let failure = read_config(&vault, "ann").await.unwrap_err();
+        let failure = read_config(&store, "ann").await.unwrap_err();
         assert!(failure.to_string().contains(&path.display().to_string()), "{fault}: {failure}");
-        assert!(vault.configs.write_version(make_slot("bob"), json!(1)).await.is_err(), "{fault}");
+        assert!(store.configs.write_version(make_slot("bob"), json!(1)).await.is_err(), "{fault}");
         // The other configurations work.
         assert!(open_store(folder.path()).await.is_ok());
     }
     // A link instead of a folder leads out of the data folder.
     let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let vault = open_store(folder.path()).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
     symlink(elsewhere.path(), folder.path().join("vault")).unwrap();
-    assert!(vault.configs.write_version(make_slot("ann"), json!(1)).await.is_err());
-    let made = vault
+    assert!(store.configs.write_version(make_slot("ann"), json!(1)).await.is_err());
+    let made = store
         .tokens
         .create_token(
             read_owner_key(folder.path()),
@@ -271,8 +274,8 @@ fn break_file(path: &Path, fault: &str) {
 #[tokio::test]
 async fn a_wrong_key_names_the_file_and_a_lost_one_is_not_made_again() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
-    vault.configs.write_version(make_slot("ann"), json!(1)).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
+    store.configs.write_version(make_slot("ann"), json!(1)).await.unwrap();
     let key = fs::read_to_string(folder.path().join("secret.key")).unwrap();
     let with = async |key: &str| {
         let key: SecretKey = key.parse().unwrap();
@@ -282,13 +285,16 @@ async fn a_wrong_key_names_the_file_and_a_lost_one_is_not_made_again() {
     let wrong = with(&"A".repeat(43)).await;
     let failure = read_config(&wrong, "ann").await.unwrap_err();
     assert!(matches!(failure, CredentialError::OtherKey { .. }), "{failure}");
-    let said = failure.to_string();
-    assert!(said.contains("1.sealed") && said.contains("`SECRET_KEY`"), "{said}");
+    let output_text = failure.to_string();
+    assert!(
+        output_text.contains("1.sealed") && output_text.contains("`SECRET_KEY`"),
+        "{output_text}"
+    );
 
     fs::remove_file(folder.path().join("secret.key")).unwrap();
     for failure in [
-        read_config(&vault, "ann").await.unwrap_err(),
-        vault.configs.write_version(make_slot("bob"), json!(1)).await.unwrap_err(),
+        read_config(&store, "ann").await.unwrap_err(),
+        store.configs.write_version(make_slot("bob"), json!(1)).await.unwrap_err(),
     ] {
         assert!(matches!(failure, CredentialError::NoKey { .. }), "{failure}");
         assert!(failure.to_string().contains("secret.key"), "{failure}");
@@ -299,60 +305,60 @@ async fn a_wrong_key_names_the_file_and_a_lost_one_is_not_made_again() {
 #[tokio::test]
 async fn every_flipped_byte_of_a_version_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
-    vault.configs.write_version(make_slot("ann"), json!({ "a": "b" })).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
+    store.configs.write_version(make_slot("ann"), json!({ "a": "b" })).await.unwrap();
     let path = find_config_folder(folder.path()).join("1.sealed");
     let good = fs::read(&path).unwrap();
     for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 0x10;
         fs::write(&path, bad).unwrap();
-        let failure = read_config(&vault, "ann").await.unwrap_err();
+        let failure = read_config(&store, "ann").await.unwrap_err();
         assert!(failure.to_string().contains("1.sealed"), "byte {at}: {failure}");
     }
     fs::write(&path, &good[..good.len() - 1]).unwrap();
-    assert!(read_config(&vault, "ann").await.is_err());
+    assert!(read_config(&store, "ann").await.is_err());
     fs::write(&path, good).unwrap();
-    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((1, json!({ "a": "b" }))));
+    assert_eq!(read_config(&store, "ann").await.unwrap(), Some((1, json!({ "a": "b" }))));
 }
 
 #[tokio::test]
 async fn a_step_that_fails_leaves_the_former_version_current() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
-    vault.configs.write_version(make_slot("ann"), json!("first")).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
+    store.configs.write_version(make_slot("ann"), json!("first")).await.unwrap();
     let shelf = find_config_folder(folder.path());
     // A folder is in the place of the version, and then in that of the pointer.
     fs::create_dir_all(shelf.join("2.sealed/in/the/way")).unwrap();
     // The name counts as taken, so the version after it is written.
-    let taken = vault.configs.write_version(make_slot("ann"), json!("third")).await.unwrap();
+    let taken = store.configs.write_version(make_slot("ann"), json!("third")).await.unwrap();
     assert_eq!(taken.version, 3);
     let pointer = fs::read(shelf.join("current")).unwrap();
     fs::remove_file(shelf.join("current")).unwrap();
     fs::create_dir_all(shelf.join("current/in/the/way")).unwrap();
-    assert!(vault.configs.write_version(make_slot("ann"), json!("fourth")).await.is_err());
+    assert!(store.configs.write_version(make_slot("ann"), json!("fourth")).await.is_err());
     fs::remove_dir_all(shelf.join("current")).unwrap();
     restore_files(&[(shelf.join("current"), pointer)].into());
-    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
+    assert_eq!(read_config(&store, "ann").await.unwrap(), Some((3, json!("third"))));
 }
 
 #[tokio::test]
 async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let (vault, owner) = (open_store(folder.path()).await.unwrap(), read_owner_key(folder.path()));
-    let create = async |vault: &CredentialStore, who: &str| {
+    let (store, owner) = (open_store(folder.path()).await.unwrap(), read_owner_key(folder.path()));
+    let create = async |store: &CredentialStore, who: &str| {
         let (by, who) = (owner.clone(), make_principal(who));
-        vault
+        store
             .tokens
             .create_token(by, who, TokenKind::Plain, OnExistingToken::Overwrite)
             .await
             .unwrap()
     };
-    let (ann, bob) = (create(&vault, "ann").await, create(&vault, "bob").await);
+    let (ann, bob) = (create(&store, "ann").await, create(&store, "bob").await);
     let [file, memory] =
         ["vault/tokens.json", "vault/generations/tokens"].map(|path| folder.path().join(path));
     let backup = [(file.clone(), fs::read(&file).unwrap())].into();
-    vault.tokens.revoke_token(owner.clone(), make_principal("ann")).await.unwrap();
+    store.tokens.revoke_token(owner.clone(), make_principal("ann")).await.unwrap();
     let newest = fs::read(&file).unwrap();
     let highest = fs::read(&memory).unwrap();
 
@@ -369,18 +375,18 @@ async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
             Some(number) => fs::write(&memory, number).unwrap(),
             None => fs::remove_file(&memory).unwrap(),
         }
-        let vault = open_store(folder.path()).await.unwrap();
-        assert_eq!(find_principal(&vault, bob.token.expose()), Some(make_principal("bob")));
-        assert_eq!(find_principal(&vault, ann.token.expose()), None);
+        let store = open_store(folder.path()).await.unwrap();
+        assert_eq!(find_principal(&store, bob.token.expose()), Some(make_principal("bob")));
+        assert_eq!(find_principal(&store, ann.token.expose()), None);
         assert_eq!(fs::read(&memory).unwrap(), highest);
     }
     // One that was removed holds nothing, and the one that follows it counts on.
     fs::remove_file(&file).unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
-    assert_eq!(find_principal(&vault, bob.token.expose()), None);
-    let cat = create(&vault, "cat").await;
-    let vault = open_store(folder.path()).await.unwrap();
-    assert_eq!(find_principal(&vault, cat.token.expose()), Some(make_principal("cat")));
+    let store = open_store(folder.path()).await.unwrap();
+    assert_eq!(find_principal(&store, bob.token.expose()), None);
+    let cat = create(&store, "cat").await;
+    let store = open_store(folder.path()).await.unwrap();
+    assert_eq!(find_principal(&store, cat.token.expose()), Some(make_principal("cat")));
     restore_files(&[(file, newest)].into());
     assert!(open_store(folder.path()).await.is_err());
 }
@@ -388,62 +394,62 @@ async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
 #[tokio::test]
 async fn a_configuration_that_was_put_back_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
-    vault.configs.write_version(make_slot("ann"), json!("first")).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
+    store.configs.write_version(make_slot("ann"), json!("first")).await.unwrap();
     let backup = read_files(&find_config_folder(folder.path()));
-    vault.configs.write_version(make_slot("ann"), json!("second")).await.unwrap();
+    store.configs.write_version(make_slot("ann"), json!("second")).await.unwrap();
     // Alone, and with the whole folder of configurations.
     for whole in [false, true] {
         if whole {
             fs::remove_file(find_config_folder(folder.path()).join("2.sealed")).unwrap();
         }
         restore_files(&backup);
-        let failure = read_config(&vault, "ann").await.unwrap_err();
+        let failure = read_config(&store, "ann").await.unwrap_err();
         assert!(
             matches!(failure, CredentialError::PutBack { number: 1, highest: 2, .. }),
             "{failure}"
         );
         assert!(failure.to_string().contains("/current` is older"), "{failure}");
     }
-    let kept = vault.configs.write_version(make_slot("ann"), json!("third")).await.unwrap();
+    let kept = store.configs.write_version(make_slot("ann"), json!("third")).await.unwrap();
     assert_eq!(kept.version, 3, "numbers are not given twice");
-    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
+    assert_eq!(read_config(&store, "ann").await.unwrap(), Some((3, json!("third"))));
     fs::remove_dir_all(folder.path().join("vault/generations")).unwrap();
-    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
+    assert_eq!(read_config(&store, "ann").await.unwrap(), Some((3, json!("third"))));
     assert!(folder.path().join("vault/generations").is_dir(), "it is taken up");
 }
 
 #[tokio::test]
 async fn a_version_of_another_principal_or_number_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
-    vault.configs.write_version(make_slot("ann"), json!("of ann")).await.unwrap();
-    vault.configs.write_version(make_slot("ann"), json!("later")).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
+    store.configs.write_version(make_slot("ann"), json!("of ann")).await.unwrap();
+    store.configs.write_version(make_slot("ann"), json!("later")).await.unwrap();
     let ann = find_config_folder(folder.path());
-    vault.configs.write_version(make_slot("bob"), json!("of bob")).await.unwrap();
+    store.configs.write_version(make_slot("bob"), json!("of bob")).await.unwrap();
     let folders = fs::read_dir(folder.path().join("vault/configs")).unwrap();
     let bob = folders.map(|entry| entry.unwrap().path()).find(|path| *path != ann).unwrap();
     fs::copy(ann.join("1.sealed"), bob.join("1.sealed")).unwrap();
-    let failure = read_config(&vault, "bob").await.unwrap_err();
+    let failure = read_config(&store, "bob").await.unwrap_err();
     assert!(matches!(failure, CredentialError::Damaged { .. }), "{failure}");
     fs::copy(ann.join("1.sealed"), ann.join("2.sealed")).unwrap();
-    let failure = read_config(&vault, "ann").await.unwrap_err();
+    let failure = read_config(&store, "ann").await.unwrap_err();
     assert!(matches!(failure, CredentialError::Damaged { .. }), "{failure}");
 }
 
 #[tokio::test]
 async fn configurations_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = open_store(folder.path()).await.unwrap();
+    let store = open_store(folder.path()).await.unwrap();
     let large = json!("x".repeat(64 * 1024));
-    let failure = vault.configs.write_version(make_slot("ann"), large).await.unwrap_err();
+    let failure = store.configs.write_version(make_slot("ann"), large).await.unwrap_err();
     assert!(matches!(failure, CredentialError::TooLarge { .. }), "{failure}");
     for number in 0..256 {
-        vault.configs.write_version(make_slot(&format!("p{number}")), json!(1)).await.unwrap();
+        store.configs.write_version(make_slot(&format!("p{number}")), json!(1)).await.unwrap();
     }
-    let failure = vault.configs.write_version(make_slot("more"), json!(1)).await.unwrap_err();
+    let failure = store.configs.write_version(make_slot("more"), json!(1)).await.unwrap_err();
     assert!(matches!(failure, CredentialError::TooManyConfigs { most: 256 }), "{failure}");
-    assert!(vault.configs.write_version(make_slot("p7"), json!(2)).await.is_ok());
+    assert!(store.configs.write_version(make_slot("p7"), json!(2)).await.is_ok());
 }
 
 #[test]
@@ -489,14 +495,14 @@ fn restore_files(files: &BTreeMap<PathBuf, Vec<u8>>) {
 
 async fn run_steps(steps: &[CredentialStep]) {
     let folder = tempfile::tempdir().unwrap();
-    let mut vault = open_store(folder.path()).await.unwrap();
+    let mut store = open_store(folder.path()).await.unwrap();
     let mut current: Option<(u64, Value)> = None;
     let mut highest = 0;
     for step in steps {
         match step {
             CredentialStep::Write(value) => {
                 let kept =
-                    vault.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
+                    store.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
                 assert!(kept.version > highest, "{} after {highest}", kept.version);
                 highest = kept.version;
                 current = Some((kept.version, json!(value)));
@@ -512,10 +518,10 @@ async fn run_steps(steps: &[CredentialStep]) {
                 let memory = folder.path().join("vault/generations").join(id);
                 let before = [pointer, memory].map(|path| (path.clone(), fs::read(path).unwrap()));
                 let kept =
-                    vault.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
+                    store.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
                 highest = kept.version;
                 restore_files(&before.into());
-                vault = open_store(folder.path()).await.unwrap();
+                store = open_store(folder.path()).await.unwrap();
             }
             CredentialStep::DiesInVersion | CredentialStep::DiesInSwitch if current.is_some() => {
                 let next = format!("{}.tmp", highest + 1);
@@ -525,24 +531,24 @@ async fn run_steps(steps: &[CredentialStep]) {
                     "current.tmp"
                 };
                 fs::write(find_config_folder(folder.path()).join(name), "half").unwrap();
-                vault = open_store(folder.path()).await.unwrap();
+                store = open_store(folder.path()).await.unwrap();
             }
             CredentialStep::DiesBeforePruning(value) if current.is_some() => {
                 let mut before = read_files(&find_config_folder(folder.path()));
                 before.retain(|path, _| path.extension().is_some());
                 let kept =
-                    vault.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
+                    store.configs.write_version(make_slot("ann"), json!(value)).await.unwrap();
                 highest = kept.version;
                 current = Some((kept.version, json!(value)));
                 restore_files(&before);
-                vault = open_store(folder.path()).await.unwrap();
+                store = open_store(folder.path()).await.unwrap();
             }
-            _ => vault = open_store(folder.path()).await.unwrap(),
+            _ => store = open_store(folder.path()).await.unwrap(),
         }
-        assert_eq!(read_config(&vault, "ann").await.unwrap(), current, "after {step:?}");
+        assert_eq!(read_config(&store, "ann").await.unwrap(), current, "after {step:?}");
     }
-    let kept = vault.configs.write_version(make_slot("ann"), json!("last")).await.unwrap();
-    assert_eq!(read_config(&vault, "ann").await.unwrap(), Some((kept.version, json!("last"))));
+    let kept = store.configs.write_version(make_slot("ann"), json!("last")).await.unwrap();
+    assert_eq!(read_config(&store, "ann").await.unwrap(), Some((kept.version, json!("last"))));
     let written = usize::try_from(highest).unwrap() + 1;
     assert_eq!(count_versions(folder.path()), written.min(KEPT));
 }
@@ -575,19 +581,19 @@ proptest! {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let folder = tempfile::tempdir().unwrap();
-            let mut vault = open_store(folder.path()).await.unwrap();
+            let mut store = open_store(folder.path()).await.unwrap();
             let by = read_owner_key(folder.path());
             let (mut made, mut good) = (Vec::new(), BTreeMap::new());
             for (who, what) in steps {
                 let who = make_principal(&format!("p{who}"));
                 match what {
                     0 => {
-                        let ended = vault.tokens.revoke_token(by.clone(), who.clone()).await;
+                        let ended = store.tokens.revoke_token(by.clone(), who.clone()).await;
                         prop_assert_eq!(ended.is_ok(), good.remove(&who).is_some());
                     }
                     1 => {
                         let one =
-                            vault.tokens.create_token(by.clone(), who.clone(), TokenKind::Plain, OnExistingToken::Refuse).await;
+                            store.tokens.create_token(by.clone(), who.clone(), TokenKind::Plain, OnExistingToken::Refuse).await;
                         prop_assert_eq!(one.is_ok(), !good.contains_key(&who));
                         if let Ok(one) = one {
                             made.push(one.token.clone());
@@ -596,17 +602,17 @@ proptest! {
                     }
                     _ => {
                         let one =
-                            vault.tokens.create_token(by.clone(), who.clone(), TokenKind::Plain, OnExistingToken::Overwrite).await;
+                            store.tokens.create_token(by.clone(), who.clone(), TokenKind::Plain, OnExistingToken::Overwrite).await;
                         let one = one.unwrap();
                         made.push(one.token.clone());
                         good.insert(who, one.token);
                     }
                 }
-                vault = open_store(folder.path()).await.unwrap();
+                store = open_store(folder.path()).await.unwrap();
                 for token in &made {
                     let wanted = good.iter().find(|(_, good)| *good == token);
                     let wanted = wanted.map(|(who, _)| who.clone());
-                    prop_assert_eq!(find_principal(&vault, token.expose()), wanted);
+                    prop_assert_eq!(find_principal(&store, token.expose()), wanted);
                 }
             }
             Ok(())

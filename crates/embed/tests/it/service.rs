@@ -64,25 +64,25 @@ fn assert_vectors(texts: &[String], vectors: &[Vec<f32>]) {
 
 #[tokio::test]
 async fn a_service_keeps_the_contract_of_embedders() {
-    let there = FakeEmbeddingServer::start().await;
-    check_contract(&build_service(&there.url, UNCHANGED)).await;
+    let embeddings = FakeEmbeddingServer::start().await;
+    check_contract(&build_service(&embeddings.url, UNCHANGED)).await;
     let prefixed = |settings: &mut EmbeddingSettings| {
         settings.query_prefix = "Instruct: find\nQuery: ".to_owned();
     };
-    check_contract(&build_service(&there.url, &prefixed)).await;
+    check_contract(&build_service(&embeddings.url, &prefixed)).await;
 }
 
 #[tokio::test]
 async fn a_request_says_what_is_set_and_nothing_else() {
-    let there = FakeEmbeddingServer::start().await;
-    let plain = build_service(&there.url, UNCHANGED);
+    let embeddings = FakeEmbeddingServer::start().await;
+    let plain = build_service(&embeddings.url, UNCHANGED);
     assert_eq!((plain.model().id(), plain.dimensions()), ("stand-in@service".to_owned(), None));
     let named = EmbeddingDocument { path: "a.rs".into(), symbol: "b".into(), text: "c".into() };
     let untitled = EmbeddingDocument { symbol: String::new(), ..named.clone() };
     let blank = EmbeddingDocument::from(" \n".to_owned());
     drop(plain.embed_documents(vec![named, blank, untitled]).await.unwrap());
     assert_eq!(plain.dimensions(), Some(DIMENSIONS));
-    let full = build_service(&there.url, &|settings| {
+    let full = build_service(&embeddings.url, &|settings| {
         settings.key = Some(Secret::new("sk-test".to_owned()));
         settings.dimensions = Some(16);
         settings.document_prefix = "search_document: ".to_owned();
@@ -93,14 +93,14 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     let long = "one line\nanother line that is too long".to_owned();
     drop(full.embed_documents(unnamed_documents(&[long])).await.unwrap());
     assert_eq!(full.embed_query("where is it".to_owned()).await.unwrap().len(), 16);
-    let requests: Vec<String> = there.requests().iter().map(Value::to_string).collect();
+    let requests: Vec<String> = embeddings.requests().iter().map(Value::to_string).collect();
     insta::assert_snapshot!(requests.join("\n"), @r#"
     {"model":"stand-in","input":["a.rs\nb\nc","a.rs\nc"],"encoding_format":"float"}
     {"model":"stand-in","input":["search_document: one line\nanother line t"],"encoding_format":"float","dimensions":16}
     {"model":"stand-in","input":["search_query: where is it"],"encoding_format":"float","dimensions":16}
     "#);
     assert_eq!(
-        there.authorization_headers(),
+        embeddings.authorization_headers(),
         [None, Some("Bearer sk-test".into()), Some("Bearer sk-test".into())]
     );
 }
@@ -131,12 +131,13 @@ fn a_model_that_makes_other_vectors_of_the_same_text_has_another_id() {
 #[tokio::test]
 async fn texts_go_in_batches_several_at_a_time_and_come_back_in_order() {
     let wait = Duration::from_millis(20);
-    let there = FakeEmbeddingServer::start_with_script(move |_| EmbeddingAnswer::Late(wait)).await;
+    let embeddings =
+        FakeEmbeddingServer::start_with_script(move |_| EmbeddingAnswer::Late(wait)).await;
     let bounds = |settings: &mut EmbeddingSettings| {
         settings.batch = 8;
         settings.concurrency = 3;
     };
-    let embedder = Arc::new(build_service(&there.url, &bounds));
+    let embedder = Arc::new(build_service(&embeddings.url, &bounds));
     let texts = make_texts(100);
     // Two calls share the bound.
     let (first, second) = tokio::join!(
@@ -146,24 +147,24 @@ async fn texts_go_in_batches_several_at_a_time_and_come_back_in_order() {
     assert_vectors(&texts, &first.unwrap());
     assert_vectors(&texts, &second.unwrap());
     assert_eq!(
-        (there.batch_sizes().iter().sum::<usize>(), there.batch_sizes().iter().max()),
+        (embeddings.batch_sizes().iter().sum::<usize>(), embeddings.batch_sizes().iter().max()),
         (200, Some(&8))
     );
-    assert_eq!(there.max_concurrent_requests(), 3);
+    assert_eq!(embeddings.max_concurrent_requests(), 3);
 
     // By tokens: each text counts for eight or nine.
-    let there = FakeEmbeddingServer::start().await;
-    let embedder = build_service(&there.url, &|settings| settings.batch_tokens = 30);
+    let embeddings = FakeEmbeddingServer::start().await;
+    let embedder = build_service(&embeddings.url, &|settings| settings.batch_tokens = 30);
     assert_vectors(&texts, &embedder.embed_documents(unnamed_documents(&texts)).await.unwrap());
-    assert_eq!(there.batch_sizes().iter().max(), Some(&3));
+    assert_eq!(embeddings.batch_sizes().iter().max(), Some(&3));
 }
 
 #[tokio::test]
 async fn every_form_of_a_right_reply_is_understood() {
     for reply in [EmbeddingAnswer::Vectors, EmbeddingAnswer::Shuffled, EmbeddingAnswer::Base64] {
-        let there = FakeEmbeddingServer::start_with_script(move |_| reply.clone()).await;
+        let embeddings = FakeEmbeddingServer::start_with_script(move |_| reply.clone()).await;
         let texts = make_texts(5);
-        let vectors = build_service(&there.url, UNCHANGED)
+        let vectors = build_service(&embeddings.url, UNCHANGED)
             .embed_documents(unnamed_documents(&texts))
             .await
             .unwrap();
@@ -173,38 +174,45 @@ async fn every_form_of_a_right_reply_is_understood() {
 
 /// Lets a batch of documents fail, and describes the failure and the number of requests.
 async fn describe_failure(change: SettingsChange<'_>, reply: EmbeddingAnswer) -> String {
-    let there = FakeEmbeddingServer::start_with_script(move |_| reply.clone()).await;
-    let failure = build_service(&there.url, change)
+    let embeddings = FakeEmbeddingServer::start_with_script(move |_| reply.clone()).await;
+    let failure = build_service(&embeddings.url, change)
         .embed_documents(unnamed_documents(&make_texts(2)))
         .await
         .unwrap_err();
     assert_eq!(failure.code(), ErrorCode::EmbedModelMissing);
-    let said = failure.to_string().replace(&there.address.to_string(), "HOST");
-    format!("{} requests: {said}", there.requests().len())
+    let output_text = failure.to_string().replace(&embeddings.address.to_string(), "HOST");
+    format!("{} requests: {output_text}", embeddings.requests().len())
 }
 
 #[tokio::test]
 async fn a_failure_says_what_to_set() {
     let key =
         |settings: &mut EmbeddingSettings| settings.key = Some(Secret::new("sk-secret".to_owned()));
-    let said = |status, message: &str| {
+    let output_text = |status, message: &str| {
         EmbeddingAnswer::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
     };
     let quota = r#"{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}"#;
     let mut faults = vec![
-        describe_failure(UNCHANGED, said(401, "no key")).await,
-        describe_failure(&key, said(401, "wrong key: sk-secret")).await,
-        describe_failure(&key, said(403, "not yours")).await,
-        describe_failure(UNCHANGED, said(404, "model 'stand-in' not found, try pulling it first"))
-            .await,
-        describe_failure(UNCHANGED, said(413, "Payload too large")).await,
-        describe_failure(UNCHANGED, said(400, "the input length exceeds the context length")).await,
-        describe_failure(UNCHANGED, said(422, "dimensions are not supported")).await,
-        describe_failure(UNCHANGED, said(429, "slow down")).await,
+        describe_failure(UNCHANGED, output_text(401, "no key")).await,
+        describe_failure(&key, output_text(401, "wrong key: sk-secret")).await,
+        describe_failure(&key, output_text(403, "not yours")).await,
+        describe_failure(
+            UNCHANGED,
+            output_text(404, "model 'stand-in' not found, try pulling it first"),
+        )
+        .await,
+        describe_failure(UNCHANGED, output_text(413, "Payload too large")).await,
+        describe_failure(
+            UNCHANGED,
+            output_text(400, "the input length exceeds the context length"),
+        )
+        .await,
+        describe_failure(UNCHANGED, output_text(422, "dimensions are not supported")).await,
+        describe_failure(UNCHANGED, output_text(429, "slow down")).await,
         describe_failure(UNCHANGED, EmbeddingAnswer::Text(429, quota.to_owned())).await,
-        describe_failure(UNCHANGED, said(500, "out of memory")).await,
-        describe_failure(UNCHANGED, said(500, "context deadline exceeded")).await,
-        describe_failure(UNCHANGED, said(500, TOO_LARGE)).await,
+        describe_failure(UNCHANGED, output_text(500, "out of memory")).await,
+        describe_failure(UNCHANGED, output_text(500, "context deadline exceeded")).await,
+        describe_failure(UNCHANGED, output_text(500, TOO_LARGE)).await,
         describe_failure(
             UNCHANGED,
             EmbeddingAnswer::Header(307, "location", "https://elsewhere.example/v1".into()),
@@ -223,16 +231,16 @@ async fn a_failure_says_what_to_set() {
         describe_failure(UNCHANGED, EmbeddingAnswer::Cut).await,
     ];
     // No server listens; and no server speaks TLS.
-    let there = FakeEmbeddingServer::start().await;
-    let secure = there.url.replace("http://", "https://");
+    let embeddings = FakeEmbeddingServer::start().await;
+    let secure = embeddings.url.replace("http://", "https://");
     let failure = build_service(&secure, UNCHANGED)
         .embed_documents(unnamed_documents(&make_texts(1)))
         .await
         .unwrap_err()
         .to_string();
-    faults.push(failure.replace(&there.address.to_string(), "HOST"));
-    let url = there.url.clone();
-    let address = there.stop().await;
+    faults.push(failure.replace(&embeddings.address.to_string(), "HOST"));
+    let url = embeddings.url.clone();
+    let address = embeddings.stop().await;
     let failure = build_service(&url, UNCHANGED)
         .embed_documents(unnamed_documents(&make_texts(1)))
         .await
@@ -266,14 +274,14 @@ async fn a_failure_says_what_to_set() {
 
 #[tokio::test]
 async fn requests_to_a_silent_service_time_out() {
-    let there = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
-    let mut settings = build_settings(&there.url, UNCHANGED);
+    let embeddings = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
+    let mut settings = build_settings(&embeddings.url, UNCHANGED);
     settings.timeout = Duration::from_millis(50);
     let embedder = EmbeddingService::new(settings, Tasks::default()).unwrap();
     let failure =
         embedder.embed_documents(unnamed_documents(&make_texts(1))).await.unwrap_err().to_string();
     assert!(failure.contains("EMBEDDING_TIMEOUT_SECS"), "{failure}");
-    assert_eq!(there.requests().len(), 3, "each costs the whole time");
+    assert_eq!(embeddings.requests().len(), 3, "each costs the whole time");
     let started = Instant::now();
     assert!(embedder.embed_query("q".to_owned()).await.is_err());
     assert!(started.elapsed() < Duration::from_secs(5));
@@ -281,16 +289,16 @@ async fn requests_to_a_silent_service_time_out() {
 
 #[tokio::test]
 async fn vectors_of_another_length_are_refused() {
-    let there = FakeEmbeddingServer::start().await;
-    let embedder = build_service(&there.url, UNCHANGED);
+    let embeddings = FakeEmbeddingServer::start().await;
+    let embedder = build_service(&embeddings.url, UNCHANGED);
     drop(embedder.embed_documents(unnamed_documents(&make_texts(1))).await.unwrap());
-    there.replace_script(|_| EmbeddingAnswer::Dimensions(32));
+    embeddings.replace_script(|_| EmbeddingAnswer::Dimensions(32));
     let failure = embedder.embed_documents(unnamed_documents(&make_texts(1))).await.unwrap_err();
     assert_eq!(failure.code(), ErrorCode::EmbedModelMismatch);
-    let said = failure.to_string();
-    assert!(said.contains("32 numbers where 64 are expected"), "{said}");
+    let output_text = failure.to_string();
+    assert!(output_text.contains("32 numbers where 64 are expected"), "{output_text}");
     // Dimensions stored earlier count as much as a first reply.
-    let embedder = build_service(&there.url, UNCHANGED);
+    let embedder = build_service(&embeddings.url, UNCHANGED);
     embedder.expect_dimensions(48);
     assert_eq!(embedder.dimensions(), Some(48));
     assert!(embedder.embed_query("q".to_owned()).await.is_err());
@@ -308,31 +316,31 @@ async fn start_with_replies(replies: Vec<EmbeddingAnswer>) -> FakeEmbeddingServe
 #[tokio::test]
 async fn temporary_failures_are_retried() {
     let failed = || EmbeddingAnswer::Text(500, "starting".to_owned());
-    let there = start_with_replies(vec![
+    let embeddings = start_with_replies(vec![
         failed(),
         EmbeddingAnswer::Cut,
         EmbeddingAnswer::Text(503, String::new()),
     ])
     .await;
-    let embedder = build_service(&there.url, UNCHANGED);
+    let embedder = build_service(&embeddings.url, UNCHANGED);
     assert_vectors(
         &make_texts(3),
         &embedder.embed_documents(unnamed_documents(&make_texts(3))).await.unwrap(),
     );
-    assert_eq!(there.requests().len(), 4);
+    assert_eq!(embeddings.requests().len(), 4);
 
     // Somebody waits for a query, so that less is tried.
-    let there = start_with_replies(vec![failed(), failed()]).await;
-    assert!(build_service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.is_ok());
-    let there = start_with_replies(vec![failed(), failed(), failed()]).await;
-    assert!(build_service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.is_err());
+    let embeddings = start_with_replies(vec![failed(), failed()]).await;
+    assert!(build_service(&embeddings.url, UNCHANGED).embed_query("q".to_owned()).await.is_ok());
+    let embeddings = start_with_replies(vec![failed(), failed(), failed()]).await;
+    assert!(build_service(&embeddings.url, UNCHANGED).embed_query("q".to_owned()).await.is_err());
 }
 
 #[tokio::test]
 async fn all_requests_wait_as_long_as_the_service_asks() {
     let times = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&times);
-    let there = FakeEmbeddingServer::start_with_script(move |_| {
+    let embeddings = FakeEmbeddingServer::start_with_script(move |_| {
         let mut seen = seen.lock().unwrap();
         seen.push(Instant::now());
         match seen.len() {
@@ -341,7 +349,7 @@ async fn all_requests_wait_as_long_as_the_service_asks() {
         }
     })
     .await;
-    let embedder = build_service(&there.url, &|settings| settings.concurrency = 1);
+    let embedder = build_service(&embeddings.url, &|settings| settings.concurrency = 1);
     // All but one wait until the time that the service names.
     let answers =
         join_all((0..3).map(|_| embedder.embed_documents(unnamed_documents(&make_texts(1))))).await;
@@ -355,10 +363,11 @@ async fn all_requests_wait_as_long_as_the_service_asks() {
 
     let soon = SystemTime::now() + Duration::from_secs(2);
     let date = httpdate::fmt_http_date(soon);
-    let there = start_with_replies(vec![EmbeddingAnswer::Header(503, "retry-after", date)]).await;
+    let embeddings =
+        start_with_replies(vec![EmbeddingAnswer::Header(503, "retry-after", date)]).await;
     let started = Instant::now();
     assert!(
-        build_service(&there.url, UNCHANGED)
+        build_service(&embeddings.url, UNCHANGED)
             .embed_documents(unnamed_documents(&make_texts(1)))
             .await
             .is_ok()
@@ -367,11 +376,11 @@ async fn all_requests_wait_as_long_as_the_service_asks() {
     assert!(Duration::from_millis(500) <= started.elapsed());
 
     // A search does not wait long.
-    let there =
+    let embeddings =
         start_with_replies(vec![EmbeddingAnswer::Header(429, "retry-after", "50".to_owned())])
             .await;
     let failure =
-        build_service(&there.url, UNCHANGED).embed_query("q".to_owned()).await.unwrap_err();
+        build_service(&embeddings.url, UNCHANGED).embed_query("q".to_owned()).await.unwrap_err();
     assert!(failure.to_string().contains("EMBEDDING_CONCURRENCY"), "{failure}");
 }
 
@@ -391,19 +400,19 @@ async fn a_batch_that_is_too_large_is_halved_and_the_size_remembered() {
         (500, TOO_LARGE),
     ];
     for (status, message) in sizes {
-        let there = FakeEmbeddingServer::start_with_script(too_many(status, message)).await;
-        let embedder = build_service(&there.url, UNCHANGED);
+        let embeddings = FakeEmbeddingServer::start_with_script(too_many(status, message)).await;
+        let embedder = build_service(&embeddings.url, UNCHANGED);
         assert_vectors(&texts, &embedder.embed_documents(unnamed_documents(&texts)).await.unwrap());
-        assert_eq!(there.batch_sizes(), [32, 16, 8, 8, 8, 8]);
+        assert_eq!(embeddings.batch_sizes(), [32, 16, 8, 8, 8, 8]);
         assert_vectors(&texts, &embedder.embed_documents(unnamed_documents(&texts)).await.unwrap());
-        assert_eq!(there.batch_sizes()[6..], [8, 8, 8, 8]);
+        assert_eq!(embeddings.batch_sizes()[6..], [8, 8, 8, 8]);
     }
 }
 
 #[tokio::test]
 async fn one_text_that_is_too_long_is_cut_and_takes_no_other_with_it() {
     for (status, message) in [(413, "must have less than 100 tokens"), (500, TOO_LARGE)] {
-        let there = FakeEmbeddingServer::start_with_script(move |request| {
+        let embeddings = FakeEmbeddingServer::start_with_script(move |request| {
             if read_inputs(request).iter().any(|input| 300 < input.len()) {
                 EmbeddingAnswer::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
             } else {
@@ -411,28 +420,28 @@ async fn one_text_that_is_too_long_is_cut_and_takes_no_other_with_it() {
             }
         })
         .await;
-        let embedder = build_service(&there.url, UNCHANGED);
+        let embedder = build_service(&embeddings.url, UNCHANGED);
         let mut mixed = make_texts(16);
         mixed[5] = "long line\n".repeat(100);
         let vectors = embedder.embed_documents(unnamed_documents(&mixed)).await.unwrap();
         // A quarter of it is short enough.
         mixed[5] = "long line\n".repeat(24);
         assert_vectors(&mixed, &vectors);
-        let before = there.requests().len();
+        let before = embeddings.requests().len();
         drop(embedder.embed_documents(unnamed_documents(&make_texts(16))).await.unwrap());
-        assert_eq!(there.batch_sizes()[before..], [16], "batches stay as large as they were");
+        assert_eq!(embeddings.batch_sizes()[before..], [16], "batches stay as large as they were");
     }
 }
 
 #[tokio::test]
 async fn stopping_and_dropping_end_requests_at_once() {
-    let there = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
+    let embeddings = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
     let tasks = Tasks::default();
     let embedder =
-        EmbeddingService::new(build_settings(&there.url, UNCHANGED), tasks.clone()).unwrap();
+        EmbeddingService::new(build_settings(&embeddings.url, UNCHANGED), tasks.clone()).unwrap();
     let embedding = embedder.embed_documents(unnamed_documents(&make_texts(1)));
     let stopping = async {
-        there.wait_for_requests(1).await;
+        embeddings.wait_for_requests(1).await;
         tasks.stop_token().cancel();
     };
     let (ended, ()) = tokio::join!(embedding, stopping);
@@ -446,31 +455,31 @@ async fn stopping_and_dropping_end_requests_at_once() {
 
 #[tokio::test]
 async fn health_checks_cost_few_requests() {
-    let there = FakeEmbeddingServer::start_with_script(|_| {
+    let embeddings = FakeEmbeddingServer::start_with_script(|_| {
         EmbeddingAnswer::Late(Duration::from_millis(50))
     })
     .await;
-    let embedder = build_service(&there.url, UNCHANGED);
+    let embedder = build_service(&embeddings.url, UNCHANGED);
     let checks = (0..8).map(|_| embedder.check_health());
     assert!(join_all(checks).await.iter().all(Result::is_ok));
-    assert_eq!(there.requests().len(), 1, "all wait for the same one");
+    assert_eq!(embeddings.requests().len(), 1, "all wait for the same one");
     // Replies to requests count as checks.
-    there.replace_script(|_| EmbeddingAnswer::Text(401, String::new()));
+    embeddings.replace_script(|_| EmbeddingAnswer::Text(401, String::new()));
     assert!(embedder.embed_documents(unnamed_documents(&make_texts(1))).await.is_err());
     assert!(embedder.check_health().await.is_err());
-    assert_eq!(there.requests().len(), 2);
-    there.replace_script(|_| EmbeddingAnswer::Vectors);
+    assert_eq!(embeddings.requests().len(), 2);
+    embeddings.replace_script(|_| EmbeddingAnswer::Vectors);
     assert!(embedder.embed_query("q".to_owned()).await.is_ok());
     assert!(embedder.check_health().await.is_ok());
     // A caller that goes away does not end the check; the next one gets its result.
-    let there = FakeEmbeddingServer::start_with_script(|_| {
+    let embeddings = FakeEmbeddingServer::start_with_script(|_| {
         EmbeddingAnswer::Late(Duration::from_millis(50))
     })
     .await;
-    let embedder = build_service(&there.url, UNCHANGED);
+    let embedder = build_service(&embeddings.url, UNCHANGED);
     assert!(tokio::time::timeout(Duration::from_millis(1), embedder.check_health()).await.is_err());
     assert!(embedder.check_health().await.is_ok());
-    assert_eq!(there.requests().len(), 1);
+    assert_eq!(embeddings.requests().len(), 1);
 }
 
 /// A repository of forty files, each of some chunks.
@@ -486,20 +495,23 @@ fn make_files() -> Vec<(String, String)> {
 }
 
 /// Returns an index whose vectors a service makes.
-async fn index_by_service(there: &FakeEmbeddingServer, change: SettingsChange<'_>) -> TestIndex {
+async fn index_by_service(
+    embeddings: &FakeEmbeddingServer,
+    change: SettingsChange<'_>,
+) -> TestIndex {
     let tasks = Tasks::default();
     let embedder =
-        EmbeddingService::new(build_settings(&there.url, change), tasks.clone()).unwrap();
+        EmbeddingService::new(build_settings(&embeddings.url, change), tasks.clone()).unwrap();
     embedder.expect_dimensions(DIMENSIONS);
     TestIndex::with_embedder(Arc::new(embedder), tasks).await
 }
 
 /// A repository of forty files, several batches.
-fn create_shop(bench: &TestIndex) -> TestRepository {
+fn create_shop(index: &TestIndex) -> TestRepository {
     let files = make_files();
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    bench.create_repository("shop", &files)
+    index.create_repository("shop", &files)
 }
 
 #[tokio::test]
@@ -507,63 +519,67 @@ async fn a_run_that_loses_the_service_says_so_and_the_next_one_completes_it() {
     // Two batches of the run are embedded at a time, each with nine requests at most: when the third is
     // under way, the first is on its way to the store.
     let mut left = 20;
-    let there = FakeEmbeddingServer::start_with_script(move |_| {
+    let embeddings = FakeEmbeddingServer::start_with_script(move |_| {
         left -= 1;
         if left < 0 { EmbeddingAnswer::Cut } else { EmbeddingAnswer::Vectors }
     })
     .await;
-    let bench = index_by_service(&there, UNCHANGED).await;
-    let repo = create_shop(&bench);
+    let index = index_by_service(&embeddings, UNCHANGED).await;
+    let repository = create_shop(&index);
 
-    let broken = bench.ingest(&repo).await;
+    let broken = index.ingest(&repository).await;
     assert_eq!(broken.state, RunState::Error);
-    let said = broken.last_error.unwrap();
-    assert!(said.starts_with("the embedding service at `http://127.0.0.1:"), "{said}");
+    let output_text = broken.last_error.unwrap();
+    assert!(
+        output_text.starts_with("the embedding service at `http://127.0.0.1:"),
+        "{output_text}"
+    );
     assert!(broken.counts.embedded > 0, "what was embedded before is kept");
 
-    let address = there.stop().await;
-    let away = bench.ingest(&repo).await;
+    let address = embeddings.stop().await;
+    let away = index.ingest(&repository).await;
     assert_eq!(away.state, RunState::Error);
     assert!(away.last_error.unwrap().contains("EMBEDDING_URL"));
 
-    let there = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
-    let whole = bench.ingest(&repo).await;
+    let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
+    let whole = index.ingest(&repository).await;
     assert_eq!(whole.state, RunState::Completed);
     assert_eq!(whole.counts.files, 40);
-    assert_eq!(whole.counts.chunks, bench.list_chunk_ids().await.len() as u64);
+    assert_eq!(whole.counts.chunks, index.list_chunk_ids().await.len() as u64);
     let again = whole.counts.chunks - broken.counts.embedded;
     assert_eq!(whole.counts.embedded, again, "only what was missing is sent");
-    assert_eq!(there.received_inputs().len() as u64, again);
-    assert_eq!(bench.ingest(&repo).await.state, RunState::Skipped);
+    assert_eq!(embeddings.received_inputs().len() as u64, again);
+    assert_eq!(index.ingest(&repository).await.state, RunState::Skipped);
 }
 
 #[tokio::test]
 async fn a_run_that_is_cancelled_does_not_wait_for_the_service() {
-    let there = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
-    let bench = index_by_service(&there, UNCHANGED).await;
-    let repo = bench.create_repository("shop", &[("src/main.rs", "fn main() {}\n")]);
-    let run = bench.ingest.start_run(build_request(&repo.0)).await.unwrap();
-    there.wait_for_requests(1).await;
+    let embeddings = FakeEmbeddingServer::start_with_script(|_| EmbeddingAnswer::Silent).await;
+    let index = index_by_service(&embeddings, UNCHANGED).await;
+    let repository = index.create_repository("shop", &[("src/main.rs", "fn main() {}\n")]);
+    let run = index.ingest.start_run(build_request(&repository.0)).await.unwrap();
+    embeddings.wait_for_requests(1).await;
     let started = Instant::now();
-    bench.ingest.cancel_run(run).unwrap();
-    assert_eq!(bench.wait_for_run(run).await.state, RunState::Cancelled);
+    index.ingest.cancel_run(run).unwrap();
+    assert_eq!(index.wait_for_run(run).await.state, RunState::Cancelled);
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
 async fn batches_of_a_run_are_embedded_side_by_side_and_written_in_order() {
     let wait = Duration::from_millis(100);
-    let there = FakeEmbeddingServer::start_with_script(move |_| EmbeddingAnswer::Late(wait)).await;
+    let embeddings =
+        FakeEmbeddingServer::start_with_script(move |_| EmbeddingAnswer::Late(wait)).await;
     let more = |settings: &mut EmbeddingSettings| {
         settings.concurrency = 16;
         settings.batch = 32;
     };
-    let bench = index_by_service(&there, &more).await;
-    let repo = create_shop(&bench);
-    let status = bench.ingest(&repo).await;
+    let index = index_by_service(&embeddings, &more).await;
+    let repository = create_shop(&index);
+    let status = index.ingest(&repository).await;
     assert_eq!((status.state, status.percent), (RunState::Completed, 100));
-    assert_eq!(status.counts.chunks, bench.list_chunk_ids().await.len() as u64);
+    assert_eq!(status.counts.chunks, index.list_chunk_ids().await.len() as u64);
     // One batch of 256 chunks is eight requests.
-    assert!(there.max_concurrent_requests() > 8, "{}", there.max_concurrent_requests());
-    assert!(there.max_concurrent_requests() <= 16);
+    assert!(embeddings.max_concurrent_requests() > 8, "{}", embeddings.max_concurrent_requests());
+    assert!(embeddings.max_concurrent_requests() <= 16);
 }

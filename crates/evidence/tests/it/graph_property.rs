@@ -67,8 +67,8 @@ async fn find_root(store: &Store, tree: &TestRepository) -> Root {
 #[tokio::test]
 async fn relations_after_edits_are_those_of_a_fresh_index() {
     let mut seed = 4;
-    let bench = TestIndex::new().await;
-    let main = bench.create_repository("main", &[]);
+    let index = TestIndex::new().await;
+    let main = index.create_repository("main", &[]);
     for (form, file) in FILES.into_iter().enumerate() {
         main.write(file, &write_source(file, form));
     }
@@ -77,9 +77,9 @@ async fn relations_after_edits_are_those_of_a_fresh_index() {
         (add_worktree(&main, "one", &["-b", "one"]), add_worktree(&main, "two", &["-b", "two"]));
     let trees = [main, one, two];
     for tree in &trees {
-        bench.ingest(tree).await;
+        index.ingest(tree).await;
     }
-    let evidence = Evidence::new(bench.store.clone(), PathMap::default());
+    let evidence = Evidence::new(index.store.clone(), PathMap::default());
     let mut related = 0;
     for round in 0..ROUNDS {
         let mut any = |of: usize| usize::try_from(next_random(&mut seed)).unwrap_or_default() % of;
@@ -89,9 +89,9 @@ async fn relations_after_edits_are_those_of_a_fresh_index() {
         } else {
             tree.write(file, &write_source(file, form));
         }
-        bench.ingest(tree).await;
+        index.ingest(tree).await;
         for tree in &trees {
-            let kept = describe_tree(&evidence, &find_root(&bench.store, tree).await).await;
+            let kept = describe_tree(&evidence, &find_root(&index.store, tree).await).await;
             let fresh = TestIndex::new().await;
             fresh.ingest(tree).await;
             let alone = Evidence::new(fresh.store.clone(), PathMap::default());

@@ -62,7 +62,7 @@ def test_open():
     assert Store('c').open()
 ";
 
-async fn index_shop(bench: &TestIndex) -> (TestRepository, Evidence) {
+async fn index_shop(index: &TestIndex) -> (TestRepository, Evidence) {
     let files = [
         ("store.py", STORE),
         ("app.py", APP),
@@ -70,9 +70,9 @@ async fn index_shop(bench: &TestIndex) -> (TestRepository, Evidence) {
         ("shut.py", SHUT),
         ("tests/test_store.py", TEST),
     ];
-    let repo = bench.create_repository("shop", &files);
-    bench.ingest(&repo).await;
-    (repo, Evidence::new(bench.store.clone(), PathMap::default()))
+    let repository = index.create_repository("shop", &files);
+    index.ingest(&repository).await;
+    (repository, Evidence::new(index.store.clone(), PathMap::default()))
 }
 
 /// Returns each related definition as `path:line name certainty lines`.
@@ -96,8 +96,8 @@ async fn relate(evidence: &Evidence, name: &str, kind: RelationKind) -> Vec<Stri
 
 #[tokio::test]
 async fn relations_are_those_of_one_definition() {
-    let bench = TestIndex::new().await;
-    let (repo, evidence) = index_shop(&bench).await;
+    let index = TestIndex::new().await;
+    let (repository, evidence) = index_shop(&index).await;
     let cases: &[(&str, RelationKind, &[&str])] = &[
         (
             "Store.open",
@@ -152,16 +152,16 @@ async fn relations_are_those_of_one_definition() {
         assert_eq!(relate(&evidence, name, *kind).await, *expected, "{kind:?} of {name}");
     }
     // A changed file is read again, the others are not.
-    repo.write("door.py", &DOOR.replace("def enter", "def leave"));
-    bench.ingest(&repo).await;
+    repository.write("door.py", &DOOR.replace("def enter", "def leave"));
+    index.ingest(&repository).await;
     let callers = relate(&evidence, "Door.open", RelationKind::Callers).await;
     assert_eq!(callers, ["door.py:5 leave Certain 6", "app.py:3 run Possible 6"]);
 }
 
 #[tokio::test]
 async fn relations_are_rendered_with_their_places() {
-    let bench = TestIndex::new().await;
-    let (_repo, evidence) = index_shop(&bench).await;
+    let index = TestIndex::new().await;
+    let (_repo, evidence) = index_shop(&index).await;
     let within = RootFilter::Everything;
     let render = async |name: &str, kind| {
         let found = evidence.find_relations(name, kind, within).await.unwrap();
@@ -180,8 +180,8 @@ async fn relations_are_rendered_with_their_places() {
 
 #[tokio::test]
 async fn uses_of_one_definition_are_separated_and_add_up_to_all() {
-    let bench = TestIndex::new().await;
-    let (_repo, evidence) = index_shop(&bench).await;
+    let index = TestIndex::new().await;
+    let (_repo, evidence) = index_shop(&index).await;
     for name in ["open", "Store.open", "Door.open", "read", "store.py:read", "door.py:2", "close"] {
         let uses = evidence.find_uses(name, RootFilter::Everything).await.unwrap();
         let grouped: usize = uses.groups.iter().map(|group| group.count).sum();
@@ -197,8 +197,8 @@ async fn uses_of_one_definition_are_separated_and_add_up_to_all() {
 
 #[tokio::test]
 async fn calls_are_followed_as_a_tree_or_to_an_end() {
-    let bench = TestIndex::new().await;
-    let (_repo, evidence) = index_shop(&bench).await;
+    let index = TestIndex::new().await;
+    let (_repo, evidence) = index_shop(&index).await;
     let trace = async |from: &str, to: Option<&str>, direction, depth| {
         let (from, to) = (from.to_owned(), to.map(str::to_owned));
         let request = TraceRequest { from, to, direction, depth };
@@ -225,11 +225,11 @@ async fn calls_are_followed_as_a_tree_or_to_an_end() {
 
 #[tokio::test]
 async fn neighbours_of_a_piece_are_what_it_calls_and_what_calls_it() {
-    let bench = TestIndex::new().await;
-    let (_repo, evidence) = index_shop(&bench).await;
+    let index = TestIndex::new().await;
+    let (_repo, evidence) = index_shop(&index).await;
     let neighbours = async |rel_path: &str, first, last, query: &str, max_bytes| {
-        let (repo, rel_path) = ("shop".to_owned(), rel_path.to_owned());
-        let piece = FoundPiece { repo, rel_path, lines: LineRange { first, last } };
+        let (repository, rel_path) = ("shop".to_owned(), rel_path.to_owned());
+        let piece = FoundPiece { repo: repository, rel_path, lines: LineRange { first, last } };
         let found = evidence.find_neighbours(&[piece], query).await.unwrap();
         render::render_neighbours(&found, max_bytes)
     };
@@ -252,8 +252,8 @@ async fn neighbours_of_a_piece_are_what_it_calls_and_what_calls_it() {
 
 #[tokio::test]
 async fn a_name_leads_to_its_definitions() {
-    let bench = TestIndex::new().await;
-    let (_repo, evidence) = index_shop(&bench).await;
+    let index = TestIndex::new().await;
+    let (_repo, evidence) = index_shop(&index).await;
     for (path, at, expected) in [
         ("app.py", (5, 10), "store.py:8 Store.open"),
         ("app.py", (5, 4), ""),
@@ -304,20 +304,20 @@ fn encode_document(path: &str, defines: bool, occurrences: &[([u8; 3], &str)]) -
 
 #[tokio::test]
 async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
-    let bench = TestIndex::new().await;
-    let (repo, evidence) = index_shop(&bench).await;
+    let index = TestIndex::new().await;
+    let (repository, evidence) = index_shop(&index).await;
     let callers = async || relate(&evidence, "Door.open", RelationKind::Callers).await;
     assert_eq!(callers().await, ["door.py:5 enter Certain 6", "app.py:3 run Possible 6"]);
     let open = "scip-python python shop 0.1 door/Door#open().";
-    let index = [
+    let compiled = [
         encode_document("door.py", true, &[([1, 8, 4], open)]),
         encode_document("app.py", false, &[([5, 9, 4], open)]),
     ];
-    std::fs::write(repo.join("index.scip"), index.concat()).unwrap();
+    std::fs::write(repository.join("index.scip"), compiled.concat()).unwrap();
     assert_eq!(callers().await, ["app.py:3 run Certain 6", "door.py:5 enter Certain 6"]);
     // The index has nothing about a file that changed since.
-    repo.write("app.py", &APP.replace("    door.open()", "    ignored()\n    door.open()"));
-    bench.ingest(&repo).await;
+    repository.write("app.py", &APP.replace("    door.open()", "    ignored()\n    door.open()"));
+    index.ingest(&repository).await;
     let found = evidence
         .find_relations("Door.open", RelationKind::Callers, RootFilter::Everything)
         .await
@@ -331,15 +331,18 @@ async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
     assert_eq!(callers().await, ["door.py:5 enter Certain 6", "app.py:3 run Possible 7"]);
     // Neither is one believed that is damaged or a link.
     for damage in ["cut", "link"] {
-        std::fs::remove_file(repo.join("index.scip")).unwrap();
+        std::fs::remove_file(repository.join("index.scip")).unwrap();
         if damage == "cut" {
-            let bytes = index.concat();
-            std::fs::write(repo.join("index.scip"), &bytes[..bytes.len() - 3]).unwrap();
+            let bytes = compiled.concat();
+            std::fs::write(repository.join("index.scip"), &bytes[..bytes.len() - 3]).unwrap();
         } else {
-            std::fs::write(repo.join("../other.scip"), index.concat()).unwrap();
+            std::fs::write(repository.join("../other.scip"), compiled.concat()).unwrap();
             #[cfg(unix)]
-            std::os::unix::fs::symlink(repo.join("../other.scip"), repo.join("index.scip"))
-                .unwrap();
+            std::os::unix::fs::symlink(
+                repository.join("../other.scip"),
+                repository.join("index.scip"),
+            )
+            .unwrap();
         }
         let found = evidence
             .find_relations("Door.open", RelationKind::Callers, RootFilter::Everything)
@@ -351,7 +354,7 @@ async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
 
 #[tokio::test]
 async fn types_of_rust_implement_traits_in_other_files() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let files = [
         ("Cargo.toml", "[package]\nname = \"zoo\"\n"),
         ("src/lib.rs", "pub mod feed;\npub mod okapi;\npub mod keeper;\n"),
@@ -362,9 +365,9 @@ async fn types_of_rust_implement_traits_in_other_files() {
             "use crate::{feed::Feed, okapi::{Okapi, Zebra}};\n\nimpl Feed for Okapi {\n    fn feed(&self) {}\n}\n\nimpl Zebra {\n    fn feed(&self) {}\n}\n\npub fn run(okapi: &Okapi, zebra: &Zebra) {\n    okapi.feed();\n    zebra.feed();\n}\n",
         ),
     ];
-    let repo = bench.create_repository("zoo", &files);
-    bench.ingest(&repo).await;
-    let evidence = Evidence::new(bench.store.clone(), PathMap::default());
+    let repository = index.create_repository("zoo", &files);
+    index.ingest(&repository).await;
+    let evidence = Evidence::new(index.store.clone(), PathMap::default());
     for (name, kind, expected) in [
         ("Feed", RelationKind::Implementations, "src/okapi.rs:1 Okapi Certain 3"),
         ("Feed::feed", RelationKind::Overrides, "src/keeper.rs:4 Okapi::feed Certain 3"),

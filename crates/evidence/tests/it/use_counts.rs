@@ -13,14 +13,14 @@ use codeinfo_test_support::{
 };
 use regex::Regex;
 
-fn build_evidence(bench: &TestIndex) -> Evidence {
-    Evidence::new(bench.store.clone(), PathMap::default())
+fn build_evidence(index: &TestIndex) -> Evidence {
+    Evidence::new(index.store.clone(), PathMap::default())
 }
 
 /// The text of each indexed file as it is on disk.
-async fn read_texts(bench: &TestIndex, folder: &Path) -> BTreeMap<String, String> {
+async fn read_texts(index: &TestIndex, folder: &Path) -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
-    for path in bench.list_indexed_files().await {
+    for path in index.list_indexed_files().await {
         if let Ok(text) = fs::read_to_string(folder.join(&path)) {
             texts.insert(path, text);
         }
@@ -63,8 +63,8 @@ fn count_uses(uses: &NameUses) -> usize {
     uses.groups.iter().map(|group| group.count).sum()
 }
 
-async fn compare_counts(bench: &TestIndex, folder: &Path, most: usize) -> usize {
-    let (texts, evidence) = (read_texts(bench, folder).await, build_evidence(bench));
+async fn compare_counts(index: &TestIndex, folder: &Path, most: usize) -> usize {
+    let (texts, evidence) = (read_texts(index, folder).await, build_evidence(index));
     let names = pick_names(&texts, most);
     for name in &names {
         let uses = evidence.find_uses(name, RootFilter::Everything).await.unwrap();
@@ -84,48 +84,48 @@ async fn compare_counts(bench: &TestIndex, folder: &Path, most: usize) -> usize 
 
 #[tokio::test]
 async fn counts_are_those_of_a_whole_scan_of_real_crates() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let source = fetch_crate_source("ignore").await;
-    bench.run_ingest(build_request(&source)).await;
-    let compared = compare_counts(&bench, &source.canonicalize().unwrap(), 40).await;
+    index.run_ingest(build_request(&source)).await;
+    let compared = compare_counts(&index, &source.canonicalize().unwrap(), 40).await;
     assert!(compared > 200, "{compared}");
 }
 
 #[tokio::test]
 async fn counts_are_those_of_a_whole_scan_of_every_language() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("languages", &[]);
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("languages", &[]);
     copy_folder(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../chunk/tests/fixtures"),
-        &repo.join("src"),
+        &repository.join("src"),
     );
-    repo.write("cut.txt", &format!("{} needle needles\n", "word needle, ".repeat(900)));
-    repo.write(
+    repository.write("cut.txt", &format!("{} needle needles\n", "word needle, ".repeat(900)));
+    repository.write(
         "words.md",
         "größe Größe größe² naïve 日本語 日本 語 a_ a_ _ __ café e\u{301}t\u{e9}\n",
     );
-    bench.ingest(&repo).await;
-    let compared = compare_counts(&bench, &repo.0, 20).await;
+    index.ingest(&repository).await;
+    let compared = compare_counts(&index, &repository.0, 20).await;
     assert!(compared > 100, "{compared}");
-    let texts = read_texts(&bench, &repo.0).await;
+    let texts = read_texts(&index, &repository.0).await;
     for name in
         ["needle", "größe", "日本語", "a_", "_", "__", "naïve", "na", "e\u{301}t\u{e9}", "€"]
     {
-        let uses = build_evidence(&bench).find_uses(name, RootFilter::Everything).await.unwrap();
+        let uses = build_evidence(&index).find_uses(name, RootFilter::Everything).await.unwrap();
         assert_eq!((uses.count, uses.files), scan_word(name, &texts), "{name:?}");
     }
     // Where no spaces separate words, a name may be a part of a longer one.
-    let uses = build_evidence(&bench).find_uses("日本", RootFilter::Everything).await.unwrap();
+    let uses = build_evidence(&index).find_uses("日本", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
 }
 
 #[tokio::test]
 async fn matches_of_patterns_are_those_of_a_whole_scan_of_real_crates() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let source = fetch_crate_source("ignore").await;
-    bench.run_ingest(build_request(&source)).await;
+    index.run_ingest(build_request(&source)).await;
     let (texts, evidence) =
-        (read_texts(&bench, &source.canonicalize().unwrap()).await, build_evidence(&bench));
+        (read_texts(&index, &source.canonicalize().unwrap()).await, build_evidence(&index));
     let star = |name: &str| NamePattern::from_name(name).unwrap().unwrap();
     let regex = |pattern: &str| NamePattern::parse_regex(pattern).unwrap();
     for (pattern, scanned) in [
@@ -154,16 +154,16 @@ async fn matches_of_patterns_are_those_of_a_whole_scan_of_real_crates() {
 
 #[tokio::test]
 async fn a_pattern_that_matches_everywhere_is_bounded() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[]);
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", &[]);
     let numbers: Vec<String> = (0..30_000).map(|number| format!("n{number}\n")).collect();
     let numbers = numbers.concat();
-    repo.write("numbers.txt", &numbers);
-    repo.write("line.txt", &"word. ".repeat(400_000));
-    bench.ingest(&repo).await;
+    repository.write("numbers.txt", &numbers);
+    repository.write("line.txt", &"word. ".repeat(400_000));
+    index.ingest(&repository).await;
     let everything = NamePattern::parse_regex(r"\w+").unwrap();
     let matches =
-        build_evidence(&bench).find_matches(everything, RootFilter::Everything).await.unwrap();
+        build_evidence(&index).find_matches(everything, RootFilter::Everything).await.unwrap();
     assert_eq!((matches.distinct, matches.names.len()), (20_000, 500));
     assert!(matches.uncounted >= 10_000, "{}", matches.uncounted);
 }
@@ -171,38 +171,38 @@ async fn a_pattern_that_matches_everywhere_is_bounded() {
 /// More chunks have the name than one read returns.
 #[tokio::test]
 async fn a_name_in_more_chunks_than_one_read_returns_is_counted_whole() {
-    let bench = TestIndex::new().await;
-    let repo = create_many_files(&bench);
-    bench.ingest(&repo).await;
-    let uses = build_evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    let index = TestIndex::new().await;
+    let repository = create_many_files(&index);
+    index.ingest(&repository).await;
+    let uses = build_evidence(&index).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files, uses.unread), (11_001, 111, 0));
     assert_eq!(uses.groups.len(), 1);
     let rare =
-        build_evidence(&bench).find_uses("okapi.zebra_7", RootFilter::Everything).await.unwrap();
+        build_evidence(&index).find_uses("okapi.zebra_7", RootFilter::Everything).await.unwrap();
     assert_eq!((rare.count, rare.groups[0].group), (110, OccurrenceKind::Documents));
 }
 
-fn create_many_files(bench: &TestIndex) -> TestRepository {
-    let repo = bench.create_repository("many", &[]);
+fn create_many_files(index: &TestIndex) -> TestRepository {
+    let repository = index.create_repository("many", &[]);
     // Lines of text make chunks of sixty.
     let chunk = |n: usize| format!("okapi.zebra_{n}\n{}", "a\n".repeat(59));
     let text: String = (0..100).map(chunk).collect();
     for file in 0..110 {
-        repo.write(&format!("notes/a{file}.txt"), &text);
+        repository.write(&format!("notes/a{file}.txt"), &text);
     }
     // The chunk that a search would find last.
     let words: Vec<String> = (0..150).map(|n| format!("word{n}")).collect();
-    repo.write("notes/last.txt", &format!("okapi {}\n", words.join(" ")));
-    repo
+    repository.write("notes/last.txt", &format!("okapi {}\n", words.join(" ")));
+    repository
 }
 
 #[tokio::test]
 async fn files_with_more_uses_of_a_name_come_first() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let text = "fn okapi() {}\n";
     let files = ["deps/a/a.rs", "examples/b.rs", "src/c.rs", "tests/d.rs"];
-    bench.ingest(&bench.create_repository("demo", &files.map(|path| (path, text)))).await;
-    let uses = build_evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    index.ingest(&index.create_repository("demo", &files.map(|path| (path, text)))).await;
+    let uses = build_evidence(&index).find_uses("okapi", RootFilter::Everything).await.unwrap();
     let shown =
         uses.groups[0].files.iter().map(|file| file.file.path.split("/demo/").last().unwrap());
     let order = ["src/c.rs", "examples/b.rs", "tests/d.rs", "deps/a/a.rs"];
@@ -211,33 +211,33 @@ async fn files_with_more_uses_of_a_name_come_first() {
 
 #[tokio::test]
 async fn two_versions_of_a_file_are_counted_once() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository(
+    let index = TestIndex::new().await;
+    let repository = index.create_repository(
         "demo",
         &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")],
     );
-    bench.ingest(&repo).await;
-    repo.write("a.rs", "fn okapi() { okapi() }\n");
-    bench.ingest(&repo).await;
-    let uses = build_evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    index.ingest(&repository).await;
+    repository.write("a.rs", "fn okapi() { okapi() }\n");
+    index.ingest(&repository).await;
+    let uses = build_evidence(&index).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (3, 2));
-    fs::remove_file(repo.join("b.rs")).unwrap();
-    bench.ingest(&repo).await;
-    let uses = build_evidence(&bench).find_uses("okapi", RootFilter::Everything).await.unwrap();
+    fs::remove_file(repository.join("b.rs")).unwrap();
+    index.ingest(&repository).await;
+    let uses = build_evidence(&index).find_uses("okapi", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
 }
 
 #[tokio::test]
 async fn known_secrets_are_not_shown() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository(
+    let index = TestIndex::new().await;
+    let repository = index.create_repository(
         "demo",
         &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")],
     );
-    bench.ingest(&repo).await;
-    let root = Root { private_files: Some(vec!["b.rs".to_owned()]), ..bench.load_root().await };
-    bench.store.put_root(root).await.unwrap();
-    let evidence = build_evidence(&bench);
+    index.ingest(&repository).await;
+    let root = Root { private_files: Some(vec!["b.rs".to_owned()]), ..index.load_root().await };
+    index.store.put_root(root).await.unwrap();
+    let evidence = build_evidence(&index);
     assert_eq!(evidence.find_uses("okapi", RootFilter::Everything).await.unwrap().count, 1);
     assert_eq!(
         evidence.find_uses("{", RootFilter::Everything).await.unwrap().count,
@@ -250,7 +250,7 @@ async fn known_secrets_are_not_shown() {
         panic!()
     };
     assert_eq!((folder.files, folder.members.len()), (1, 1));
-    for path in ["b.rs", "demo/b.rs", repo.join("b.rs").to_str().unwrap()] {
+    for path in ["b.rs", "demo/b.rs", repository.join("b.rs").to_str().unwrap()] {
         let read =
             evidence.read_lines(path, RequestedLines::default(), RootFilter::Everything).await;
         assert!(matches!(read, Err(EvidenceError::NotFound { .. })), "{path}: {read:?}");
@@ -261,20 +261,20 @@ async fn known_secrets_are_not_shown() {
 
 #[tokio::test]
 async fn an_incomplete_file_is_reported_as_missing_from_the_counts() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository(
+    let index = TestIndex::new().await;
+    let repository = index.create_repository(
         "demo",
         &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")],
     );
-    bench.ingest(&repo).await;
-    let root = bench.load_root().await.id;
-    let known = bench.store.files_at(root, vec!["b.rs".to_owned()]).await.unwrap();
+    index.ingest(&repository).await;
+    let root = index.load_root().await.id;
+    let known = index.store.files_at(root, vec!["b.rs".to_owned()]).await.unwrap();
     let chunks = known[0].chunk_ids(root, 0..1).collect();
-    bench.store.remove_chunks(chunks).await.unwrap();
-    let uses = build_evidence(&bench).find_uses("{", RootFilter::Everything).await.unwrap();
+    index.store.remove_chunks(chunks).await.unwrap();
+    let uses = build_evidence(&index).find_uses("{", RootFilter::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files, uses.unread), (1, 1, 1));
     for path in ["b.rs", "a.rs"] {
-        let outlined = build_evidence(&bench).load_outline(path, RootFilter::Everything).await;
+        let outlined = build_evidence(&index).load_outline(path, RootFilter::Everything).await;
         let is_busy = matches!(outlined, Err(EvidenceError::InProgress(_)));
         assert_eq!(is_busy, path == "b.rs", "{outlined:?}");
     }

@@ -36,8 +36,8 @@ fn an_ignore_file_that_is_no_regular_file_is_reported_and_not_read() {
             make(&ignore_file_path(&root, place));
             let discovered = walk_folder(root.path());
             assert_eq!(list_files(&discovered), ["a.rs", "src/b.rs"], "{place}");
-            let said = "no regular file, so its patterns do not count";
-            assert_eq!(list_skipped(&discovered), [format!("{place}: {said}")]);
+            let output_text = "no regular file, so its patterns do not count";
+            assert_eq!(list_skipped(&discovered), [format!("{place}: {output_text}")]);
         }
     }
 }
@@ -50,8 +50,8 @@ fn only_the_start_of_a_huge_ignore_file_counts_which_is_reported() {
         fs::write(ignore_file_path(&root, place), format!("b.rs\n{rest}a.rs\n")).unwrap();
         let discovered = walk_folder(root.path());
         assert_eq!(list_files(&discovered), ["a.rs"], "{place}");
-        let said = "larger than 256 KiB, so only patterns before that count";
-        assert_eq!(list_skipped(&discovered), [format!("{place}: {said}")]);
+        let output_text = "larger than 256 KiB, so only patterns before that count";
+        assert_eq!(list_skipped(&discovered), [format!("{place}: {output_text}")]);
 
         let file = fs::File::create(ignore_file_path(&root, place)).unwrap();
         file.set_len(300 << 20).unwrap();
@@ -118,10 +118,10 @@ fn broad_ignore_files_are_bounded_together() {
         .env(BROAD, root.path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success(), "{said}{}", String::from_utf8_lossy(&child.stderr));
+    let output_text = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{output_text}{}", String::from_utf8_lossy(&child.stderr));
     let number = |name: &str| -> usize {
-        let rest = said.split_once(name).unwrap().1;
+        let rest = output_text.split_once(name).unwrap().1;
         rest.split_whitespace().next().unwrap().parse().unwrap()
     };
     let counting = ignored::MAX_WALK_PATTERNS / ignored::MAX_PATTERNS;
@@ -175,9 +175,9 @@ os.execv(sys.argv[3], sys.argv[3:])
             .env(OLDER, root.path())
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&child.stdout);
-        assert!(child.status.success(), "{said}{}", String::from_utf8_lossy(&child.stderr));
-        assert!(said.contains(&format!("openat2 fails: {error:?}")), "{said}");
+        let output_text = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success(), "{output_text}{}", String::from_utf8_lossy(&child.stderr));
+        assert!(output_text.contains(&format!("openat2 fails: {error:?}")), "{output_text}");
     }
 }
 
@@ -248,13 +248,13 @@ fn ignore_files_mean_what_git_says_they_mean() {
             };
             (0..=next(4)).map(|_| pattern(&mut next)).collect()
         };
-        let mut said = Vec::new();
+        let mut output_text = Vec::new();
         for place in [".gitignore", "a/.gitignore", "d/b/.gitignore", ".git/info/exclude"] {
             let file = root.path().join(place);
             if file.parent().unwrap().is_dir() {
                 let patterns = patterns();
                 fs::write(file, &patterns).unwrap();
-                said.push((place, patterns));
+                output_text.push((place, patterns));
             }
         }
         let listed = run_git(root.path(), &["ls-files", "-co", "--exclude-standard"]);
@@ -266,7 +266,7 @@ fn ignore_files_mean_what_git_says_they_mean() {
             .filter(|path| !path.ends_with("ignore"))
             .collect();
         if found != expected {
-            differences.push(format!("{said:?}\n  found {found:?}\n  git   {expected:?}"));
+            differences.push(format!("{output_text:?}\n  found {found:?}\n  git   {expected:?}"));
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -396,37 +396,37 @@ fn the_git_folder_of_a_repository_inside_the_root_is_a_secret() {
 #[tokio::test]
 async fn a_root_keeps_its_secrets_in_step_with_its_folder() {
     const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
-    let bench = TestIndex::new().await;
-    let repo = bench
+    let index = TestIndex::new().await;
+    let repository = index
         .create_repository("demo", &[("a.rs", "fn a() {}\n"), (".env", "A=1"), ("b.txt", KEY)]);
-    bench.ingest(&repo).await;
-    assert_eq!(bench.load_root().await.private_files.unwrap(), [".env", "b.txt"]);
+    index.ingest(&repository).await;
+    assert_eq!(index.load_root().await.private_files.unwrap(), [".env", "b.txt"]);
 
-    repo.write("b.txt", "harmless\n");
-    repo.write("c.txt", KEY);
-    bench.ingest(&repo).await;
-    assert_eq!(bench.load_root().await.private_files.unwrap(), [".env", "c.txt"]);
+    repository.write("b.txt", "harmless\n");
+    repository.write("c.txt", KEY);
+    index.ingest(&repository).await;
+    assert_eq!(index.load_root().await.private_files.unwrap(), [".env", "c.txt"]);
 
     // By parts, as the watcher asks for them.
-    bench.ingest.watch_roots();
+    index.ingest.watch_roots();
     let until = async |expected: &[&str]| {
         let wait = async {
-            while bench.load_root().await.private_files.unwrap_or_default() != expected {
+            while index.load_root().await.private_files.unwrap_or_default() != expected {
                 tokio::time::sleep(POLL).await;
             }
         };
         let ended = tokio::time::timeout(Duration::from_mins(1), wait).await;
-        assert!(ended.is_ok(), "{:?}, not {expected:?}", bench.load_root().await.private_files);
+        assert!(ended.is_ok(), "{:?}, not {expected:?}", index.load_root().await.private_files);
     };
     // The watcher has seen the folder once this is noted.
-    repo.write("src/.env.local", "B=1");
+    repository.write("src/.env.local", "B=1");
     until(&[".env", "c.txt", "src/.env.local"]).await;
-    repo.write("d.txt", KEY);
+    repository.write("d.txt", KEY);
     until(&[".env", "c.txt", "d.txt", "src/.env.local"]).await;
-    fs::remove_file(repo.join(".env")).unwrap();
-    fs::remove_file(repo.join("c.txt")).unwrap();
+    fs::remove_file(repository.join(".env")).unwrap();
+    fs::remove_file(repository.join("c.txt")).unwrap();
     until(&["d.txt", "src/.env.local"]).await;
-    repo.write("d.txt", "harmless\n");
+    repository.write("d.txt", "harmless\n");
     until(&["src/.env.local"]).await;
 }
 
@@ -435,7 +435,7 @@ async fn a_file_that_lost_its_secrets_is_shown_and_kept_from_the_shell() {
     let key =
         "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----";
     let code = format!("const KEY: &str = \"{key}\";\n\nfn sign_with_key() {{}}\n");
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let files = [
         ("src/sign.rs", code.as_str()),
         (".env.example", "PORT=25\nDB_PASSWORD=hunter2pass9\n"),
@@ -443,42 +443,42 @@ async fn a_file_that_lost_its_secrets_is_shown_and_kept_from_the_shell() {
         ("certs/server.pem", key),
         ("secrets.txt", "db: hunter2\nmail: swordfish\n"),
     ];
-    let repo = bench.create_repository("demo", &files);
+    let repository = index.create_repository("demo", &files);
     let private = [".env.example", "certs/server.pem", "secrets.txt", "src/sign.rs"];
     for _ in 0..2 {
-        bench.ingest(&repo).await;
-        let root = bench.load_root().await;
+        index.ingest(&repository).await;
+        let root = index.load_root().await;
         assert_eq!(root.private_files.clone().unwrap(), private);
         assert_eq!(root.censored_files, [".env.example", "src/sign.rs"]);
-        assert_eq!(root.retain_public_files(bench.store.files(root.id).await.unwrap()).len(), 3);
+        assert_eq!(root.retain_public_files(index.store.files(root.id).await.unwrap()).len(), 3);
     }
-    let stored = bench.list_payloads().await.join("\n");
+    let stored = index.list_payloads().await.join("\n");
     assert!(stored.contains("sign_with_key") && stored.contains("Rotate them"), "{stored}");
     assert!(!stored.contains("MIIE") && !stored.contains("hunter2"), "{stored}");
-    repo.write("src/sign.rs", "fn sign_with_key() {}\n");
-    repo.write(".env.example", "PORT=25\n");
-    bench.ingest(&repo).await;
-    let root = bench.load_root().await;
+    repository.write("src/sign.rs", "fn sign_with_key() {}\n");
+    repository.write(".env.example", "PORT=25\n");
+    index.ingest(&repository).await;
+    let root = index.load_root().await;
     assert_eq!(root.private_files.unwrap(), ["certs/server.pem", "secrets.txt"]);
     assert_eq!(root.censored_files, [""; 0]);
 }
 
 #[tokio::test]
 async fn a_watched_repository_with_a_hostile_ignore_file_stays_current() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n")]);
-    assert_eq!(bench.ingest(&repo).await.state, RunState::Completed);
-    bench.ingest.watch_roots();
-    create_pipe(&repo.join(".gitignore"));
-    create_link(&repo.join(".ignore"));
-    repo.write("b.rs", "fn b() {}\n");
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", &[("a.rs", "fn a() {}\n")]);
+    assert_eq!(index.ingest(&repository).await.state, RunState::Completed);
+    index.ingest.watch_roots();
+    create_pipe(&repository.join(".gitignore"));
+    create_link(&repository.join(".ignore"));
+    repository.write("b.rs", "fn b() {}\n");
     let wait = async {
-        while bench.list_indexed_files().await != ["a.rs", "b.rs"] {
+        while index.list_indexed_files().await != ["a.rs", "b.rs"] {
             tokio::time::sleep(POLL).await;
         }
     };
     tokio::time::timeout(Duration::from_mins(1), wait).await.unwrap();
-    let status = bench.ingest(&repo).await;
+    let status = index.ingest(&repository).await;
     let message = status.message.unwrap();
     for name in [".gitignore (", ".ignore ("] {
         assert!(message.contains(name), "{message}");

@@ -244,9 +244,9 @@ async fn an_index_of_shared_paths_is_refused_until_it_is_rebuilt() {
         }
     };
     fixture.settings.shared_paths = false;
-    let said = refused(&fixture).await;
-    assert!(said.contains("set `QDRANT_SHARED_PATHS=true` if that is so"), "{said}");
-    assert!(said.contains("`--reembed`"), "{said}");
+    let output_text = refused(&fixture).await;
+    assert!(output_text.contains("set `QDRANT_SHARED_PATHS=true` if that is so"), "{output_text}");
+    assert!(output_text.contains("`--reembed`"), "{output_text}");
     let apart = fixture.open_for_model(MODEL, OnMismatch::Discard).await.unwrap();
     // Nothing shows which host it belongs to.
     let [root] = &apart.roots().await.unwrap()[..] else { panic!() };
@@ -254,8 +254,8 @@ async fn an_index_of_shared_paths_is_refused_until_it_is_rebuilt() {
     apart.put_root(root.clone()).await.unwrap();
     assert_eq!(apart.roots().await.unwrap(), std::slice::from_ref(root));
     fixture.settings.shared_paths = true;
-    let said = refused(&fixture).await;
-    assert!(said.contains("leave out `QDRANT_SHARED_PATHS`"), "{said}");
+    let output_text = refused(&fixture).await;
+    assert!(output_text.contains("leave out `QDRANT_SHARED_PATHS`"), "{output_text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

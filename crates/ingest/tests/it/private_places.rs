@@ -10,11 +10,11 @@ use codeinfo_worktree::private_places::PrivatePlaces;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_private_place_is_indexed_alone_or_with_what_is_around_it() {
-    let bench = TestIndex::new().await;
-    let home = bench.create_repository("home", &[(".codeinfoignore", "!*\n!.*\n")]);
+    let index = TestIndex::new().await;
+    let home = index.create_repository("home", &[(".codeinfoignore", "!*\n!.*\n")]);
     write_home(&home.0);
     let private = PrivatePlaces::new(Some(home.0.clone()), Vec::new());
-    let ingest = bench.ingest.clone().with_private_places(private);
+    let ingest = index.ingest.clone().with_private_places(private);
     let mut accepted = Vec::new();
     for path in PLACES {
         let folder = home.join(path).parent().unwrap().to_owned();
@@ -28,7 +28,7 @@ async fn no_private_place_is_indexed_alone_or_with_what_is_around_it() {
                 assert!(refused.to_string().contains("is never indexed"), "{refused}");
             }
             Ok(run) => {
-                bench.wait_for_run(run).await;
+                index.wait_for_run(run).await;
                 accepted.push(path);
             }
         }
@@ -39,8 +39,8 @@ async fn no_private_place_is_indexed_alone_or_with_what_is_around_it() {
     let reason = "is, or lies in, `~/.config/gh`, which holds credentials of the GitHub CLI, and is never indexed";
     assert!(refused.ends_with(reason), "{refused}");
 
-    bench.ingest(&home).await;
-    let indexed = bench.list_indexed_files().await;
+    index.ingest(&home).await;
+    let indexed = index.list_indexed_files().await;
     let read: Vec<_> =
         PLACES.iter().filter(|path| indexed.iter().any(|file| file == *path)).collect();
     assert_eq!(read, [&""; 0]);

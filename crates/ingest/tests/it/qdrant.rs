@@ -35,41 +35,41 @@ fn write_all(folder: &Path, version: &str) {
     }
 }
 
-fn make_fixture(stand_in: &FakeQdrant) -> QdrantFixture {
-    let mut fixture = QdrantFixture::for_server(stand_in);
+fn make_fixture(fake_qdrant: &FakeQdrant) -> QdrantFixture {
+    let mut fixture = QdrantFixture::for_server(fake_qdrant);
     fixture.settings.retry = Duration::from_secs(5);
     fixture
 }
 
 fn cut_after_writes(writes: usize) -> FaultRule {
-    FaultRule { call: "upsert", of: "_chunks_", after: writes, times: 1, problem: FaultKind::Cut }
+    FaultRule { call: "upsert", of: "_chunks_", after: writes, times: 1, kind: FaultKind::Cut }
 }
 
 /// Waits until the fake server has closed its nodes.
-async fn wait_until_cut(stand_in: &FakeQdrant) {
-    while stand_in.is_node_open(0) {
+async fn wait_until_cut(fake_qdrant: &FakeQdrant) {
+    while fake_qdrant.is_node_open(0) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_continues_when_the_connection_comes_back() {
-    let stand_in = FakeQdrant::start();
-    let fixture = make_fixture(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = make_fixture(&fake_qdrant);
     let process = IngestProcess::new(&fixture, "a").await;
     let repository = create_repository("one");
-    stand_in.add_fault(cut_after_writes(3));
+    fake_qdrant.add_fault(cut_after_writes(3));
     let back = async {
-        wait_until_cut(&stand_in).await;
+        wait_until_cut(&fake_qdrant).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        stand_in.open_node(0);
+        fake_qdrant.open_node(0);
     };
     let (status, ()) = tokio::join!(process.ingest(repository.path()), back);
     assert_eq!((status.state, status.last_error), (RunState::Completed, None));
     let chunks = process.list_chunk_ids().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
     // Chunks that were written twice are stored once: a store without a loss has the same.
-    let other = QdrantFixture::for_server(&stand_in);
+    let other = QdrantFixture::for_server(&fake_qdrant);
     let undisturbed = IngestProcess::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
     assert_eq!(undisturbed.list_chunk_ids().await, chunks);
@@ -77,11 +77,11 @@ async fn a_run_continues_when_the_connection_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_waits_for_its_store_says_so() {
-    let stand_in = FakeQdrant::start();
-    let fixture = make_fixture(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = make_fixture(&fake_qdrant);
     let process = IngestProcess::new(&fixture, "a").await;
     let repository = create_repository("one");
-    stand_in.add_fault(cut_after_writes(3));
+    fake_qdrant.add_fault(cut_after_writes(3));
     let request = IngestRequest { path: repository.path().to_owned(), ..IngestRequest::default() };
     let run = process.ingest.start_run(request).await.unwrap();
     let told = loop {
@@ -94,7 +94,7 @@ async fn a_run_that_waits_for_its_store_says_so() {
     };
     let waiting = "trying again: cannot use the index: Qdrant at `http://127.0.0.1:";
     assert!(told.starts_with(waiting) && told.contains("cannot be reached"), "{told}");
-    stand_in.open_node(0);
+    fake_qdrant.open_node(0);
     let mut status = process.ingest.watch_run(run).unwrap();
     let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().clone();
     assert_eq!((ended.state, ended.message), (RunState::Completed, None));
@@ -102,8 +102,8 @@ async fn a_run_that_waits_for_its_store_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_store_is_gone_fails_clearly_and_restarts_when_it_is_back() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = make_fixture(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = make_fixture(&fake_qdrant);
     fixture.settings.retry = Duration::from_millis(300);
     let process = IngestProcess::new(&fixture, "a").await;
     let repository = create_repository("one");
@@ -112,7 +112,7 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_restarts_when_it_is_back() 
     let before = process.list_chunk_ids().await;
 
     write_all(repository.path(), "two");
-    stand_in.add_fault(cut_after_writes(4));
+    fake_qdrant.add_fault(cut_after_writes(4));
     let failed = process.ingest(repository.path()).await;
     assert_eq!(failed.state, RunState::Error);
     let error = failed.last_error.unwrap();
@@ -120,10 +120,10 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_restarts_when_it_is_back() 
     assert!(error.contains("cannot be reached"), "{error}");
     assert!(error.ends_with("the run begins again when the index can be used"), "{error}");
 
-    stand_in.open_node(0);
+    fake_qdrant.open_node(0);
     process.wait_for_last_run(LastRun::is_completed).await;
     assert_ne!(process.list_chunk_ids().await, before);
-    let other = QdrantFixture::for_server(&stand_in);
+    let other = QdrantFixture::for_server(&fake_qdrant);
     let undisturbed = IngestProcess::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
     assert_eq!(process.list_chunk_ids().await, undisturbed.list_chunk_ids().await);
@@ -131,42 +131,42 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_restarts_when_it_is_back() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_run_that_wrote_nothing_restarts() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = make_fixture(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = make_fixture(&fake_qdrant);
     fixture.settings.retry = Duration::from_millis(300);
     let process = IngestProcess::new(&fixture, "a").await;
     let repository = create_repository("one");
     // After the calls that accept the run.
     let problem = FaultKind::Refuse(tonic::Code::Unavailable);
-    stand_in.add_fault(FaultRule {
+    fake_qdrant.add_fault(FaultRule {
         call: "scroll",
         of: "_roots_",
         after: 1,
         times: usize::MAX,
-        problem,
+        kind: problem,
     });
     let failed = process.ingest(repository.path()).await;
     assert_eq!(failed.state, RunState::Error, "{failed:?}");
-    stand_in.clear_faults();
+    fake_qdrant.clear_faults();
     process.wait_for_last_run(LastRun::is_completed).await;
     assert_eq!(process.list_roots().await[0].counts.files, 120);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cause_of_a_failure_decides_whether_a_run_restarts() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = make_fixture(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = make_fixture(&fake_qdrant);
     fixture.settings.retry = Duration::from_millis(300);
     let process = IngestProcess::new(&fixture, "a").await;
     let repository = create_repository("one");
     let fail_with = |code| {
         let problem = FaultKind::Refuse(code);
-        stand_in.add_fault(FaultRule {
+        fake_qdrant.add_fault(FaultRule {
             call: "upsert",
             of: "_chunks_",
             after: 1,
             times: usize::MAX,
-            problem,
+            kind: problem,
         });
     };
     // The next process continues it, and this one tries again.
@@ -174,51 +174,51 @@ async fn the_cause_of_a_failure_decides_whether_a_run_restarts() {
     process.ingest(repository.path()).await;
     let resumes = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: true, .. });
     process.wait_for_last_run(resumes).await;
-    let tried = stand_in.count_calls("upsert", "_chunks_");
-    while stand_in.count_calls("upsert", "_chunks_") == tried {
+    let tried = fake_qdrant.count_calls("upsert", "_chunks_");
+    while fake_qdrant.count_calls("upsert", "_chunks_") == tried {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     // One that the server refuses would be refused again.
-    stand_in.clear_faults();
+    fake_qdrant.clear_faults();
     fail_with(tonic::Code::InvalidArgument);
     let is_final = |last_run: &LastRun| matches!(last_run, LastRun::Failed { resumes: false, .. });
     process.wait_for_last_run(is_final).await;
-    let tried = stand_in.count_calls("upsert", "_chunks_");
+    let tried = fake_qdrant.count_calls("upsert", "_chunks_");
     IngestProcess::new(&fixture, "a").await.ingest.repair_damaged_roots().await.unwrap();
-    assert_eq!(stand_in.count_calls("upsert", "_chunks_"), tried);
+    assert_eq!(fake_qdrant.count_calls("upsert", "_chunks_"), tried);
     assert!(is_final(&process.list_roots().await[0].last_run));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
-    let stand_in = FakeQdrant::start_nodes(2);
-    let mut fixture = make_fixture(&stand_in);
-    let [a_url, b_url] = <[String; 2]>::try_from(stand_in.urls()).unwrap();
+    let fake_qdrant = FakeQdrant::start_nodes(2);
+    let mut fixture = make_fixture(&fake_qdrant);
+    let [a_url, b_url] = <[String; 2]>::try_from(fake_qdrant.urls()).unwrap();
     fixture.settings.urls = vec![a_url];
     fixture.settings.lease = Duration::from_secs(6);
     // Longer than the lease, so that it is the lease that ends the run.
     fixture.settings.retry = Duration::from_secs(20);
     let a = IngestProcess::new(&fixture, "a").await;
     let repository = create_repository("one");
-    stand_in.add_fault(cut_after_writes(2));
+    fake_qdrant.add_fault(cut_after_writes(2));
     let failed = a.ingest(repository.path()).await;
     assert_eq!(failed.state, RunState::Error);
     let error = failed.last_error.unwrap();
     assert!(error.starts_with("the lease of the repository was lost"), "{error}");
     // For the other process only: this one would begin again.
-    stand_in.open_node(1);
+    fake_qdrant.open_node(1);
     fixture.settings.urls = vec![b_url];
     fixture.settings.lease = Duration::from_mins(1);
     // Started again on the same data folder, so that it need not wait for its own former lease.
     let b = IngestProcess::new(&fixture, "a").await;
-    let writes = stand_in.count_calls("upsert", "_files_");
+    let writes = fake_qdrant.count_calls("upsert", "_files_");
     let status = b.ingest(repository.path()).await;
     assert_eq!((status.state, &status.last_error), (RunState::Completed, &None));
-    assert!(writes < stand_in.count_calls("upsert", "_files_"));
+    assert!(writes < fake_qdrant.count_calls("upsert", "_files_"));
     let chunks = b.list_chunk_ids().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
     // The first one knows what the second one wrote, and begins again to find nothing to do.
-    stand_in.open_node(0);
+    fake_qdrant.open_node(0);
     let skipping = async {
         while a.ingest.list_roots().await.unwrap()[0].state != RunState::Skipped {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -243,21 +243,21 @@ async fn two_processes_that_are_asked_for_a_root_at_once_index_it_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_root_that_another_process_indexes_is_reported_as_busy() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = make_fixture(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = make_fixture(&fake_qdrant);
     fixture.settings.lease = Duration::from_secs(2);
     let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
     let repository = create_repository("one");
     let slow = FaultKind::Delay(Duration::from_millis(400));
-    stand_in.add_fault(FaultRule {
+    fake_qdrant.add_fault(FaultRule {
         call: "upsert",
         of: "_chunks_",
         after: 0,
         times: 48,
-        problem: slow,
+        kind: slow,
     });
     let later = async {
-        while stand_in.count_calls("upsert", "_chunks_") == 0 {
+        while fake_qdrant.count_calls("upsert", "_chunks_") == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let refused = b.ingest(repository.path()).await;

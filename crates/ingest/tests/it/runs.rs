@@ -10,10 +10,10 @@ use insta::assert_snapshot;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_run_indexes_every_file() {
-    let bench = TestIndex::new().await;
-    let repo = bench
+    let index = TestIndex::new().await;
+    let repository = index
         .create_repository("demo", &[("src/a.rs", "fn alpha() {}\n"), ("README.md", "# Demo\n")]);
-    let status = bench.ingest(&repo).await;
+    let status = index.ingest(&repository).await;
     assert_eq!(status.state, RunState::Completed);
     assert_snapshot!(render_json(&status), @r#"
     {
@@ -32,8 +32,8 @@ async fn a_first_run_indexes_every_file() {
       "percent": 100
     }
     "#);
-    assert_eq!(bench.describe_chunks().await["src/a.rs"], ["1-1 rust alpha"]);
-    let roots = bench.ingest.list_roots().await.unwrap();
+    assert_eq!(index.describe_chunks().await["src/a.rs"], ["1-1 rust alpha"]);
+    let roots = index.ingest.list_roots().await.unwrap();
     let [RootStatus { root, state: RunState::Completed, run_id: None }] = &roots[..] else {
         panic!("{roots:?}")
     };
@@ -44,77 +44,78 @@ async fn a_first_run_indexes_every_file() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_without_changes_is_skipped() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository(
+    let index = TestIndex::new().await;
+    let repository = index.create_repository(
         "demo",
         &[("a.rs", "fn a() {}\n"), ("data.bin2", "\0"), ("empty.rs", "")],
     );
-    bench.ingest(&repo).await;
-    let before = bench.list_chunk_ids().await;
-    let status = bench.ingest(&repo).await;
+    index.ingest(&repository).await;
+    let before = index.list_chunk_ids().await;
+    let status = index.ingest(&repository).await;
     assert_eq!((status.state, status.percent), (RunState::Skipped, 100));
     assert_eq!((status.counts.files, status.counts.embedded), (1, 0));
-    assert_eq!(bench.list_chunk_ids().await, before);
-    assert_eq!(bench.load_root().await.counts.chunks, 1);
+    assert_eq!(index.list_chunk_ids().await, before);
+    assert_eq!(index.load_root().await.counts.chunks, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_changed_is_embedded() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
-    bench.ingest(&repo).await;
+    let index = TestIndex::new().await;
+    let repository =
+        index.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
+    index.ingest(&repository).await;
     // Same length and perhaps the same modification time: the content decides.
-    repo.write("b.rs", "fn c() {}\n");
-    let status = bench.ingest(&repo).await;
+    repository.write("b.rs", "fn c() {}\n");
+    let status = index.ingest(&repository).await;
     assert_eq!((status.state, status.counts.embedded), (RunState::Completed, 1));
-    let chunks = bench.describe_chunks().await;
+    let chunks = index.describe_chunks().await;
     assert_eq!(chunks["a.rs"], ["1-1 rust a"]);
     assert_eq!(chunks["b.rs"], ["1-1 rust c"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deleted_files_are_taken_out() {
-    let bench = TestIndex::new().await;
-    let repo =
-        bench.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b/c.rs", "fn b() {}\n")]);
-    bench.ingest(&repo).await;
-    fs::remove_dir_all(repo.join("b")).unwrap();
-    let status = bench.ingest(&repo).await;
+    let index = TestIndex::new().await;
+    let repository =
+        index.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b/c.rs", "fn b() {}\n")]);
+    index.ingest(&repository).await;
+    fs::remove_dir_all(repository.join("b")).unwrap();
+    let status = index.ingest(&repository).await;
     assert_eq!((status.state, status.counts.deleted), (RunState::Completed, 1));
-    assert_eq!(bench.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
-    assert_eq!(bench.list_indexed_files().await, ["a.rs"]);
+    assert_eq!(index.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
+    assert_eq!(index.list_indexed_files().await, ["a.rs"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_many_chunks_is_written_and_removed_in_parts() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let body = "    work();\n".repeat(50);
     let code: Vec<String> = (0..1300).map(|n| format!("fn work_{n}() {{\n{body}}}\n\n")).collect();
-    let repo = bench.create_repository(
+    let repository = index.create_repository(
         "demo",
         &[("large.rs", &code.concat()), ("small.rs", "fn small() {}\n")],
     );
-    let chunks = bench.ingest(&repo).await.counts.chunks;
+    let chunks = index.ingest(&repository).await.counts.chunks;
     assert!(chunks > 1024, "{chunks}");
-    fs::remove_file(repo.join("large.rs")).unwrap();
-    assert_eq!(bench.ingest(&repo).await.counts.chunks, 1);
+    fs::remove_file(repository.join("large.rs")).unwrap();
+    assert_eq!(index.ingest(&repository).await.counts.chunks, 1);
     // Others write between the parts.
-    assert_eq!(bench.faults.max_chunks_per_write(), [256, 1024]);
+    assert_eq!(index.faults.max_chunks_per_write(), [256, 1024]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn moved_and_swapped_files_are_found_where_they_are() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository(
+    let index = TestIndex::new().await;
+    let repository = index.create_repository(
         "demo",
         &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n"), ("c.rs", "fn c() {}\n")],
     );
-    bench.ingest(&repo).await;
-    fs::rename(repo.join("c.rs"), repo.join("d.rs")).unwrap();
-    repo.write("a.rs", "fn b() {}\n");
-    repo.write("b.rs", "fn a() {}\n");
-    assert_eq!(bench.ingest(&repo).await.state, RunState::Completed);
-    let chunks = bench.describe_chunks().await;
+    index.ingest(&repository).await;
+    fs::rename(repository.join("c.rs"), repository.join("d.rs")).unwrap();
+    repository.write("a.rs", "fn b() {}\n");
+    repository.write("b.rs", "fn a() {}\n");
+    assert_eq!(index.ingest(&repository).await.state, RunState::Completed);
+    let chunks = index.describe_chunks().await;
     assert_eq!(chunks["a.rs"], ["1-1 rust b"]);
     assert_eq!(chunks["b.rs"], ["1-1 rust a"]);
     assert_eq!(chunks["d.rs"], ["1-1 rust c"]);
@@ -123,54 +124,55 @@ async fn moved_and_swapped_files_are_found_where_they_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_finds_nothing_says_so() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[(".gitignore", "/*\n"), ("a.rs", "fn a() {}\n")]);
+    let index = TestIndex::new().await;
+    let repository =
+        index.create_repository("demo", &[(".gitignore", "/*\n"), ("a.rs", "fn a() {}\n")]);
     for state in [RunState::Completed, RunState::Skipped] {
-        let status = bench.ingest(&repo).await;
+        let status = index.ingest(&repository).await;
         assert_eq!(status.state, state);
         let message = status.message.unwrap();
         assert!(message.starts_with("found nothing to index: ") && message.contains(".gitignore"));
     }
-    repo.write(".gitignore", "");
-    assert_eq!(bench.ingest(&repo).await.message, None);
+    repository.write(".gitignore", "");
+    assert_eq!(index.ingest(&repository).await.message, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_cannot_be_indexed_are_counted_and_named() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("large.txt", "")]);
-    repo.write("large.txt", &"x\n".repeat(600_000));
-    repo.write("key.txt", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n");
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("large.txt", "")]);
+    repository.write("large.txt", &"x\n".repeat(600_000));
+    repository.write("key.txt", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n");
     for state in [RunState::Completed, RunState::Skipped] {
-        let status = bench.ingest(&repo).await;
+        let status = index.ingest(&repository).await;
         assert_eq!((status.state, status.counts.skipped), (state, 2));
         assert_eq!(
             status.message.unwrap(),
             "skipped 2 files: key.txt (holds secrets), large.txt (too large)"
         );
     }
-    assert_eq!(bench.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
+    assert_eq!(index.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
     // A file that is no text any more is removed from the index.
-    fs::write(repo.join("a.rs"), b"caf\xe9\0\0\n").unwrap();
-    let status = bench.ingest(&repo).await;
+    fs::write(repository.join("a.rs"), b"caf\xe9\0\0\n").unwrap();
+    let status = index.ingest(&repository).await;
     assert_eq!((status.state, status.counts.chunks), (RunState::Completed, 0));
-    assert!(bench.describe_chunks().await.is_empty());
+    assert!(index.describe_chunks().await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_in_other_encodings_are_indexed_and_undecodable_ones_are_named() {
-    let bench = TestIndex::new().await;
-    let repo = bench
+    let index = TestIndex::new().await;
+    let repository = index
         .create_repository("demo", &[("latin.c", ""), ("cr.py", "a = 1\rb = 2\r"), ("nul.c", "")]);
-    fs::write(repo.join("latin.c"), b"/* by J\xfcrgen */\nint add;\n").unwrap();
-    fs::write(repo.join("nul.c"), b"int before = 1; /* \0 */ int after = 2;\n").unwrap();
-    let status = bench.ingest(&repo).await;
+    fs::write(repository.join("latin.c"), b"/* by J\xfcrgen */\nint add;\n").unwrap();
+    fs::write(repository.join("nul.c"), b"int before = 1; /* \0 */ int after = 2;\n").unwrap();
+    let status = index.ingest(&repository).await;
     assert_eq!(
         status.message.unwrap(),
         "read 1 file with `\u{fffd}` for what is in no known encoding: nul.c"
     );
     let mut texts: Vec<String> =
-        bench.load_stored_chunks().await.into_iter().map(|stored| stored.record.text).collect();
+        index.load_stored_chunks().await.into_iter().map(|stored| stored.record.text).collect();
     texts.sort();
     assert_eq!(
         texts,
@@ -186,64 +188,64 @@ async fn files_in_other_encodings_are_indexed_and_undecodable_ones_are_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unreadable_files_keep_their_indexed_content() {
     use std::os::unix::fs::PermissionsExt;
-    let bench = TestIndex::new().await;
-    let repo =
-        bench.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("sub/b.rs", "fn b() {}\n")]);
-    bench.ingest(&repo).await;
+    let index = TestIndex::new().await;
+    let repository =
+        index.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("sub/b.rs", "fn b() {}\n")]);
+    index.ingest(&repository).await;
     let close = |path: &str, mode| {
-        fs::set_permissions(repo.join(path), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(repository.join(path), fs::Permissions::from_mode(mode)).unwrap();
     };
     close("sub", 0o000);
     // The superuser reads everything, so that there is nothing to see for it.
-    let is_superuser = fs::read_dir(repo.join("sub")).is_ok();
-    let status = bench.ingest(&repo).await;
+    let is_superuser = fs::read_dir(repository.join("sub")).is_ok();
+    let status = index.ingest(&repository).await;
     close("sub", 0o755);
     let skipped = u64::from(!is_superuser);
     assert_eq!((status.state, status.counts.skipped), (RunState::Skipped, skipped));
-    assert_eq!(bench.describe_chunks().await.len(), 2);
+    assert_eq!(index.describe_chunks().await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_folder_is_one_root_under_each_of_its_paths() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("sub/b.rs", "")]);
-    bench.ingest(&repo).await;
-    let detour = repo.join("sub").join("..");
-    let status = bench.run_ingest(build_request(&detour)).await;
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("sub/b.rs", "")]);
+    index.ingest(&repository).await;
+    let detour = repository.join("sub").join("..");
+    let status = index.run_ingest(build_request(&detour)).await;
     assert_eq!(status.state, RunState::Skipped);
-    assert_eq!(bench.ingest.list_roots().await.unwrap().len(), 1);
+    assert_eq!(index.ingest.list_roots().await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names_are_unique_and_kept() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let (first, second) =
-        (bench.create_repository("x/demo", &[]), bench.create_repository("y/demo", &[]));
-    assert_eq!(bench.ingest(&first).await.root, "demo");
-    assert_eq!(bench.ingest(&second).await.root, "demo-2");
-    let named = |repo: &TestRepository, name: &str| IngestRequest {
+        (index.create_repository("x/demo", &[]), index.create_repository("y/demo", &[]));
+    assert_eq!(index.ingest(&first).await.root, "demo");
+    assert_eq!(index.ingest(&second).await.root, "demo-2");
+    let named = |repository: &TestRepository, name: &str| IngestRequest {
         name: Some(name.to_owned()),
-        ..build_request(&repo.0)
+        ..build_request(&repository.0)
     };
-    let refused = bench.ingest.start_run(named(&second, "demo")).await.unwrap_err();
+    let refused = index.ingest.start_run(named(&second, "demo")).await.unwrap_err();
     assert_eq!(
         (refused.code(), refused.to_string().as_str()),
         (ErrorCode::ValidationFailed, "`name` `demo` is the name of another repository")
     );
-    assert_eq!(bench.run_ingest(named(&second, "other")).await.root, "other");
-    assert_eq!(bench.ingest(&second).await.root, "other");
-    assert_eq!(bench.ingest.remove_root("demo").await.unwrap().path, first.0);
-    assert_eq!(bench.run_ingest(named(&second, "demo")).await.root, "demo");
+    assert_eq!(index.run_ingest(named(&second, "other")).await.root, "other");
+    assert_eq!(index.ingest(&second).await.root, "other");
+    assert_eq!(index.ingest.remove_root("demo").await.unwrap().path, first.0);
+    assert_eq!(index.run_ingest(named(&second, "demo")).await.root, "demo");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn paths_that_are_no_folders_are_refused() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("a.rs", "")]);
-    let made = std::process::Command::new("mkfifo").arg(repo.join("pipe")).status().unwrap();
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", &[("a.rs", "")]);
+    let made = std::process::Command::new("mkfifo").arg(repository.join("pipe")).status().unwrap();
     assert!(made.success());
-    let socket = std::os::unix::net::UnixListener::bind(repo.join("socket")).unwrap();
-    std::os::unix::fs::symlink("/proc/self", repo.join("system")).unwrap();
+    let socket = std::os::unix::net::UnixListener::bind(repository.join("socket")).unwrap();
+    std::os::unix::fs::symlink("/proc/self", repository.join("system")).unwrap();
     let shown = "the state of the system, not files";
     for (path, fault) in [
         ("gone", "does not exist"),
@@ -258,167 +260,169 @@ async fn paths_that_are_no_folders_are_refused() {
         ("/dev/null", shown),
         ("system", shown),
     ] {
-        let started = bench.ingest.start_run(build_request(&repo.join(path)));
+        let started = index.ingest.start_run(build_request(&repository.join(path)));
         let started = tokio::time::timeout(Duration::from_secs(10), started).await;
         let error = started.expect("nothing is waited for").unwrap_err();
         assert_eq!(error.code(), ErrorCode::ValidationFailed);
         assert!(error.to_string().ends_with(fault), "{error}");
     }
     drop(socket);
-    let error = bench.ingest.remove_root("nobody").await.unwrap_err();
+    let error = index.ingest.remove_root("nobody").await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::RepoNotFound);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn removing_forgets_a_root_and_nothing_else() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let (kept, removed) = (
-        bench.create_repository("kept", &[("a.rs", "fn a() {}\n")]),
-        bench.create_repository("removed", &[("b.rs", "fn b() {}\n")]),
+        index.create_repository("kept", &[("a.rs", "fn a() {}\n")]),
+        index.create_repository("removed", &[("b.rs", "fn b() {}\n")]),
     );
-    bench.ingest(&kept).await;
-    bench.ingest(&removed).await;
-    let root = bench.ingest.remove_root(removed.0.to_str().unwrap()).await.unwrap();
+    index.ingest(&kept).await;
+    index.ingest(&removed).await;
+    let root = index.ingest.remove_root(removed.0.to_str().unwrap()).await.unwrap();
     assert_eq!(root.name, "removed");
-    assert_eq!(bench.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
-    assert_eq!(bench.list_indexed_files().await, ["a.rs"]);
-    assert_eq!(bench.load_root().await.name, "kept");
+    assert_eq!(index.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
+    assert_eq!(index.list_indexed_files().await, ["a.rs"]);
+    assert_eq!(index.load_root().await.name, "kept");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn embedding_again_writes_the_same_points() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
-    bench.ingest(&repo).await;
-    let before = bench.list_chunk_ids().await;
-    let run = bench.ingest.reembed_root("demo").await.unwrap();
-    let status = bench.wait_for_run(run).await;
+    let index = TestIndex::new().await;
+    let repository =
+        index.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
+    index.ingest(&repository).await;
+    let before = index.list_chunk_ids().await;
+    let run = index.ingest.reembed_root("demo").await.unwrap();
+    let status = index.wait_for_run(run).await;
     assert_eq!((status.state, status.counts.embedded), (RunState::Completed, 2));
-    assert_eq!(bench.list_chunk_ids().await, before);
+    assert_eq!(index.list_chunk_ids().await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_run_keeps_what_was_there() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[]);
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", &[]);
     // More than one batch.
     let write = |symbol: &str| {
         for file in 0..600 {
-            repo.write(&format!("{file:03}.rs"), &format!("fn {symbol}() {{}}\n"));
+            repository.write(&format!("{file:03}.rs"), &format!("fn {symbol}() {{}}\n"));
         }
     };
     write("old");
-    bench.ingest(&repo).await;
-    let (root, files) = (bench.load_root().await, bench.list_indexed_files().await);
+    index.ingest(&repository).await;
+    let (root, files) = (index.load_root().await, index.list_indexed_files().await);
     write("new");
-    bench.faults.hold_writes();
-    let run = bench.ingest.start_run(build_request(&repo.0)).await.unwrap();
-    bench.faults.wait_for_held_write().await;
+    index.faults.hold_writes();
+    let run = index.ingest.start_run(build_request(&repository.0)).await.unwrap();
+    index.faults.wait_for_held_write().await;
     // A second request while it works is the same run; other roots wait.
-    assert_eq!(bench.ingest.start_run(build_request(&repo.0)).await.unwrap(), run);
-    let other = bench
+    assert_eq!(index.ingest.start_run(build_request(&repository.0)).await.unwrap(), run);
+    let other = index
         .ingest
-        .start_run(build_request(&bench.create_repository("other", &[]).0))
+        .start_run(build_request(&index.create_repository("other", &[]).0))
         .await
         .unwrap();
-    assert_eq!(bench.ingest.run_status(other).unwrap().state, RunState::Queued);
-    assert_eq!(bench.ingest.cancel_run(other).unwrap().state, RunState::Cancelled);
+    assert_eq!(index.ingest.run_status(other).unwrap().state, RunState::Queued);
+    assert_eq!(index.ingest.cancel_run(other).unwrap().state, RunState::Cancelled);
     // Nothing was indexed by that name, so that another folder may have it.
     let namesake = IngestRequest {
         name: Some("other".to_owned()),
-        ..build_request(&bench.create_repository("third", &[]).0)
+        ..build_request(&index.create_repository("third", &[]).0)
     };
-    let namesake = bench.ingest.start_run(namesake).await.unwrap();
-    bench.ingest.cancel_run(namesake).unwrap();
-    bench.ingest.cancel_run(run).unwrap();
-    bench.faults.release_writes();
-    assert_eq!(bench.wait_for_run(run).await.state, RunState::Cancelled);
-    let now = bench.load_root().await;
+    let namesake = index.ingest.start_run(namesake).await.unwrap();
+    index.ingest.cancel_run(namesake).unwrap();
+    index.ingest.cancel_run(run).unwrap();
+    index.faults.release_writes();
+    assert_eq!(index.wait_for_run(run).await.state, RunState::Cancelled);
+    let now = index.load_root().await;
     // The state that others remember of its files is outdated.
     assert!(root.changed_at < now.changed_at);
     assert_eq!(Root { changed_at: root.changed_at, ..now }, root);
-    let chunks = bench.describe_chunks().await;
+    let chunks = index.describe_chunks().await;
     assert_eq!(chunks.keys().cloned().collect::<Vec<_>>(), files);
     assert!(chunks.values().all(|lines| lines.len() == 1));
     assert_eq!(chunks["599.rs"], ["1-1 rust old"]);
-    let status = bench.ingest(&repo).await;
+    let status = index.ingest(&repository).await;
     assert_eq!(status.state, RunState::Completed);
     assert!(status.counts.embedded < 600);
-    assert!(bench.describe_chunks().await.values().all(|lines| lines == &["1-1 rust new"]));
+    assert!(index.describe_chunks().await.values().all(|lines| lines == &["1-1 rust new"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_run_counts_what_it_added() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n")]);
-    bench.ingest(&repo).await;
+    let index = TestIndex::new().await;
+    let repository = index.create_repository("demo", &[("a.rs", "fn a() {}\n")]);
+    index.ingest(&repository).await;
     for file in 0..600 {
-        repo.write(&format!("{file:03}.rs"), "fn more() {}\n");
+        repository.write(&format!("{file:03}.rs"), "fn more() {}\n");
     }
-    bench.faults.hold_writes();
-    let run = bench.ingest.start_run(build_request(&repo.0)).await.unwrap();
-    bench.faults.wait_for_held_write().await;
-    bench.ingest.cancel_run(run).unwrap();
-    bench.faults.release_writes();
-    assert_eq!(bench.wait_for_run(run).await.state, RunState::Cancelled);
+    index.faults.hold_writes();
+    let run = index.ingest.start_run(build_request(&repository.0)).await.unwrap();
+    index.faults.wait_for_held_write().await;
+    index.ingest.cancel_run(run).unwrap();
+    index.faults.release_writes();
+    assert_eq!(index.wait_for_run(run).await.state, RunState::Cancelled);
     let (counts, files) =
-        (bench.load_root().await.counts, bench.list_indexed_files().await.len() as u64);
+        (index.load_root().await.counts, index.list_indexed_files().await.len() as u64);
     assert!((2..601).contains(&files), "{files}");
     assert_eq!((counts.files, counts.chunks, counts.embedded), (files, files, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_removal_is_repaired_by_the_next_run() {
-    let bench = TestIndex::new().await;
-    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
-    bench.ingest(&repo).await;
+    let index = TestIndex::new().await;
+    let repository =
+        index.create_repository("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
+    index.ingest(&repository).await;
     // The root is marked, nothing is stored for later use, and only the chunks are deleted.
-    bench.faults.fail_after_writes(6);
-    bench.ingest.remove_root("demo").await.unwrap_err();
-    bench.faults.stop_failing();
-    assert!(bench.list_chunk_ids().await.is_empty() && bench.list_indexed_files().await.len() == 2);
-    assert_eq!(bench.ingest(&repo).await.state, RunState::Completed);
-    assert_eq!(bench.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs", "b.rs"]);
-    assert_eq!(bench.load_root().await.last_run, LastRun::Completed);
+    index.faults.fail_after_writes(6);
+    index.ingest.remove_root("demo").await.unwrap_err();
+    index.faults.stop_failing();
+    assert!(index.list_chunk_ids().await.is_empty() && index.list_indexed_files().await.len() == 2);
+    assert_eq!(index.ingest(&repository).await.state, RunState::Completed);
+    assert_eq!(index.describe_chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs", "b.rs"]);
+    assert_eq!(index.load_root().await.last_run, LastRun::Completed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn removing_cancels_the_run_first() {
-    let bench = TestIndex::new().await;
-    bench.faults.hold_writes();
-    let repo = bench.create_repository("demo", &[("a.rs", "fn a() {}\n")]);
-    let run = bench.ingest.start_run(build_request(&repo.0)).await.unwrap();
-    bench.faults.wait_for_held_write().await;
-    let ingest = bench.ingest.clone();
-    let removing = bench.tasks.spawn_handle(async move { ingest.remove_root("demo").await });
-    let mut status = bench.ingest.watch_run(run).unwrap();
-    bench.faults.release_writes();
+    let index = TestIndex::new().await;
+    index.faults.hold_writes();
+    let repository = index.create_repository("demo", &[("a.rs", "fn a() {}\n")]);
+    let run = index.ingest.start_run(build_request(&repository.0)).await.unwrap();
+    index.faults.wait_for_held_write().await;
+    let ingest = index.ingest.clone();
+    let removing = index.tasks.spawn_handle(async move { ingest.remove_root("demo").await });
+    let mut status = index.ingest.watch_run(run).unwrap();
+    index.faults.release_writes();
     status.wait_for(|status| status.state.is_final()).await.unwrap();
     assert_eq!(removing.await.unwrap().unwrap().name, "demo");
-    assert!(bench.list_chunk_ids().await.is_empty());
-    assert!(bench.ingest.list_roots().await.unwrap().is_empty());
+    assert!(index.list_chunk_ids().await.is_empty());
+    assert!(index.ingest.list_roots().await.unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn too_many_waiting_runs_are_refused() {
-    let bench = TestIndex::new().await;
-    bench.faults.hold_writes();
-    bench
+    let index = TestIndex::new().await;
+    index.faults.hold_writes();
+    index
         .ingest
-        .start_run(build_request(&bench.create_repository("working", &[("a", "a")]).0))
+        .start_run(build_request(&index.create_repository("working", &[("a", "a")]).0))
         .await
         .unwrap();
-    bench.faults.wait_for_held_write().await;
+    index.faults.wait_for_held_write().await;
     for name in ["one", "two"] {
-        bench.ingest.start_run(build_request(&bench.create_repository(name, &[]).0)).await.unwrap();
+        index.ingest.start_run(build_request(&index.create_repository(name, &[]).0)).await.unwrap();
     }
-    let refused = bench
+    let refused = index
         .ingest
-        .start_run(build_request(&bench.create_repository("three", &[]).0))
+        .start_run(build_request(&index.create_repository("three", &[]).0))
         .await
         .unwrap_err();
     assert_eq!(refused.code(), ErrorCode::Busy);
-    bench.faults.release_writes();
+    index.faults.release_writes();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -426,61 +430,61 @@ async fn a_long_run_delays_no_other_repository() {
     let tasks = Tasks::default();
     let limits = codeinfo_ingest::IngestSettings { run_patience: Duration::ZERO, ..LIMITS };
     let embedder = Arc::new(BuiltinEmbedder::load(tasks.clone()).unwrap());
-    let bench = TestIndex::with_limits(embedder, tasks, limits).await;
-    bench.faults.hold_writes();
-    let first = bench.create_repository("first", &[("a", "a")]);
-    let working = bench.ingest.start_run(build_request(&first.0)).await.unwrap();
-    bench.faults.wait_for_held_write().await;
-    let passing = bench.create_repository("second", &[("b", "b")]);
-    let passing = bench.ingest.start_run(build_request(&passing.0)).await.unwrap();
-    let mut status = bench.ingest.watch_run(passing).unwrap();
+    let index = TestIndex::with_limits(embedder, tasks, limits).await;
+    index.faults.hold_writes();
+    let first = index.create_repository("first", &[("a", "a")]);
+    let working = index.ingest.start_run(build_request(&first.0)).await.unwrap();
+    index.faults.wait_for_held_write().await;
+    let passing = index.create_repository("second", &[("b", "b")]);
+    let passing = index.ingest.start_run(build_request(&passing.0)).await.unwrap();
+    let mut status = index.ingest.watch_run(passing).unwrap();
     status.wait_for(|status| status.state != RunState::Queued).await.unwrap();
     // There is one spare worker.
-    let waiting = bench
+    let waiting = index
         .ingest
-        .start_run(build_request(&bench.create_repository("third", &[("c", "c")]).0))
+        .start_run(build_request(&index.create_repository("third", &[("c", "c")]).0))
         .await
         .unwrap();
-    assert_eq!(bench.ingest.run_status(waiting).unwrap().state, RunState::Queued);
-    bench.faults.release_writes();
+    assert_eq!(index.ingest.run_status(waiting).unwrap().state, RunState::Queued);
+    index.faults.release_writes();
     for run in [working, passing, waiting] {
-        assert_eq!(bench.wait_for_run(run).await.state, RunState::Completed);
+        assert_eq!(index.wait_for_run(run).await.state, RunState::Completed);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stopping_ends_working_and_waiting_runs() {
-    let bench = TestIndex::new().await;
-    bench.faults.hold_writes();
-    let working = bench
+    let index = TestIndex::new().await;
+    index.faults.hold_writes();
+    let working = index
         .ingest
-        .start_run(build_request(&bench.create_repository("a", &[("a", "a")]).0))
+        .start_run(build_request(&index.create_repository("a", &[("a", "a")]).0))
         .await
         .unwrap();
-    bench.faults.wait_for_held_write().await;
+    index.faults.wait_for_held_write().await;
     let waiting =
-        bench.ingest.start_run(build_request(&bench.create_repository("b", &[]).0)).await.unwrap();
-    bench.tasks.stop_token().cancel();
-    bench.faults.release_writes();
-    assert!(bench.tasks.stop(Duration::from_mins(1)).await);
+        index.ingest.start_run(build_request(&index.create_repository("b", &[]).0)).await.unwrap();
+    index.tasks.stop_token().cancel();
+    index.faults.release_writes();
+    assert!(index.tasks.stop(Duration::from_mins(1)).await);
     for run in [working, waiting] {
-        assert_eq!(bench.ingest.run_status(run).unwrap().state, RunState::Cancelled);
+        assert_eq!(index.ingest.run_status(run).unwrap().state, RunState::Cancelled);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_while_indexing_always_finds_the_repository() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let text = |round: usize| format!("fn needle() {{ {round} }}\n");
-    let repo = bench.create_repository("demo", &[("a.rs", &text(0))]);
-    bench.ingest(&repo).await;
+    let repository = index.create_repository("demo", &[("a.rs", &text(0))]);
+    index.ingest(&repository).await;
     for round in 1..6 {
-        repo.write("a.rs", &text(round));
-        let run = bench.ingest.start_run(build_request(&repo.0)).await.unwrap();
-        let mut status = bench.ingest.watch_run(run).unwrap();
+        repository.write("a.rs", &text(round));
+        let run = index.ingest.start_run(build_request(&repository.0)).await.unwrap();
+        let mut status = index.ingest.watch_run(run).unwrap();
         while !status.borrow_and_update().state.is_final() {
             let terms = lexical::extract_query_terms("needle");
-            let found = bench
+            let found = index
                 .store
                 .search(codeinfo_store::ChunkQuery::lexical(terms, None, 5))
                 .await
@@ -488,7 +492,7 @@ async fn a_search_while_indexing_always_finds_the_repository() {
             assert!(!found.is_empty());
         }
     }
-    assert_eq!(bench.describe_chunks().await.len(), 1);
+    assert_eq!(index.describe_chunks().await.len(), 1);
 }
 
 /// A write that fails at any point acts like a process that was killed there: after a later run the
@@ -498,33 +502,33 @@ async fn a_run_completes_what_a_broken_run_left() {
     let first = [("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n"), ("gone.rs", "fn gone() {}\n")];
     for writes in 0..8 {
         for is_reverted in [false, true] {
-            let bench = TestIndex::new().await;
-            let repo = bench.create_repository("demo", &first);
-            bench.ingest(&repo).await;
-            let before = bench.describe_chunks().await;
-            repo.write("a.rs", "fn changed() {}\n");
-            fs::remove_file(repo.join("gone.rs")).unwrap();
-            bench.faults.fail_after_writes(writes);
-            let broken = bench.ingest(&repo).await;
+            let index = TestIndex::new().await;
+            let repository = index.create_repository("demo", &first);
+            index.ingest(&repository).await;
+            let before = index.describe_chunks().await;
+            repository.write("a.rs", "fn changed() {}\n");
+            fs::remove_file(repository.join("gone.rs")).unwrap();
+            index.faults.fail_after_writes(writes);
+            let broken = index.ingest(&repository).await;
             assert_eq!(broken.state == RunState::Error, writes < 7, "{writes} {broken:?}");
-            bench.faults.stop_failing();
+            index.faults.stop_failing();
             let mut expected = before;
             if is_reverted {
-                repo.write("a.rs", first[0].1);
-                repo.write("gone.rs", first[2].1);
+                repository.write("a.rs", first[0].1);
+                repository.write("gone.rs", first[2].1);
             } else {
                 expected.remove("gone.rs");
                 expected.insert("a.rs".to_owned(), vec!["1-1 rust changed".to_owned()]);
             }
-            let status = bench.ingest(&repo).await;
+            let status = index.ingest(&repository).await;
             assert!(matches!(status.state, RunState::Completed | RunState::Skipped), "{status:?}");
-            let root = bench.load_root().await;
+            let root = index.load_root().await;
             assert_eq!(
                 (root.last_run, root.counts.chunks),
                 (LastRun::Completed, expected.len() as u64)
             );
-            assert_eq!(bench.describe_chunks().await, expected, "{writes} {broken:?}");
-            assert_eq!(bench.list_indexed_files().await, expected.into_keys().collect::<Vec<_>>());
+            assert_eq!(index.describe_chunks().await, expected, "{writes} {broken:?}");
+            assert_eq!(index.list_indexed_files().await, expected.into_keys().collect::<Vec<_>>());
         }
     }
 }
@@ -540,32 +544,32 @@ async fn files_with_missing_chunks_are_read_again_and_leave_nothing() {
     let (old, new) = (text("old"), text("new"));
     for missing in [1, 3] {
         for now in [Some(&old), Some(&new), None] {
-            let bench = TestIndex::new().await;
-            let repo = bench.create_repository("demo", &[("a.rs", &old)]);
-            bench.ingest(&repo).await;
-            let of_a = bench.list_chunk_ids().await;
+            let index = TestIndex::new().await;
+            let repository = index.create_repository("demo", &[("a.rs", &old)]);
+            index.ingest(&repository).await;
+            let of_a = index.list_chunk_ids().await;
             assert_eq!(of_a.len(), 3);
-            repo.write("b.rs", "fn b() {}\n");
-            bench.ingest(&repo).await;
+            repository.write("b.rs", "fn b() {}\n");
+            index.ingest(&repository).await;
             // The root is marked, no more.
-            bench.faults.fail_after_writes(1);
-            bench.ingest.remove_root("demo").await.unwrap_err();
-            bench.faults.stop_failing();
-            bench.store.remove_chunks(of_a[..missing].to_vec()).await.unwrap();
+            index.faults.fail_after_writes(1);
+            index.ingest.remove_root("demo").await.unwrap_err();
+            index.faults.stop_failing();
+            index.store.remove_chunks(of_a[..missing].to_vec()).await.unwrap();
             match now {
-                Some(text) => repo.write("a.rs", text),
-                None => fs::remove_file(repo.join("a.rs")).unwrap(),
+                Some(text) => repository.write("a.rs", text),
+                None => fs::remove_file(repository.join("a.rs")).unwrap(),
             }
             let is_all_gone = missing == 3 && now.is_none();
             let state = if is_all_gone { RunState::Skipped } else { RunState::Completed };
-            assert_eq!(bench.ingest(&repo).await.state, state);
-            let (counts, chunks) = (bench.load_root().await.counts, bench.describe_chunks().await);
+            assert_eq!(index.ingest(&repository).await.state, state);
+            let (counts, chunks) = (index.load_root().await.counts, index.describe_chunks().await);
             let of_a = now.map_or(0, |_| 3);
             assert_eq!(chunks.get("a.rs").map_or(0, Vec::len), of_a, "{chunks:?}");
             assert_eq!((chunks["b.rs"].len(), counts.chunks), (1, of_a as u64 + 1));
             let files: &[&str] = if now.is_some() { &["a.rs", "b.rs"] } else { &["b.rs"] };
-            assert_eq!(bench.list_indexed_files().await, files);
-            let again = bench.ingest(&repo).await;
+            assert_eq!(index.list_indexed_files().await, files);
+            let again = index.ingest(&repository).await;
             assert_eq!((again.state, again.counts.embedded), (RunState::Skipped, 0));
         }
     }
@@ -585,10 +589,10 @@ fn render_json(value: &impl serde::Serialize) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn folders_for_keys_are_refused() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     for folder in [".ssh", ".kube/cache", ".GnuPG"] {
-        let repo = bench.create_repository(folder, &[("config", "Host example\n")]);
-        let refused = bench.ingest.start_run(build_request(&repo.0)).await.unwrap_err();
+        let repository = index.create_repository(folder, &[("config", "Host example\n")]);
+        let refused = index.ingest.start_run(build_request(&repository.0)).await.unwrap_err();
         assert_eq!(refused.code(), ErrorCode::ValidationFailed);
         assert!(refused.to_string().contains("keys and passwords"), "{refused}");
     }

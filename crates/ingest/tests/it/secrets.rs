@@ -310,15 +310,15 @@ fn plant_secrets(planted: &[PlantedSecret], seed: u64) -> (Vec<String>, BTreeMap
 /// Indexes the planted secrets; returns which of them are in the store or can be found.
 async fn find_leaks(planted: &[PlantedSecret], seed: u64) -> Vec<String> {
     let (values, files) = plant_secrets(planted, seed);
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let repo = bench.create_repository("demo", &files);
-    let status = bench.ingest(&repo).await;
+    let repository = index.create_repository("demo", &files);
+    let status = index.ingest(&repository).await;
     assert_eq!(status.state, RunState::Completed, "{status:?}");
-    let stored = bench.list_payloads().await.join("\n");
+    let stored = index.list_payloads().await.join("\n");
     let embedder: Arc<dyn Embedder> = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
-    let search = Search::new(bench.store.clone(), embedder, PathMap::default());
+    let search = Search::new(index.store.clone(), embedder, PathMap::default());
     let mut leaks = Vec::new();
     for ((path, line, _), value) in planted.iter().zip(&values) {
         let query = SearchQuery::new(value, None, Some(20)).unwrap();
@@ -359,15 +359,15 @@ async fn secrets_of_a_second_list_are_kept_out_as_well() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_of_token_is_known_in_code() {
-    let (bench, mut lot) = (TestIndex::new().await, SecretGenerator(11));
+    let (index, mut lot) = (TestIndex::new().await, SecretGenerator(11));
     let forms: Vec<(&str, String)> =
         FORMS.split_whitespace().map(|form| (form, lot.make_secret(form))).collect();
     let line = |(number, (_, value)): (usize, &(&str, String))| {
         format!("let text{number} = \"{value}\";\n")
     };
     let code: String = forms.iter().enumerate().map(line).collect();
-    bench.ingest(&bench.create_repository("demo", &[("src/tokens.rs", &code)])).await;
-    let stored = bench.list_payloads().await.join("\n");
+    index.ingest(&index.create_repository("demo", &[("src/tokens.rs", &code)])).await;
+    let stored = index.list_payloads().await.join("\n");
     let last = format!("text{} =", forms.len() - 1);
     assert!(stored.contains(&last), "{stored}");
     let leaks: Vec<&str> =
@@ -397,14 +397,14 @@ async fn most_forms_without_a_rule_of_their_own_are_kept_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_of_a_long_secret() {
-    let (bench, mut lot) = (TestIndex::new().await, SecretGenerator(5));
+    let (index, mut lot) = (TestIndex::new().await, SecretGenerator(5));
     let values = ["{A600}", "{u600}", "{A700}"].map(|form| lot.make_secret(form));
     let ends = values.clone().map(|value| value.get(value.len() - 40..).unwrap().to_owned());
     let [assigned, token, quoted] = values;
     let config = format!("token: {assigned}\nsecret: \"{quoted}\"\nlast: 1\n");
     let code = format!("let text = \"{}{token}\";\n", concat!("ya", "29."));
-    bench.ingest(&bench.create_repository("demo", &[("a.yaml", &config), ("b.rs", &code)])).await;
-    let stored = bench.list_payloads().await.join("\n");
+    index.ingest(&index.create_repository("demo", &[("a.yaml", &config), ("b.rs", &code)])).await;
+    let stored = index.list_payloads().await.join("\n");
     assert!(stored.contains("last: 1") && stored.contains("let text ="), "{stored}");
     for end in ends {
         assert!(!stored.contains(&end), "{stored}");
@@ -413,42 +413,42 @@ async fn nothing_is_left_of_a_long_secret() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn placeholders_of_secrets_are_indexed_unchanged() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
     for (path, line) in KEPT {
         files.entry(path).or_default().extend([*line, "\n"]);
     }
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let status = bench.ingest(&bench.create_repository("demo", &files)).await;
+    let status = index.ingest(&index.create_repository("demo", &files)).await;
     assert_eq!((status.state, status.message), (RunState::Completed, None));
-    assert!(!bench.list_payloads().await.join("").contains("[secret]"));
+    assert!(!index.list_payloads().await.join("").contains("[secret]"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replaced_secrets_are_counted_and_lines_stay_where_they_are() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let value = SecretGenerator(7).make_secret("gh~p_{A36}");
     let config = format!("a: 1\npassword: {value}\nb: 2\ntoken: {value}x1\n");
     let code = format!("fn a() {{\n    let url = \"https://x:{value}@h\";\n}}\n\nfn b() {{}}\n");
-    let repo = bench.create_repository(
+    let repository = index.create_repository(
         "demo",
         &[("a.yaml", &config), ("b.rs", &code), ("c.rs", "fn c() {}\n")],
     );
-    let status = bench.ingest(&repo).await;
+    let status = index.ingest(&repository).await;
     assert_eq!(status.message.unwrap(), "3 secrets in 2 files replaced by [secret]");
-    let chunks = bench.describe_chunks().await;
+    let chunks = index.describe_chunks().await;
     assert_eq!(chunks["a.yaml"], ["1-4 yaml"]);
     assert_eq!(chunks["b.rs"], ["1-5 rust a"]);
-    let text = bench.list_payloads().await.join("\n");
+    let text = index.list_payloads().await.join("\n");
     assert!(text.contains("a: 1\\npassword: [secret]\\nb: 2\\ntoken: [secret]"), "{text}");
     assert!(text.contains("https://x:[secret]@h"), "{text}");
 
     // A file that was not read again is not counted again, and is no change.
-    let status = bench.ingest(&repo).await;
+    let status = index.ingest(&repository).await;
     assert_eq!((status.state, status.message), (RunState::Skipped, None));
     let embedder: Arc<dyn Embedder> = Arc::new(BuiltinEmbedder::load(Tasks::default()).unwrap());
-    let search = Search::new(bench.store.clone(), embedder, PathMap::default());
+    let search = Search::new(index.store.clone(), embedder, PathMap::default());
     let found =
         search.find_chunks(&SearchQuery::new("password", None, None).unwrap()).await.unwrap();
     let freshness = search.check_freshness(&found).await.unwrap();

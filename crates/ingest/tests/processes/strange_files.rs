@@ -151,8 +151,8 @@ async fn an_index_without_its_list_of_repositories_is_unhealthy() {
         for _ in 0..2 {
             let harness = index.open(&data).await;
             harness.ingest.repair_damaged_roots().await.unwrap();
-            let said = harness.store.damage().unwrap();
-            assert!(said.contains("the list of repositories is lost"), "{said}");
+            let output_text = harness.store.damage().unwrap();
+            assert!(output_text.contains("the list of repositories is lost"), "{output_text}");
             let roots = harness.store.roots().await.unwrap();
             assert_eq!(roots, []);
             assert_eq!(harness.store.count(None).await.unwrap(), 0);

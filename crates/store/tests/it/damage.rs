@@ -254,10 +254,10 @@ async fn a_store_that_may_not_be_repaired_is_not_changed() {
         // The next server still sees it all.
         let store =
             open_store_with_options(store, MODEL, OnMismatch::Refuse, SERVER).await.unwrap();
-        let said = store.damage().unwrap_or_default();
+        let output_text = store.damage().unwrap_or_default();
         // A list has a copy.
-        let is_said = said.contains(reason) && said.contains("repairing: one");
-        assert!(is_said || damage == "a list that is none", "{damage}: {said}");
+        let is_said = output_text.contains(reason) && output_text.contains("repairing: one");
+        assert!(is_said || damage == "a list that is none", "{damage}: {output_text}");
     }
 }
 
@@ -268,8 +268,8 @@ async fn a_root_that_is_still_to_be_repaired_refuses_nothing_and_is_named() {
     for to in [SERVER, SERVER_WITHOUT_REPAIR, COMMAND, SERVER] {
         let store =
             open_store_with_options(folder.path(), MODEL, OnMismatch::Refuse, to).await.unwrap();
-        let said = store.damage().unwrap_or_default();
-        assert!(said.ends_with("repairing: one"), "{to:?}: {said}");
+        let output_text = store.damage().unwrap_or_default();
+        assert!(output_text.ends_with("repairing: one"), "{to:?}: {output_text}");
         // The reason of a failed repair stays until the next attempt.
         let mut roots = store.roots().await.unwrap();
         let away = LastRun::Failed { reason: "it is away".to_owned(), resumes: false };

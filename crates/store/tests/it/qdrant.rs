@@ -120,10 +120,10 @@ async fn the_server_builds_a_graph_once_there_are_many_chunks() {
 
 #[tokio::test]
 async fn an_unreachable_server_is_named_with_what_to_do() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.retry = Duration::from_millis(300);
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     // Opening continues without it.
     let store = fixture.open().await;
     let url = &fixture.settings.urls[0];
@@ -140,7 +140,7 @@ async fn an_unreachable_server_is_named_with_what_to_do() {
         assert!(message.contains("`QDRANT_URL` names its gRPC port, 6334"), "{message}");
     }
     // It is found without a restart. Until a change succeeds, the last one counts as failed.
-    stand_in.open_node(0);
+    fake_qdrant.open_node(0);
     let error = store.health().await.unwrap_err();
     assert!(error.to_string().starts_with("cannot make the last change: "), "{error}");
     store.flush().await.unwrap();
@@ -155,27 +155,27 @@ async fn an_unreachable_server_is_named_with_what_to_do() {
 
 #[tokio::test]
 async fn removing_nothing_sends_no_deletion() {
-    let stand_in = FakeQdrant::start();
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let store = fixture.open().await;
     // A server may take a selection of nothing for one of everything.
     store.remove_chunks(Vec::new()).await.unwrap();
     store.remove_files(make_root_id("a"), Vec::new()).await.unwrap();
-    assert_eq!(stand_in.count_calls("delete", ""), 0);
+    assert_eq!(fake_qdrant.count_calls("delete", ""), 0);
     store.remove_chunks(vec![make_chunk_id(1)]).await.unwrap();
-    assert_eq!(stand_in.count_calls("delete", ""), 1);
+    assert_eq!(fake_qdrant.count_calls("delete", ""), 1);
 }
 
 #[tokio::test]
 async fn a_short_absence_is_not_noticed() {
-    let stand_in = FakeQdrant::start();
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let store = fixture.open().await;
     put_chunks(&store, [make_chunk(1, "a", "x", make_vector(1), &[])]).await;
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     let back = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        stand_in.open_node(0);
+        fake_qdrant.open_node(0);
     };
     let write = put_chunks(&store, [make_chunk(2, "a", "x", make_vector(2), &[])]);
     let read = store.search(ChunkQuery::nearest(make_vector(1).to_vec(), None, 1));
@@ -186,15 +186,15 @@ async fn a_short_absence_is_not_noticed() {
 
 #[tokio::test]
 async fn most_of_the_time_for_retries_is_used() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.retry = Duration::from_secs(4);
     let store = fixture.open().await;
     put_chunks(&store, [make_chunk(1, "a", "x", make_vector(1), &[])]).await;
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     let back = async {
         tokio::time::sleep(Duration::from_secs(3)).await;
-        stand_in.open_node(0);
+        fake_qdrant.open_node(0);
     };
     let read = store.search(ChunkQuery::nearest(make_vector(1).to_vec(), None, 1));
     let ((), found) = tokio::join!(back, read);
@@ -203,12 +203,12 @@ async fn most_of_the_time_for_retries_is_used() {
 
 #[tokio::test]
 async fn another_node_serves_when_one_is_lost() {
-    let stand_in = FakeQdrant::start_nodes(3);
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start_nodes(3);
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let store = fixture.open().await;
     put_chunks(&store, (1..=9).map(|n| make_chunk(n, "a", "x", make_vector(n), &[]))).await;
     for door in [0, 1] {
-        stand_in.close_node(door);
+        fake_qdrant.close_node(door);
         let started = Instant::now();
         let found =
             store.search(ChunkQuery::nearest(make_vector(3).to_vec(), None, 1)).await.unwrap();
@@ -216,14 +216,14 @@ async fn another_node_serves_when_one_is_lost() {
         put_chunks(&store, [make_chunk(10, "b", "x", make_vector(10), &[])]).await;
         assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
     }
-    assert!(stand_in.is_node_open(2));
+    assert!(fake_qdrant.is_node_open(2));
 }
 
 #[tokio::test]
 async fn another_node_serves_when_one_has_lost_its_peers() {
-    let stand_in = FakeQdrant::start_nodes(2);
-    let fixture = QdrantFixture::for_server(&stand_in);
-    stand_in.isolate_node(0);
+    let fake_qdrant = FakeQdrant::start_nodes(2);
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
+    fake_qdrant.isolate_node(0);
     let store = fixture.open().await;
     put_chunks(&store, (1..=9).map(|n| make_chunk(n, "a", "x", make_vector(n), &[]))).await;
     let found = store.search(ChunkQuery::nearest(make_vector(3).to_vec(), None, 1)).await.unwrap();
@@ -232,7 +232,7 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
     store.remove_root(make_root_id("a")).await.unwrap();
     assert_eq!(load_all_chunks(&store).await, []);
     // Without any node the failure is reported, after some attempts at each.
-    stand_in.isolate_node(1);
+    fake_qdrant.isolate_node(1);
     let started = Instant::now();
     let error = store.count(None).await.unwrap_err();
     assert!(error.to_string().contains("1 of 1 read operations failed"), "{error}");
@@ -241,11 +241,11 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
 
 #[tokio::test]
 async fn unreachable_nodes_are_named_whichever_was_asked_last() {
-    let stand_in = FakeQdrant::start_nodes(3);
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start_nodes(3);
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.retry = Duration::from_millis(300);
     let store = fixture.open().await;
-    let urls: Vec<String> = stand_in.urls().iter().map(|url| format!("`{url}`")).collect();
+    let urls: Vec<String> = fake_qdrant.urls().iter().map(|url| format!("`{url}`")).collect();
     let failures = async || {
         [
             store.count(None).await.err().unwrap(),
@@ -258,15 +258,15 @@ async fn unreachable_nodes_are_named_whichever_was_asked_last() {
         ]
         .map(|error| error.to_string())
     };
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     // Without its peer a node may report an internal error, or that it is unavailable.
     let unavailable = FaultKind::Refuse(tonic::Code::Unavailable);
-    stand_in.add_fault(FaultRule {
+    fake_qdrant.add_fault(FaultRule {
         call: "",
         of: "",
         after: 0,
         times: usize::MAX,
-        problem: unavailable,
+        kind: unavailable,
     });
     for message in failures().await {
         assert!(
@@ -275,9 +275,9 @@ async fn unreachable_nodes_are_named_whichever_was_asked_last() {
         );
         assert!(message.contains("another node: told to answer Unavailable"), "{message}");
     }
-    stand_in.clear_faults();
-    stand_in.isolate_node(1);
-    stand_in.isolate_node(2);
+    fake_qdrant.clear_faults();
+    fake_qdrant.isolate_node(1);
+    fake_qdrant.isolate_node(2);
     for message in failures().await {
         assert!(
             message.contains(&format!("Qdrant at {} cannot be reached (", urls[0])),
@@ -285,14 +285,14 @@ async fn unreachable_nodes_are_named_whichever_was_asked_last() {
         );
         assert!(message.contains("another node: 1 of 1 read operations failed"), "{message}");
     }
-    stand_in.close_node(2);
+    fake_qdrant.close_node(2);
     let both = format!("Qdrant at {} and {} cannot be reached (", urls[0], urls[2]);
     for message in failures().await {
         assert!(message.contains(&both), "{message}");
     }
     // One that is back is no longer blamed.
-    stand_in.isolate_node(0);
-    stand_in.open_node(0);
+    fake_qdrant.isolate_node(0);
+    fake_qdrant.open_node(0);
     for message in failures().await {
         assert!(
             message.contains(&format!("Qdrant at {} cannot be reached (", urls[2])),
@@ -303,10 +303,10 @@ async fn unreachable_nodes_are_named_whichever_was_asked_last() {
 
 #[tokio::test]
 async fn a_refused_connection_is_reported_without_details() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.retry = Duration::from_millis(300);
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     let address = fixture.settings.urls[0].strip_prefix("http://").unwrap();
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -323,11 +323,17 @@ async fn a_refused_connection_is_reported_without_details() {
 
 #[tokio::test]
 async fn failures_name_the_failed_action_in_common_words() {
-    let stand_in = FakeQdrant::start();
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let store = fixture.open().await;
     let problem = FaultKind::Refuse(tonic::Code::InvalidArgument);
-    stand_in.add_fault(FaultRule { call: "", of: "", after: 0, times: usize::MAX, problem });
+    fake_qdrant.add_fault(FaultRule {
+        call: "",
+        of: "",
+        after: 0,
+        times: usize::MAX,
+        kind: problem,
+    });
     let term = || TermVector { indices: vec![1], values: vec![1.0] };
     let failures = [
         ("search", store.search(ChunkQuery::nearest(make_vector(1).to_vec(), None, 1)).await.err()),
@@ -353,8 +359,8 @@ async fn failures_name_the_failed_action_in_common_words() {
 
 #[tokio::test]
 async fn copies_in_a_cluster_are_counted_by_the_shard_with_the_fewest() {
-    let stand_in = FakeQdrant::start_nodes(3);
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start_nodes(3);
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.shards = Some(2);
     fixture.settings.replication = 2;
     let store = fixture.open().await;
@@ -364,21 +370,27 @@ async fn copies_in_a_cluster_are_counted_by_the_shard_with_the_fewest() {
     };
     // Chunks, files, roots, and the records of leases.
     assert_eq!(copies().await, [(2, 2), (2, 2), (2, 2), (3, 2)]);
-    stand_in.set_copies("_chunks_", 1);
+    fake_qdrant.set_copies("_chunks_", 1);
     assert_eq!(copies().await, [(1, 2), (2, 2), (2, 2), (3, 2)]);
 }
 
 #[tokio::test]
 async fn temporary_failures_are_retried_and_others_reported_at_once() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.timeout = Duration::from_millis(400);
     let store = fixture.open().await;
     let one = || vec![make_chunk(1, "a", "x", make_vector(1), &[(1, 1.0)])];
     let rule = |times, problem| {
-        stand_in.add_fault(FaultRule { call: "upsert", of: "_chunks_", after: 0, times, problem });
+        fake_qdrant.add_fault(FaultRule {
+            call: "upsert",
+            of: "_chunks_",
+            after: 0,
+            times,
+            kind: problem,
+        });
     };
-    let upserts = || stand_in.count_calls("upsert", "_chunks_");
+    let upserts = || fake_qdrant.count_calls("upsert", "_chunks_");
     let passing = [
         FaultKind::Refuse(tonic::Code::Unavailable),
         FaultKind::Refuse(tonic::Code::DeadlineExceeded),
@@ -410,26 +422,32 @@ async fn temporary_failures_are_retried_and_others_reported_at_once() {
 
 #[tokio::test]
 async fn a_change_that_keeps_failing_is_abandoned_in_time() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.retry = Duration::from_secs(3);
     let store = fixture.open().await;
     let problem = FaultKind::Refuse(tonic::Code::Unavailable);
-    stand_in.add_fault(FaultRule { call: "delete", of: "_files_", after: 0, times: 1000, problem });
+    fake_qdrant.add_fault(FaultRule {
+        call: "delete",
+        of: "_files_",
+        after: 0,
+        times: 1000,
+        kind: problem,
+    });
     let started = Instant::now();
     let error = store.remove_files(make_root_id("a"), vec!["x".to_owned()]).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     // Pauses grow: a server that recovers is not flooded.
-    let tries = stand_in.count_calls("delete", "_files_");
+    let tries = fake_qdrant.count_calls("delete", "_files_");
     assert!(tries <= 20, "{tries}");
 }
 
 #[tokio::test]
 async fn a_wrong_key_stops_the_start_and_is_not_shown() {
-    let stand_in = FakeQdrant::start();
-    stand_in.require_key("right");
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    fake_qdrant.require_key("right");
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.api_key = Some(Secret::new("wrong-key".to_owned()));
     let error = fixture.open_for_model(MODEL, OnMismatch::Refuse).await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::StoreUnavailable);
@@ -499,13 +517,13 @@ async fn two_processes_that_may_discard_discard_once_each() {
 
 #[tokio::test]
 async fn a_deleted_collection_is_reported_and_created_again_on_request() {
-    let stand_in = FakeQdrant::start();
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let store = fixture.open().await;
     store.put_root(make_root("one")).await.unwrap();
     let chunks =
-        stand_in.list_collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
-    stand_in.delete_collection(&chunks);
+        fake_qdrant.list_collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
+    fake_qdrant.delete_collection(&chunks);
     let error = fixture.open_for_model(MODEL, OnMismatch::Refuse).await.err().unwrap();
     let message = error.to_string();
     assert!(message.contains(&format!("its collection `{chunks}` is gone")), "{message}");
@@ -514,8 +532,8 @@ async fn a_deleted_collection_is_reported_and_created_again_on_request() {
     assert_eq!(store.roots().await.unwrap(), [make_root("one").without_index()]);
     fixture.open().await;
     // No former content is left.
-    let left = stand_in.list_collections().len();
-    assert_eq!(left, 4, "{:?}", stand_in.list_collections());
+    let left = fake_qdrant.list_collections().len();
+    assert_eq!(left, 4, "{:?}", fake_qdrant.list_collections());
 }
 
 #[tokio::test]
@@ -592,8 +610,8 @@ fn the_lease_of_a_dead_process_expires() {
 
 #[tokio::test]
 async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.lease = Duration::from_millis(2400);
     let tasks = Tasks::default();
     let store = fixture.open_as_owner("a", &tasks).await;
@@ -603,20 +621,20 @@ async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it()
     let lasted = tokio::time::timeout(Duration::from_secs(2), lease.wait_until_lost()).await;
     assert!(lasted.is_err(), "lost after {:?}", started.elapsed());
     lease.check().unwrap();
-    stand_in.close_node(0);
+    fake_qdrant.close_node(0);
     let shut = Instant::now();
     let error = lease.wait_until_lost().await;
     assert_eq!(error.code(), ErrorCode::StoreUnavailable);
     assert!(shut.elapsed() < fixture.settings.lease, "{:?}", shut.elapsed());
     lease.check().unwrap_err();
     lease.release().await;
-    stand_in.open_node(0);
+    fake_qdrant.open_node(0);
 }
 
 #[tokio::test]
 async fn a_lost_answer_leaves_the_lease_with_the_requester() {
-    let stand_in = FakeQdrant::start();
-    let mut fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let mut fixture = QdrantFixture::for_server(&fake_qdrant);
     fixture.settings.lease = Duration::from_millis(2400);
     let tasks = Tasks::default();
     let store = fixture.open_as_owner("a", &tasks).await;
@@ -625,12 +643,12 @@ async fn a_lost_answer_leaves_the_lease_with_the_requester() {
         of: "_control_",
         after,
         times: 1,
-        problem: FaultKind::Lose,
+        kind: FaultKind::Lose,
     };
-    stand_in.add_fault(lose(0));
+    fake_qdrant.add_fault(lose(0));
     let lease = store.lease(make_root("one").id).await.unwrap();
     // And so does that of a renewal.
-    stand_in.add_fault(lose(0));
+    fake_qdrant.add_fault(lose(0));
     let lasted = tokio::time::timeout(Duration::from_secs(2), lease.wait_until_lost()).await;
     assert!(lasted.is_err());
     lease.check().unwrap();
@@ -662,8 +680,8 @@ async fn ids_are_stored_unchanged() {
 
 #[tokio::test]
 async fn hits_come_with_their_records_unless_very_many_are_tied() {
-    let stand_in = FakeQdrant::start();
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let store = fixture.open().await;
     put_chunks(
         &store,
@@ -675,7 +693,7 @@ async fn hits_come_with_their_records_unless_very_many_are_tied() {
     .await;
     put_chunks(&store, (31..=90).map(|n| make_chunk(n, "b", "x", make_vector(1), &[(2, 1.0)])))
         .await;
-    let reads = || stand_in.count_calls("get", "_chunks_");
+    let reads = || fake_qdrant.count_calls("get", "_chunks_");
     let term = |term| TermVector { indices: vec![term], values: vec![1.0] };
     let found = store
         .search(ChunkQuery::nearest(make_vector(7).to_vec(), Some(make_root_id("a")), 5))

@@ -191,8 +191,11 @@ async fn a_start_that_is_killed_forgets_no_damage() {
             damage_file(folder.path(), file, b"other");
             let Some(ended) = run_killed(folder.path(), call) else { return };
             let store = open_small_store(folder.path()).await;
-            let said = store.damage().unwrap_or_default();
-            assert!(said.ends_with("repairing: one"), "{file}, killed before {call:?}: {said}");
+            let output_text = store.damage().unwrap_or_default();
+            assert!(
+                output_text.ends_with("repairing: one"),
+                "{file}, killed before {call:?}: {output_text}"
+            );
             assert_eq!(list_failed_roots(&store).await, ["one"]);
             // A folder that was created for it may be empty.
             assert!(

@@ -287,7 +287,7 @@ fn a_document_has_toolkits_in_its_order_or_none_and_nothing_else() {
 
 #[test]
 fn a_file_that_is_not_json_is_refused_at_its_place() {
-    for (text, said) in [
+    for (text, output_text) in [
         ("", "EOF while parsing a value at line 1 column 0"),
         ("{\"mcpServers\":{},}", "trailing comma at line 1 column 18"),
         ("{} k3y", "trailing characters at line 1 column 4"),
@@ -297,7 +297,7 @@ fn a_file_that_is_not_json_is_refused_at_its_place() {
         (r#"{"mcpServers":{"a":{"command":"x","command":"k3y"}}}"#, "duplicate key `command`"),
     ] {
         let faults = parse_file(text).unwrap_err().join("\n");
-        assert!(faults.contains(said), "{faults}");
+        assert!(faults.contains(output_text), "{faults}");
         assert!(!faults.contains("k3y"), "{faults}");
     }
     let deep = format!("{{\"mcpServers\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));

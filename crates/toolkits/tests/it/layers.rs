@@ -121,48 +121,51 @@ const ALLOW: &str = "`codeinfo mcp allow /repo`";
 
 #[test]
 fn without_layers_there_are_no_toolkits() {
-    let place = LayerFixture::new();
-    assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
-    assert_eq!(place.resolve_request(None, None, None), ResolvedToolkits::default());
-    let gone = place.resolve_request(None, Some(Path::new("/no/such/folder")), Some(&json!({})));
+    let fixture = LayerFixture::new();
+    assert_eq!(fixture.resolve(None, None), ResolvedToolkits::default());
+    assert_eq!(fixture.resolve_request(None, None, None), ResolvedToolkits::default());
+    let gone = fixture.resolve_request(None, Some(Path::new("/no/such/folder")), Some(&json!({})));
     assert_eq!(gone, ResolvedToolkits::default());
 }
 
 #[test]
 fn the_first_layer_that_names_a_toolkit_wins() {
-    let place = LayerFixture::new();
-    place.write_user_file(&json!({"u": {"command": "user"}, "s": {"command": "user"}, "r": {"command": "user"}, "off": {"command": "user"}}));
+    let fixture = LayerFixture::new();
+    fixture.write_user_file(&json!({"u": {"command": "user"}, "s": {"command": "user"}, "r": {"command": "user"}, "off": {"command": "user"}}));
     let stored = json!({"mcpServers": {"s": {"command": "stored"}, "r": {"command": "stored"}, "off": {"enabled": false}}});
-    let resolved = place.resolve(Some(&make_requested("r")), Some(&stored));
+    let resolved = fixture.resolve(Some(&make_requested("r")), Some(&stored));
     assert_eq!(list_names(&resolved), ["r request", "s stored", "u user"]);
     assert_eq!(resolved.warnings, [""; 0]);
     assert_eq!(resolved.toolkits[0].spec.to_json()["command"], "carried");
     assert_eq!(resolved.toolkits[1].spec.to_json()["command"], "stored");
 
     // A repository replaces both whole, not what the request carries.
-    place.write_repository_file(&render_servers(
+    fixture.write_repository_file(&render_servers(
         &json!({"p": {"command": "p"}, "s": {"enabled": false}}),
     ));
-    place.allow_repository();
-    let resolved = place.resolve(Some(&make_requested("r")), Some(&stored));
+    fixture.allow_repository();
+    let resolved = fixture.resolve(Some(&make_requested("r")), Some(&stored));
     assert_eq!(list_names(&resolved), ["r request", "p repository"]);
     assert_eq!(resolved.warnings, [""; 0]);
-    place.write_repository_file(&render_servers(
+    fixture.write_repository_file(&render_servers(
         &json!({"p": {"command": "p", "workingDir": "deep"}}),
     ));
-    place.allow_repository();
-    let folder = place.resolve(None, None).toolkits[0].spec.to_json()["workingDir"].clone();
-    assert_eq!(folder, json!(fs::canonicalize(place.join("repo/deep")).unwrap()));
+    fixture.allow_repository();
+    let folder = fixture.resolve(None, None).toolkits[0].spec.to_json()["workingDir"].clone();
+    assert_eq!(folder, json!(fs::canonicalize(fixture.join("repo/deep")).unwrap()));
     // From outside of it, it is not there.
-    let outside = place.resolve_request(None, Some(place.folder.path()), Some(&stored));
+    let outside = fixture.resolve_request(None, Some(fixture.folder.path()), Some(&stored));
     assert_eq!(list_names(&outside), ["s stored", "r stored", "u user"]);
     // An empty list has no toolkits, a missing list has those of the lower layers.
-    place.write_repository_file(&render_servers(&json!({})));
-    place.allow_repository();
-    assert_eq!(list_names(&place.resolve(None, Some(&stored))), [""; 0]);
-    place.write_repository_file("{}");
-    place.allow_repository();
-    assert_eq!(list_names(&place.resolve(None, Some(&stored))), ["s stored", "r stored", "u user"]);
+    fixture.write_repository_file(&render_servers(&json!({})));
+    fixture.allow_repository();
+    assert_eq!(list_names(&fixture.resolve(None, Some(&stored))), [""; 0]);
+    fixture.write_repository_file("{}");
+    fixture.allow_repository();
+    assert_eq!(
+        list_names(&fixture.resolve(None, Some(&stored))),
+        ["s stored", "r stored", "u user"]
+    );
     assert_eq!(
         serde_json::to_value([
             ToolkitOrigin::Request,
@@ -177,80 +180,81 @@ fn the_first_layer_that_names_a_toolkit_wins() {
 
 #[test]
 fn a_repository_counts_only_while_its_content_is_allowed() {
-    let place = LayerFixture::new();
-    place.write_user_file(&json!({"u": {"command": "user"}}));
-    place.write_repository_file(&render_servers(&json!({"p": {"command": "one"}})));
-    let resolved = place.resolve(None, None);
+    let fixture = LayerFixture::new();
+    fixture.write_user_file(&json!({"u": {"command": "user"}}));
+    fixture.write_repository_file(&render_servers(&json!({"p": {"command": "one"}})));
+    let resolved = fixture.resolve(None, None);
     assert_eq!(list_names(&resolved), ["u user"]);
     let until = "until then toolkits that are configured elsewhere are used";
     assert_eq!(
-        place.render_warnings(&resolved),
+        fixture.render_warnings(&resolved),
         [format!(
             "/repo/.codeinfo/toolkits.json is not allowed yet: look at it and run {ALLOW}; {until}"
         )]
     );
-    place.allow_repository();
-    assert_eq!(list_names(&place.resolve(None, None)), ["p repository"]);
+    fixture.allow_repository();
+    assert_eq!(list_names(&fixture.resolve(None, None)), ["p repository"]);
     // A change of white space is a change.
-    place.write_repository_file(&(render_servers(&json!({"p": {"command": "one"}})) + " "));
-    let resolved = place.resolve(None, None);
+    fixture.write_repository_file(&(render_servers(&json!({"p": {"command": "one"}})) + " "));
+    let resolved = fixture.resolve(None, None);
     assert_eq!(list_names(&resolved), ["u user"]);
     assert_eq!(
-        place.render_warnings(&resolved),
+        fixture.render_warnings(&resolved),
         [format!(
             "/repo/.codeinfo/toolkits.json changed since it was allowed: look at it and run {ALLOW} again; {until}"
         )]
     );
     // The content is allowed, so that the former content counts again.
-    place.write_repository_file(&render_servers(&json!({"p": {"command": "one"}})));
-    assert_eq!(list_names(&place.resolve(None, None)), ["p repository"]);
+    fixture.write_repository_file(&render_servers(&json!({"p": {"command": "one"}})));
+    assert_eq!(list_names(&fixture.resolve(None, None)), ["p repository"]);
     // The same content elsewhere is not allowed there.
-    fs::rename(place.join("repo"), place.join("moved")).unwrap();
-    let moved = place.resolve_request(None, Some(&place.join("moved")), None);
+    fs::rename(fixture.join("repo"), fixture.join("moved")).unwrap();
+    let moved = fixture.resolve_request(None, Some(&fixture.join("moved")), None);
     assert_eq!(list_names(&moved), ["u user"]);
     assert!(moved.warnings[0].contains("is not allowed yet"), "{:?}", moved.warnings);
 }
 
 #[test]
 fn the_repository_is_the_innermost_one_whichever_way_it_is_reached() {
-    let place = LayerFixture::new();
-    place.write_repository_file(&render_servers(&json!({"p": {"command": "p"}})));
-    place.allow_repository();
+    let fixture = LayerFixture::new();
+    fixture.write_repository_file(&render_servers(&json!({"p": {"command": "p"}})));
+    fixture.allow_repository();
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(place.join("repo"), place.join("link")).unwrap();
-        let linked = place.resolve_request(None, Some(&place.join("link/deep")), None);
+        std::os::unix::fs::symlink(fixture.join("repo"), fixture.join("link")).unwrap();
+        let linked = fixture.resolve_request(None, Some(&fixture.join("link/deep")), None);
         assert_eq!(list_names(&linked), ["p repository"], "a link to it");
     }
     // A work tree has a file, and is a separate repository.
-    fs::write(place.join("repo/deep/.git"), "gitdir: elsewhere").unwrap();
-    assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
-    fs::create_dir(place.join("repo/deep/.codeinfo")).unwrap();
+    fs::write(fixture.join("repo/deep/.git"), "gitdir: elsewhere").unwrap();
+    assert_eq!(fixture.resolve(None, None), ResolvedToolkits::default());
+    fs::create_dir(fixture.join("repo/deep/.codeinfo")).unwrap();
     let text = render_servers(&json!({"inner": {"command": "p"}}));
-    fs::write(place.join("repo/deep/.codeinfo/toolkits.json"), text).unwrap();
-    let resolved = place.resolve(None, None);
+    fs::write(fixture.join("repo/deep/.codeinfo/toolkits.json"), text).unwrap();
+    let resolved = fixture.resolve(None, None);
     assert_eq!(list_names(&resolved), [""; 0]);
     assert!(resolved.warnings[0].contains("/repo/deep/.codeinfo/toolkits.json"));
     let proposal =
-        place.allowed.build_proposal(&place.join("repo/deep/er"), &place.reader).unwrap();
-    place.allowed.accept_proposal(&proposal).unwrap();
-    assert_eq!(list_names(&place.resolve(None, None)), ["inner repository"]);
+        fixture.allowed.build_proposal(&fixture.join("repo/deep/er"), &fixture.reader).unwrap();
+    fixture.allowed.accept_proposal(&proposal).unwrap();
+    assert_eq!(list_names(&fixture.resolve(None, None)), ["inner repository"]);
     assert_eq!(
-        list_names(&place.resolve_request(None, Some(&place.join("repo")), None)),
+        list_names(&fixture.resolve_request(None, Some(&fixture.join("repo")), None)),
         ["p repository"]
     );
 }
 
 #[test]
 fn what_is_seen_is_what_is_allowed() {
-    let place = LayerFixture::new();
+    let fixture = LayerFixture::new();
     let env = json!({"KEY": "${KEY}"});
-    place.write_repository_file(&render_servers(&json!({
+    fixture.write_repository_file(&render_servers(&json!({
         "a": {"command": "sh", "args": ["-c", "rm -rf '~'\u{1b}[2K", "${HOME}"], "env": env},
         "b": {"url": "https://b.example/", "headers": {"X": "y"}, "enabled": false},
         "c": {"enabled": false},
     })));
-    let proposal = place.allowed.build_proposal(&place.join("repo/deep"), &place.reader).unwrap();
+    let proposal =
+        fixture.allowed.build_proposal(&fixture.join("repo/deep"), &fixture.reader).unwrap();
     let shown: Vec<_> = proposal
         .toolkits
         .iter()
@@ -268,89 +272,90 @@ fn what_is_seen_is_what_is_allowed() {
     );
     assert_eq!(proposal.status, AllowlistStatus::New);
     // It changes while the person reads.
-    place.write_repository_file(&render_servers(&json!({"a": {"command": "evil"}})));
-    place.allowed.accept_proposal(&proposal).unwrap();
-    assert_eq!(list_names(&place.resolve(None, None)), [""; 0]);
-    let again = place.allowed.build_proposal(&place.join("repo"), &place.reader).unwrap();
+    fixture.write_repository_file(&render_servers(&json!({"a": {"command": "evil"}})));
+    fixture.allowed.accept_proposal(&proposal).unwrap();
+    assert_eq!(list_names(&fixture.resolve(None, None)), [""; 0]);
+    let again = fixture.allowed.build_proposal(&fixture.join("repo"), &fixture.reader).unwrap();
     assert_eq!(again.status, AllowlistStatus::Changed);
     // A file that cannot be read cannot be allowed.
-    for (text, said) in
+    for (text, output_text) in
         [("{", "is not valid JSON"), (r#"{"mcpServers":{"a":{"x":1}}}"#, "toolkit `a`")]
     {
-        place.write_repository_file(text);
-        let error = place.allowed.build_proposal(&place.join("repo"), &place.reader).unwrap_err();
-        assert!(error.to_string().contains(said), "{error}");
+        fixture.write_repository_file(text);
+        let error =
+            fixture.allowed.build_proposal(&fixture.join("repo"), &fixture.reader).unwrap_err();
+        assert!(error.to_string().contains(output_text), "{error}");
     }
-    fs::remove_file(place.join("repo/.codeinfo/toolkits.json")).unwrap();
-    assert!(place.allowed.build_proposal(&place.join("repo"), &place.reader).is_err());
-    assert!(place.allowed.build_proposal(place.folder.path(), &place.reader).is_err());
+    fs::remove_file(fixture.join("repo/.codeinfo/toolkits.json")).unwrap();
+    assert!(fixture.allowed.build_proposal(&fixture.join("repo"), &fixture.reader).is_err());
+    assert!(fixture.allowed.build_proposal(fixture.folder.path(), &fixture.reader).is_err());
 }
 
 #[test]
 fn a_broken_toolkit_hides_others_of_its_name_and_is_named() {
-    let place = LayerFixture::with_variables(16, &[("SET", "yes")]);
-    place.write_user_file(&json!({
+    let fixture = LayerFixture::with_variables(16, &[("SET", "yes")]);
+    fixture.write_user_file(&json!({
         "a": {"command": "a", "args": ["${UNSET}"]},
         "b": {"command": "b", "cwd": "/"},
         "c": {"command": "${SET}"},
     }));
-    let resolved = place.resolve(None, None);
+    let resolved = fixture.resolve(None, None);
     assert_eq!(list_names(&resolved), ["c user"]);
     let expected = [
         "toolkit `a` of /user.json is left out: `args`: the variable `UNSET` is not set",
         "toolkit `b` of /user.json is left out: `cwd` is not known here",
     ];
-    assert_eq!(place.render_warnings(&resolved), expected);
+    assert_eq!(fixture.render_warnings(&resolved), expected);
     // A request for other toolkits gets no warnings about these.
-    assert_eq!(place.resolve(Some(&json!(["c"])), None).warnings, [""; 0]);
-    assert_eq!(place.render_warnings(&place.resolve(Some(&json!(["b"])), None)), expected[1..]);
+    assert_eq!(fixture.resolve(Some(&json!(["c"])), None).warnings, [""; 0]);
+    assert_eq!(fixture.render_warnings(&fixture.resolve(Some(&json!(["b"])), None)), expected[1..]);
     // In a repository, it does not let the user's through.
-    place.write_user_file(&json!({"a": {"command": "user"}}));
-    place.write_repository_file(&render_servers(&json!({"a": {"command": "${UNSET}"}})));
-    place.allow_repository();
-    let resolved = place.resolve(None, None);
+    fixture.write_user_file(&json!({"a": {"command": "user"}}));
+    fixture.write_repository_file(&render_servers(&json!({"a": {"command": "${UNSET}"}})));
+    fixture.allow_repository();
+    let resolved = fixture.resolve(None, None);
     assert_eq!(list_names(&resolved), [""; 0]);
     assert_eq!(resolved.warnings.len(), 1, "{:?}", resolved.warnings);
 }
 
 #[test]
 fn a_broken_layer_is_named_and_fails_nothing() {
-    let place = LayerFixture::new();
-    fs::write(place.join("user.json"), "{").unwrap();
+    let fixture = LayerFixture::new();
+    fs::write(fixture.join("user.json"), "{").unwrap();
     let stored = json!({"mcpServers": {"s": {"command": "a", "x": 1}}});
-    let resolved = place.resolve(Some(&make_requested("r")), Some(&stored));
+    let resolved = fixture.resolve(Some(&make_requested("r")), Some(&stored));
     assert_eq!(list_names(&resolved), ["r request"]);
     assert_eq!(
-        place.render_warnings(&resolved),
+        fixture.render_warnings(&resolved),
         [
             "no toolkit of the stored configuration is used: toolkit `s`: `x` is not known here",
             "no toolkit of /user.json is used: it is not valid JSON: EOF while parsing an object at line 1 column 1",
         ]
     );
     // Each is read again once it is corrected.
-    place.write_user_file(&json!({"u": {"command": "u"}}));
-    assert_eq!(list_names(&place.resolve(None, None)), ["u user"]);
-    place.write_user_file(&json!({"v": {"command": "u"}}));
-    assert_eq!(list_names(&place.resolve(None, None)), ["v user"]);
-    fs::remove_file(place.join("user.json")).unwrap();
-    assert_eq!(place.resolve(None, None), ResolvedToolkits::default());
+    fixture.write_user_file(&json!({"u": {"command": "u"}}));
+    assert_eq!(list_names(&fixture.resolve(None, None)), ["u user"]);
+    fixture.write_user_file(&json!({"v": {"command": "u"}}));
+    assert_eq!(list_names(&fixture.resolve(None, None)), ["v user"]);
+    fs::remove_file(fixture.join("user.json")).unwrap();
+    assert_eq!(fixture.resolve(None, None), ResolvedToolkits::default());
 }
 
 #[test]
 fn an_allowed_file_that_is_no_longer_understood_does_not_let_lower_layers_through() {
-    let place = LayerFixture::new();
-    place.write_user_file(&json!({"u": {"command": "u"}}));
-    place.write_repository_file("{\"later\":1}");
+    let fixture = LayerFixture::new();
+    fixture.write_user_file(&json!({"u": {"command": "u"}}));
+    fixture.write_repository_file("{\"later\":1}");
     // As another version would have allowed it.
-    let file = fs::canonicalize(place.join("repo/.codeinfo/toolkits.json")).unwrap();
+    let file = fs::canonicalize(fixture.join("repo/.codeinfo/toolkits.json")).unwrap();
     let digest = codeinfo_core::hash::sha256_hex(b"{\"later\":1}");
-    fs::create_dir_all(place.join("data/toolkits")).unwrap();
+    fs::create_dir_all(fixture.join("data/toolkits")).unwrap();
     let kept = json!({"version": 1, "files": {file.to_str().unwrap(): digest}});
-    fs::write(place.join("data/toolkits/allowed.json"), kept.to_string()).unwrap();
-    let resolved = place.resolve(Some(&make_requested("r")), None);
+    fs::write(fixture.join("data/toolkits/allowed.json"), kept.to_string()).unwrap();
+    let resolved = fixture.resolve(Some(&make_requested("r")), None);
     assert_eq!(list_names(&resolved), ["r request"]);
     assert_eq!(
-        place.render_warnings(&resolved),
+        fixture.render_warnings(&resolved),
         [
             "no toolkit of /repo/.codeinfo/toolkits.json is used, nor one of a lower layer: `later` is not known here"
         ]
@@ -359,125 +364,125 @@ fn an_allowed_file_that_is_no_longer_understood_does_not_let_lower_layers_throug
 
 #[test]
 fn a_request_chooses_by_name_and_is_warned_of_unknown_ones() {
-    let place = LayerFixture::new();
-    place.write_user_file(&json!({"a": {"command": "a"}, "b": {"command": "b"}, "c": {"command": "c"}, "off": {"command": "c", "enabled": false}}));
-    let resolved = place.resolve(Some(&json!(["c", "x", "a", "y"])), None);
+    let fixture = LayerFixture::new();
+    fixture.write_user_file(&json!({"a": {"command": "a"}, "b": {"command": "b"}, "c": {"command": "c"}, "off": {"command": "c", "enabled": false}}));
+    let resolved = fixture.resolve(Some(&json!(["c", "x", "a", "y"])), None);
     assert_eq!(list_names(&resolved), ["c user", "a user"]);
     assert_eq!(
         resolved.warnings,
         ["unknown toolkits were asked for: `x`, `y`; there are `a`, `b`, `c`"]
     );
-    let resolved = place.resolve(Some(&json!(["off"])), None);
+    let resolved = fixture.resolve(Some(&json!(["off"])), None);
     assert_eq!(list_names(&resolved), [""; 0]);
-    assert_eq!(place.render_warnings(&resolved), ["toolkit `off` is switched off in /user.json"]);
-    let resolved = place.resolve(Some(&json!([])), None);
+    assert_eq!(fixture.render_warnings(&resolved), ["toolkit `off` is switched off in /user.json"]);
+    let resolved = fixture.resolve(Some(&json!([])), None);
     assert_eq!((list_names(&resolved), resolved.warnings), (Vec::<String>::new(), Vec::new()));
     assert_eq!(resolved.disabled[0].name.as_str(), "off");
-    place.write_user_file(&json!({}));
-    let resolved = place.resolve(Some(&json!(["x"])), None);
+    fixture.write_user_file(&json!({}));
+    let resolved = fixture.resolve(Some(&json!(["x"])), None);
     assert_eq!(resolved.warnings, ["unknown toolkits were asked for: `x`; there is none"]);
 }
 
 #[test]
 fn the_first_sixteen_toolkits_are_used_and_others_named() {
-    let place = LayerFixture::new();
+    let fixture = LayerFixture::new();
     let many = |prefix: &str, count: usize| -> Value {
         (0..count).map(|n| (format!("{prefix}{n}"), json!({"command": "a"}))).collect()
     };
-    place.write_user_file(&many("u", 17));
-    let resolved = place.resolve(None, None);
+    fixture.write_user_file(&many("u", 17));
+    let resolved = fixture.resolve(None, None);
     assert_eq!(resolved.toolkits.len(), 16);
     assert_eq!(resolved.warnings, ["a turn has at most 16 toolkits; left out: `u16`"]);
     let stored = json!({"mcpServers": many("s", 15)});
-    let resolved = place.resolve(Some(&make_requested("r")), Some(&stored));
+    let resolved = fixture.resolve(Some(&make_requested("r")), Some(&stored));
     assert_eq!(list_names(&resolved)[..2], ["r request", "s0 stored"]);
     assert_eq!(list_names(&resolved)[15], "s14 stored");
     assert!(resolved.warnings[0].contains("`u0`, `u1`"), "{:?}", resolved.warnings);
     let wanted: Vec<String> = (0..17).rev().map(|n| format!("u{n}")).collect();
-    let resolved = place.resolve(Some(&json!(wanted)), None);
+    let resolved = fixture.resolve(Some(&json!(wanted)), None);
     assert_eq!(list_names(&resolved)[0], "u16 user");
     assert_eq!(resolved.warnings, ["a turn has at most 16 toolkits; left out: `u0`"]);
-    let place = LayerFixture::with_variables(2, &[]);
-    place.write_user_file(&many("u", 3));
-    assert_eq!(list_names(&place.resolve(None, None)), ["u0 user", "u1 user"]);
+    let fixture = LayerFixture::with_variables(2, &[]);
+    fixture.write_user_file(&many("u", 3));
+    assert_eq!(list_names(&fixture.resolve(None, None)), ["u0 user", "u1 user"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn hostile_files_of_a_repository_are_named_and_read_nothing() {
     use std::os::unix::fs::symlink;
-    let place = LayerFixture::new();
-    place.write_user_file(&json!({"u": {"command": "u"}}));
-    let file = place.join("repo/.codeinfo/toolkits.json");
+    let fixture = LayerFixture::new();
+    fixture.write_user_file(&json!({"u": {"command": "u"}}));
+    let file = fixture.join("repo/.codeinfo/toolkits.json");
     let evil = render_servers(&json!({"evil": {"command": "evil"}}));
-    let said = |what: &str| {
-        let resolved = place.resolve(None, None);
+    let output_text = |what: &str| {
+        let resolved = fixture.resolve(None, None);
         assert_eq!(list_names(&resolved), ["u user"], "{what}");
         assert_eq!(resolved.warnings.len(), 1, "{what}: {:?}", resolved.warnings);
         assert!(resolved.warnings[0].contains("toolkits that are configured elsewhere are used"));
         assert!(
-            place.allowed.build_proposal(&place.join("repo"), &place.reader).is_err(),
+            fixture.allowed.build_proposal(&fixture.join("repo"), &fixture.reader).is_err(),
             "{what}"
         );
         resolved.warnings[0].clone()
     };
-    fs::write(place.join("evil.json"), &evil).unwrap();
-    symlink(place.join("evil.json"), &file).unwrap();
-    said("a link as the file");
+    fs::write(fixture.join("evil.json"), &evil).unwrap();
+    symlink(fixture.join("evil.json"), &file).unwrap();
+    output_text("a link as the file");
     fs::remove_file(&file).unwrap();
 
     rustix::fs::mkfifoat(rustix::fs::CWD, &file, 0o600.into()).unwrap();
-    assert!(said("a pipe").contains("it is no regular file"));
+    assert!(output_text("a pipe").contains("it is no regular file"));
     fs::remove_file(&file).unwrap();
 
     fs::create_dir(&file).unwrap();
-    said("a folder");
+    output_text("a folder");
     fs::remove_dir(&file).unwrap();
 
     fs::File::create(&file).unwrap().set_len(1 << 30).unwrap();
-    assert!(said("a gigabyte").contains("larger than 256 KiB"));
+    assert!(output_text("a gigabyte").contains("larger than 256 KiB"));
     fs::remove_file(&file).unwrap();
 
-    fs::remove_dir(place.join("repo/.codeinfo")).unwrap();
-    fs::create_dir(place.join("elsewhere")).unwrap();
-    fs::write(place.join("elsewhere/toolkits.json"), &evil).unwrap();
-    symlink(place.join("elsewhere"), place.join("repo/.codeinfo")).unwrap();
-    said("a link as the folder");
-    fs::remove_file(place.join("repo/.codeinfo")).unwrap();
-    fs::write(place.join("repo/.codeinfo"), "").unwrap();
-    said("a file as the folder");
-    fs::remove_file(place.join("repo/.codeinfo")).unwrap();
-    assert_eq!(place.resolve(None, None).warnings, [""; 0]);
+    fs::remove_dir(fixture.join("repo/.codeinfo")).unwrap();
+    fs::create_dir(fixture.join("elsewhere")).unwrap();
+    fs::write(fixture.join("elsewhere/toolkits.json"), &evil).unwrap();
+    symlink(fixture.join("elsewhere"), fixture.join("repo/.codeinfo")).unwrap();
+    output_text("a link as the folder");
+    fs::remove_file(fixture.join("repo/.codeinfo")).unwrap();
+    fs::write(fixture.join("repo/.codeinfo"), "").unwrap();
+    output_text("a file as the folder");
+    fs::remove_file(fixture.join("repo/.codeinfo")).unwrap();
+    assert_eq!(fixture.resolve(None, None).warnings, [""; 0]);
 }
 
 #[cfg(unix)]
 #[test]
 fn the_users_file_may_be_a_link_but_not_a_pipe_nor_huge() {
     use std::os::unix::fs::symlink;
-    let place = LayerFixture::new();
-    let file = place.join("user.json");
-    fs::write(place.join("kept.json"), render_servers(&json!({"u": {"command": "u"}}))).unwrap();
-    symlink(place.join("kept.json"), &file).unwrap();
-    assert_eq!(list_names(&place.resolve(None, None)), ["u user"]);
+    let fixture = LayerFixture::new();
+    let file = fixture.join("user.json");
+    fs::write(fixture.join("kept.json"), render_servers(&json!({"u": {"command": "u"}}))).unwrap();
+    symlink(fixture.join("kept.json"), &file).unwrap();
+    assert_eq!(list_names(&fixture.resolve(None, None)), ["u user"]);
     fs::remove_file(&file).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &file, 0o600.into()).unwrap();
     let expected = "no toolkit of /user.json is used: it is no regular file";
-    assert_eq!(place.render_warnings(&place.resolve(None, None)), [expected]);
+    assert_eq!(fixture.render_warnings(&fixture.resolve(None, None)), [expected]);
     fs::remove_file(&file).unwrap();
     fs::File::create(&file).unwrap().set_len(1 << 30).unwrap();
     let expected = "no toolkit of /user.json is used: it is larger than 256 KiB";
-    assert_eq!(place.render_warnings(&place.resolve(None, None)), [expected]);
+    assert_eq!(fixture.render_warnings(&fixture.resolve(None, None)), [expected]);
     fs::remove_file(&file).unwrap();
     symlink(&file, &file).unwrap();
-    assert_eq!(place.resolve(None, None).warnings.len(), 1, "a link to itself");
+    assert_eq!(fixture.resolve(None, None).warnings.len(), 1, "a link to itself");
 }
 
 #[test]
 fn what_was_allowed_is_kept_for_its_user_alone_and_never_taken_for_empty() {
-    let place = LayerFixture::new();
-    place.write_repository_file(&render_servers(&json!({"p": {"command": "p"}})));
-    place.allow_repository();
-    let kept = place.join("data/toolkits/allowed.json");
+    let fixture = LayerFixture::new();
+    fixture.write_repository_file(&render_servers(&json!({"p": {"command": "p"}})));
+    fixture.allow_repository();
+    let kept = fixture.join("data/toolkits/allowed.json");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -488,20 +493,20 @@ fn what_was_allowed_is_kept_for_its_user_alone_and_never_taken_for_empty() {
     let good = fs::read(&kept).unwrap();
     for damaged in ["", "{}", "{\"version\":1}", "[]", r#"{"version":2,"files":{}}"#] {
         fs::write(&kept, damaged).unwrap();
-        let resolved = place.resolve(None, None);
+        let resolved = fixture.resolve(None, None);
         assert_eq!(list_names(&resolved), [""; 0], "{damaged}");
         assert!(resolved.warnings[0].contains("allowed.json"), "{:?}", resolved.warnings);
-        assert!(place.allowed.build_proposal(&place.join("repo"), &place.reader).is_err());
+        assert!(fixture.allowed.build_proposal(&fixture.join("repo"), &fixture.reader).is_err());
         assert_eq!(fs::read_to_string(&kept).unwrap(), damaged, "it is left as it is");
     }
     fs::write(&kept, good).unwrap();
-    assert_eq!(list_names(&place.resolve(None, None)), ["p repository"]);
+    assert_eq!(list_names(&fixture.resolve(None, None)), ["p repository"]);
 }
 
 #[test]
 fn repositories_that_are_allowed_at_once_are_all_kept() {
-    let place = LayerFixture::new();
-    let repositories: Vec<PathBuf> = (0..24).map(|n| place.join(&format!("r{n}"))).collect();
+    let fixture = LayerFixture::new();
+    let repositories: Vec<PathBuf> = (0..24).map(|n| fixture.join(&format!("r{n}"))).collect();
     for path in &repositories {
         fs::create_dir_all(path.join(".git")).unwrap();
         fs::create_dir_all(path.join(".codeinfo")).unwrap();
@@ -511,13 +516,13 @@ fn repositories_that_are_allowed_at_once_are_all_kept() {
     std::thread::scope(|threads| {
         for path in &repositories {
             threads.spawn(|| {
-                let proposal = place.allowed.build_proposal(path, &place.reader).unwrap();
-                place.allowed.accept_proposal(&proposal).unwrap();
+                let proposal = fixture.allowed.build_proposal(path, &fixture.reader).unwrap();
+                fixture.allowed.accept_proposal(&proposal).unwrap();
             });
         }
     });
     for path in &repositories {
-        assert_eq!(list_names(&place.resolve_request(None, Some(path), None)), ["p repository"]);
+        assert_eq!(list_names(&fixture.resolve_request(None, Some(path), None)), ["p repository"]);
     }
 }
 
@@ -588,18 +593,18 @@ proptest! {
         stored in any_layer(),
         user in any_layer(),
     ) {
-        let place = LayerFixture::new();
+        let fixture = LayerFixture::new();
         let request: Vec<u8> = request.into_iter().collect();
         // Stored toolkits have no variables, and so none of them is broken.
         let stored: Option<LayerEntries> = stored
             .map(|layer| layer.into_iter().filter(|(_, says)| *says != LayerEntry::Broken).collect());
         if let Some(layer) = &user {
-            place.write_user_file(&render_layer(layer, "user"));
+            fixture.write_user_file(&render_layer(layer, "user"));
         }
         if let Some(layer) = &repository {
-            place.write_repository_file(&render_servers(&render_layer(layer, "repository")));
+            fixture.write_repository_file(&render_servers(&render_layer(layer, "repository")));
             if is_allowed {
-                place.allow_repository();
+                fixture.allow_repository();
             }
         }
         let mut members = Map::new();
@@ -608,7 +613,7 @@ proptest! {
         }
         let document = stored.as_ref().map(|layer| json!({"mcpServers": render_layer(layer, "stored")}));
         let members = Value::Object(members);
-        let resolved = place.resolve(Some(&members), document.as_ref());
+        let resolved = fixture.resolve(Some(&members), document.as_ref());
 
         let lower = || {
             let stored = stored.iter().map(|layer| (ToolkitOrigin::Stored, layer));
@@ -633,7 +638,7 @@ proptest! {
             prop_assert!(named, "{}", name);
         }
         // The same again, from the stored state.
-        let again = place.resolve(Some(&members), document.as_ref());
+        let again = fixture.resolve(Some(&members), document.as_ref());
         prop_assert_eq!(again, resolved);
     }
 }

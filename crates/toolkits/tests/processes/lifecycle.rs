@@ -135,10 +135,10 @@ async fn a_server_that_does_not_start_says_why_without_secrets() {
     assert!(error.starts_with("toolkit kit is not running: `no-such-program` cannot be started"));
     let exits = toolkits.client(&scripted_spec(&["exit"]));
     let error = exits.load_catalogue().await.unwrap_err().to_string();
-    let said =
+    let output_text =
         "toolkit kit is not running: it ended with exit status 1, saying: no, [key] is wrong";
-    assert_eq!(error, said);
-    assert_eq!(exits.status().last_error.as_deref(), Some(said));
+    assert_eq!(error, output_text);
+    assert_eq!(exits.status().last_error.as_deref(), Some(output_text));
     let away = toolkits.client(&http_spec(1));
     let error = away.load_catalogue().await.unwrap_err().to_string();
     assert!(

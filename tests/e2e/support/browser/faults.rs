@@ -171,8 +171,8 @@ impl BrowserPage {
 /// Describes an uncaught exception.
 pub(super) fn describe_exception(details: &Value) -> String {
     let exception = &details["exception"];
-    let said = exception["description"].as_str().or(exception["value"].as_str());
-    said.unwrap_or_else(|| read_text(&details["text"])).to_owned()
+    let output_text = exception["description"].as_str().or(exception["value"].as_str());
+    output_text.unwrap_or_else(|| read_text(&details["text"])).to_owned()
 }
 
 fn read_text(value: &Value) -> &str {

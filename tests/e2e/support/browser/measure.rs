@@ -25,11 +25,11 @@ impl BrowserPage {
         let source = SOURCE.get_or_init(|| fs::read_to_string(axe_core_path()).unwrap());
         // In a world that the page's own scripts do not see.
         let frame = self.call("Page.getFrameTree", json!({})).await.unwrap();
-        let world = json!({ "frameId": frame["frameTree"]["frame"]["id"], "worldName": "axe" });
-        let world = self.call("Page.createIsolatedWorld", world).await.unwrap();
+        let setup = json!({ "frameId": frame["frameTree"]["frame"]["id"], "worldName": "axe" });
+        let setup = self.call("Page.createIsolatedWorld", setup).await.unwrap();
         let run = async |script: &str| -> Value {
             let params = json!({
-                "expression": script, "contextId": world["executionContextId"],
+                "expression": script, "contextId": setup["executionContextId"],
                 "awaitPromise": true, "returnByValue": true,
             });
             let result = self.call("Runtime.evaluate", params).await.unwrap();

@@ -77,8 +77,8 @@ pub(super) fn convert_point(
             Some(message::vector::Vector::Dense(vector)) => {
                 if dense.get(&name) != Some(&vector.data.len()) {
                     let got = vector.data.len();
-                    let said = format!("Wrong input: `{name}` has {got} numbers");
-                    return Err(Status::invalid_argument(said));
+                    let message = format!("Wrong input: `{name}` has {got} numbers");
+                    return Err(Status::invalid_argument(message));
                 }
                 VectorPersisted::Dense(vector.data)
             }

@@ -43,8 +43,8 @@ impl QdrantFixture {
     }
 
     /// Returns a fixture of this server.
-    pub fn for_server(stand_in: &FakeQdrant) -> Self {
-        Self::with_urls(stand_in.urls())
+    pub fn for_server(fake_qdrant: &FakeQdrant) -> Self {
+        Self::with_urls(fake_qdrant.urls())
     }
 
     fn with_urls(urls: Vec<String>) -> Self {

@@ -42,8 +42,8 @@ struct FakeCollection {
     /// Number of links of each point.
     links: AtomicU64,
     /// Reported number of copies, and the number of complete ones in the last of `shards`.
-    copies: u32,
-    whole: AtomicU32,
+    reported_copies: u32,
+    complete_copies: AtomicU32,
     shards: u32,
     _folder: TempDir,
 }
@@ -63,19 +63,23 @@ impl FakeCollections {
     /// Says that collections with `of` in their names have this number of whole copies of their last shard.
     pub(super) fn set_copies(&self, of: &str, whole: u32) {
         for (_, shard) in self.all.lock().unwrap().iter().filter(|(name, _)| name.contains(of)) {
-            shard.whole.store(whole, Ordering::SeqCst);
+            shard.complete_copies.store(whole, Ordering::SeqCst);
         }
     }
 
     pub(super) fn collection_cluster_info(
         &self,
-        asked: message::CollectionClusterInfoRequest,
+        call: message::CollectionClusterInfoRequest,
     ) -> Result<message::CollectionClusterInfoResponse, Status> {
-        let shard = self.get_shard(&asked.collection_name)?;
+        let shard = self.get_shard(&call.collection_name)?;
         let mut info = message::CollectionClusterInfoResponse::default();
         for shard_id in 0..shard.shards {
             let is_last = shard_id + 1 == shard.shards;
-            let whole = if is_last { shard.whole.load(Ordering::SeqCst) } else { shard.copies };
+            let whole = if is_last {
+                shard.complete_copies.load(Ordering::SeqCst)
+            } else {
+                shard.reported_copies
+            };
             let state = |copy| {
                 let is_whole = copy < whole;
                 if is_whole { message::ReplicaState::Active } else { message::ReplicaState::Dead }
@@ -85,11 +89,13 @@ impl FakeCollections {
                 state: state(0).into(),
                 ..Default::default()
             });
-            info.remote_shards.extend((1..shard.copies).map(|copy| message::RemoteShardInfo {
-                shard_id,
-                peer_id: copy.into(),
-                state: state(copy).into(),
-                shard_key: None,
+            info.remote_shards.extend((1..shard.reported_copies).map(|copy| {
+                message::RemoteShardInfo {
+                    shard_id,
+                    peer_id: copy.into(),
+                    state: state(copy).into(),
+                    shard_key: None,
+                }
             }));
         }
         Ok(info)
@@ -108,25 +114,25 @@ impl FakeCollections {
 
     pub(super) fn create(
         &self,
-        asked: message::CreateCollection,
+        call: message::CreateCollection,
     ) -> Result<message::CollectionOperationResponse, Status> {
         let mut all = self.all.lock().unwrap();
-        let name = asked.collection_name.clone();
+        let name = call.collection_name.clone();
         if all.contains_key(&name) {
-            let said = format!("Wrong input: Collection `{name}` already exists!");
-            return Err(Status::already_exists(said));
+            let output_text = format!("Wrong input: Collection `{name}` already exists!");
+            return Err(Status::already_exists(output_text));
         }
-        all.insert(name, Arc::new(create_collection(asked, self.nodes)?));
+        all.insert(name, Arc::new(create_collection(call, self.nodes)?));
         Ok(message::CollectionOperationResponse { result: true, time: 0.0 })
     }
 
     pub(super) fn update(
         &self,
-        asked: message::UpdateCollection,
+        call: message::UpdateCollection,
     ) -> Result<message::CollectionOperationResponse, Status> {
-        let links = asked.hnsw_config.and_then(|links| links.m);
+        let links = call.hnsw_config.and_then(|links| links.m);
         let links = links.ok_or_else(|| Status::unimplemented("only links are changed"))?;
-        self.get_shard(&asked.collection_name)?.links.store(links, Ordering::SeqCst);
+        self.get_shard(&call.collection_name)?.links.store(links, Ordering::SeqCst);
         Ok(message::CollectionOperationResponse { result: true, time: 0.0 })
     }
 
@@ -136,39 +142,39 @@ impl FakeCollections {
 
     pub(super) fn collection_exists(
         &self,
-        asked: message::CollectionExistsRequest,
+        call: message::CollectionExistsRequest,
     ) -> Result<message::CollectionExistsResponse, Status> {
-        let exists = self.all.lock().unwrap().contains_key(&asked.collection_name);
+        let exists = self.all.lock().unwrap().contains_key(&call.collection_name);
         let result = Some(message::CollectionExists { exists });
         Ok(message::CollectionExistsResponse { result, time: 0.0 })
     }
 
     pub(super) fn create_field_index(
         &self,
-        asked: message::CreateFieldIndexCollection,
+        call: message::CreateFieldIndexCollection,
     ) -> Result<message::PointsOperationResponse, Status> {
-        if asked.field_type() != message::FieldType::Keyword {
+        if call.field_type() != message::FieldType::Keyword {
             return Err(Status::unimplemented("only keywords are indexed"));
         }
-        let shard = self.get_shard(&asked.collection_name)?;
+        let shard = self.get_shard(&call.collection_name)?;
         let schema = PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword);
-        let field_name = convert::parse_key(&asked.field_name)?;
+        let field_name = convert::parse_key(&call.field_name)?;
         let index = CreateIndex { field_name, field_schema: Some(schema) };
         let index = FieldIndexOperations::CreateIndex(index);
         let _guard = shard.changing.lock().unwrap();
-        let made = shard.engine.update(UpdateOperation::FieldIndexOperation(index));
-        render_update(made, asked.wait)
+        let result = shard.engine.update(UpdateOperation::FieldIndexOperation(index));
+        render_update(result, call.wait)
     }
 
     pub(super) fn upsert(
         &self,
-        asked: message::UpsertPoints,
+        call: message::UpsertPoints,
     ) -> Result<message::PointsOperationResponse, Status> {
-        let shard = self.get_shard(&asked.collection_name)?;
+        let shard = self.get_shard(&call.collection_name)?;
         let point = |point| convert::convert_point(point, &shard.dense);
-        let points: Vec<_> = asked.points.into_iter().map(point).collect::<Result<_, _>>()?;
+        let points: Vec<_> = call.points.into_iter().map(point).collect::<Result<_, _>>()?;
         let points = PointInsertOperations::PointsList(points);
-        let operation = match asked.update_filter {
+        let operation = match call.update_filter {
             None => PointOperations::UpsertPoints(points),
             Some(filter) => PointOperations::UpsertPointsConditional(ConditionalInsertOperation {
                 points_op: points,
@@ -176,15 +182,15 @@ impl FakeCollections {
                 update_mode: None,
             }),
         };
-        render_update(shard.apply_change(operation), asked.wait)
+        render_update(shard.apply_change(operation), call.wait)
     }
 
     pub(super) fn delete_points(
         &self,
-        asked: message::DeletePoints,
+        call: message::DeletePoints,
     ) -> Result<message::PointsOperationResponse, Status> {
-        let shard = self.get_shard(&asked.collection_name)?;
-        let selected = asked.points.and_then(|points| points.points_selector_one_of);
+        let shard = self.get_shard(&call.collection_name)?;
+        let selected = call.points.and_then(|points| points.points_selector_one_of);
         let delete = match selected {
             Some(PointsSelectorOneOf::Filter(filter)) => {
                 PointOperations::DeletePointsByFilter(convert::convert_filter(filter)?)
@@ -196,16 +202,16 @@ impl FakeCollections {
             }
             None => return Err(Status::invalid_argument("No points are selected")),
         };
-        render_update(shard.apply_change(delete), asked.wait)
+        render_update(shard.apply_change(delete), call.wait)
     }
 
     pub(super) fn get_points(
         &self,
-        asked: message::GetPoints,
+        call: message::GetPoints,
     ) -> Result<message::GetResponse, Status> {
-        let shard = self.get_shard(&asked.collection_name)?;
+        let shard = self.get_shard(&call.collection_name)?;
         let ids: Vec<_> =
-            asked.ids.into_iter().map(convert::convert_id).collect::<Result<_, _>>()?;
+            call.ids.into_iter().map(convert::convert_id).collect::<Result<_, _>>()?;
         let (payload, none) =
             (Some(WithPayloadInterface::Bool(true)), Some(WithVector::Bool(false)));
         let records = shard.engine.retrieve(&ids, payload, none).map_err(internal_status)?;
@@ -215,13 +221,13 @@ impl FakeCollections {
 
     pub(super) fn scroll(
         &self,
-        asked: message::ScrollPoints,
+        call: message::ScrollPoints,
     ) -> Result<message::ScrollResponse, Status> {
-        let shard = self.get_shard(&asked.collection_name)?;
+        let shard = self.get_shard(&call.collection_name)?;
         let request = ScrollRequest {
-            offset: asked.offset.map(convert::convert_id).transpose()?,
-            limit: asked.limit.map(|limit| usize::try_from(limit).unwrap()),
-            filter: asked.filter.map(convert::convert_filter).transpose()?,
+            offset: call.offset.map(convert::convert_id).transpose()?,
+            limit: call.limit.map(|limit| usize::try_from(limit).unwrap()),
+            filter: call.filter.map(convert::convert_filter).transpose()?,
             with_payload: Some(WithPayloadInterface::Bool(true)),
             with_vector: WithVector::Bool(false),
             order_by: None,
@@ -233,11 +239,11 @@ impl FakeCollections {
 
     pub(super) fn count(
         &self,
-        asked: message::CountPoints,
+        call: message::CountPoints,
     ) -> Result<message::CountResponse, Status> {
-        let shard = self.get_shard(&asked.collection_name)?;
-        let filter = asked.filter.map(convert::convert_filter).transpose()?;
-        let request = CountRequest { filter, exact: asked.exact.unwrap_or(true) };
+        let shard = self.get_shard(&call.collection_name)?;
+        let filter = call.filter.map(convert::convert_filter).transpose()?;
+        let request = CountRequest { filter, exact: call.exact.unwrap_or(true) };
         let count = shard.engine.count(request).map_err(internal_status)? as u64;
         let result = Some(message::CountResult { count });
         Ok(message::CountResponse { result, ..Default::default() })
@@ -245,17 +251,17 @@ impl FakeCollections {
 
     pub(super) fn query(
         &self,
-        asked: message::QueryPoints,
+        call: message::QueryPoints,
     ) -> Result<message::QueryResponse, Status> {
-        let shard = self.get_shard(&asked.collection_name)?;
+        let shard = self.get_shard(&call.collection_name)?;
         let request = SearchRequest {
-            query: convert::convert_query(asked.query, asked.using)?,
-            filter: asked.filter.map(convert::convert_filter).transpose()?,
-            params: asked.params.map(convert::convert_params),
-            limit: usize::try_from(asked.limit.unwrap_or(10)).unwrap(),
+            query: convert::convert_query(call.query, call.using)?,
+            filter: call.filter.map(convert::convert_filter).transpose()?,
+            params: call.params.map(convert::convert_params),
+            limit: usize::try_from(call.limit.unwrap_or(10)).unwrap(),
             offset: 0,
             with_payload: Some(WithPayloadInterface::Bool(convert::wants_payload(
-                asked.with_payload,
+                call.with_payload,
             ))),
             with_vector: Some(WithVector::Bool(false)),
             score_threshold: None,
@@ -268,20 +274,20 @@ impl FakeCollections {
 
 /// Both services have a call of this name.
 pub(super) trait DeleteCall<A, T> {
-    fn delete(&self, asked: A) -> Result<T, Status>;
+    fn delete(&self, call: A) -> Result<T, Status>;
 }
 
 /// And of this one.
 pub(super) trait GetCall<A, T> {
-    fn get(&self, asked: A) -> Result<T, Status>;
+    fn get(&self, call: A) -> Result<T, Status>;
 }
 
 impl DeleteCall<message::DeletePoints, message::PointsOperationResponse> for FakeCollections {
     fn delete(
         &self,
-        asked: message::DeletePoints,
+        call: message::DeletePoints,
     ) -> Result<message::PointsOperationResponse, Status> {
-        self.delete_points(asked)
+        self.delete_points(call)
     }
 }
 
@@ -290,16 +296,16 @@ impl DeleteCall<message::DeleteCollection, message::CollectionOperationResponse>
 {
     fn delete(
         &self,
-        asked: message::DeleteCollection,
+        call: message::DeleteCollection,
     ) -> Result<message::CollectionOperationResponse, Status> {
-        let result = self.delete_collection(&asked.collection_name);
+        let result = self.delete_collection(&call.collection_name);
         Ok(message::CollectionOperationResponse { result, time: 0.0 })
     }
 }
 
 impl GetCall<message::GetPoints, message::GetResponse> for FakeCollections {
-    fn get(&self, asked: message::GetPoints) -> Result<message::GetResponse, Status> {
-        self.get_points(asked)
+    fn get(&self, call: message::GetPoints) -> Result<message::GetResponse, Status> {
+        self.get_points(call)
     }
 }
 
@@ -308,9 +314,9 @@ impl GetCall<message::GetCollectionInfoRequest, message::GetCollectionInfoRespon
 {
     fn get(
         &self,
-        asked: message::GetCollectionInfoRequest,
+        call: message::GetCollectionInfoRequest,
     ) -> Result<message::GetCollectionInfoResponse, Status> {
-        let shard = self.get_shard(&asked.collection_name)?;
+        let shard = self.get_shard(&call.collection_name)?;
         let m = Some(shard.links.load(Ordering::SeqCst));
         let hnsw_config = Some(message::HnswConfigDiff { m, ..Default::default() });
         let config = Some(message::CollectionConfig { hnsw_config, ..Default::default() });
@@ -322,13 +328,13 @@ impl GetCall<message::GetCollectionInfoRequest, message::GetCollectionInfoRespon
 }
 
 fn create_collection(
-    asked: message::CreateCollection,
+    call: message::CreateCollection,
     nodes: u32,
 ) -> Result<FakeCollection, Status> {
     let log = WalOptions { segment_capacity: 1 << 20, ..WalOptions::default() };
     let mut config = EdgeConfigBuilder::new().wal_options(log);
     let mut dense = BTreeMap::new();
-    for (name, params) in convert::read_dense_params(asked.vectors_config)? {
+    for (name, params) in convert::read_dense_params(call.vectors_config)? {
         let size = usize::try_from(params.size).unwrap();
         if params.distance() != message::Distance::Cosine {
             return Err(Status::unimplemented("vectors are compared by cosine"));
@@ -342,7 +348,7 @@ fn create_collection(
         config = config.vector(name.clone(), params);
         dense.insert(name, size);
     }
-    for (name, params) in asked.sparse_vectors_config.unwrap_or_default().map {
+    for (name, params) in call.sparse_vectors_config.unwrap_or_default().map {
         let modifier = match params.modifier() {
             message::Modifier::Idf => Modifier::Idf,
             message::Modifier::None => Modifier::None,
@@ -352,19 +358,28 @@ fn create_collection(
     }
     let folder = TempDir::new()?;
     let engine = EdgeShard::load(folder.path(), Some(config.build())).map_err(internal_status)?;
-    let links = asked.hnsw_config.and_then(|links| links.m).unwrap_or(16).into();
-    let copies = asked.replication_factor.unwrap_or(1).min(nodes);
-    let shards = asked.shard_number.unwrap_or(1);
+    let links = call.hnsw_config.and_then(|links| links.m).unwrap_or(16).into();
+    let copies = call.replication_factor.unwrap_or(1).min(nodes);
+    let shards = call.shard_number.unwrap_or(1);
     let (whole, changing) = (copies.into(), Mutex::default());
-    Ok(FakeCollection { engine, changing, dense, links, copies, whole, shards, _folder: folder })
+    Ok(FakeCollection {
+        engine,
+        changing,
+        dense,
+        links,
+        reported_copies: copies,
+        complete_copies: whole,
+        shards,
+        _folder: folder,
+    })
 }
 
 /// Renders a change as the server does: without `wait` it is only acknowledged.
 fn render_update(
-    made: OperationResult<()>,
+    result: OperationResult<()>,
     wait: Option<bool>,
 ) -> Result<message::PointsOperationResponse, Status> {
-    made.map_err(internal_status)?;
+    result.map_err(internal_status)?;
     let status = match wait {
         Some(true) => UpdateStatus::Completed,
         Some(false) | None => UpdateStatus::Acknowledged,

@@ -20,7 +20,7 @@ impl<'a> ExcusedCase<'a> {
         let sound = library.list_unchanged_functions();
         let sentence = (0..sound.len()).find_map(|at| {
             let own = sound[(turn * 7 + at) % sound.len()].clone();
-            let text = fs::read_to_string(library.repo.join(&own.path)).unwrap();
+            let text = fs::read_to_string(library.repository.join(&own.path)).unwrap();
             let lines = text.lines().map(str::to_owned).collect();
             let case = Self { library, own, lines };
             match kind {
@@ -76,13 +76,13 @@ impl<'a> ExcusedCase<'a> {
         };
         let comment = self.lines[line..].iter().map_while(|line| line.strip_prefix(mark));
         let comment: Vec<&str> = comment.collect();
-        let said = comment.join(" ");
-        let said = said.split_once(". ").map_or(&*said, |(first, _)| first);
+        let output_text = comment.join(" ");
+        let output_text = output_text.split_once(". ").map_or(&*output_text, |(first, _)| first);
         let others = self.library.list_unique_functions(path);
         let other = others.iter().find(|one| usize::try_from(one.first).unwrap() > line + 24)?;
-        (said.split(' ').count() > 6 && !said.contains('`')).then(|| {
+        (output_text.split(' ').count() > 6 && !output_text.contains('`')).then(|| {
             let lines = format!("{}-{}", line + 1, line + comment.len());
-            format!("For `{}`: {said} ({path}:{lines}).", other.name)
+            format!("For `{}`: {output_text} ({path}:{lines}).", other.name)
         })
     }
 

@@ -171,11 +171,11 @@ async fn secrets_that_got_past_earlier_rules_are_kept_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn text_around_secrets_is_indexed() {
     let (values, files) = super::plant_secrets(ATTACKED, 1);
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let texts: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    bench.ingest(&bench.create_repository("demo", &texts)).await;
-    let stored = bench.list_payloads().await.join("\n");
+    index.ingest(&index.create_repository("demo", &texts)).await;
+    let stored = index.list_payloads().await.join("\n");
     let wanted: usize = ATTACKED.iter().map(|(_, line, _)| line.matches("visible").count()).sum();
     assert_eq!(stored.matches("visible").count(), wanted, "{stored}");
     // One mark for each, so that no more is replaced than the secrets themselves.
@@ -184,16 +184,16 @@ async fn text_around_secrets_is_indexed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn harmless_neighbours_of_secrets_are_indexed_as_they_are() {
-    let bench = TestIndex::new().await;
+    let index = TestIndex::new().await;
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
     for (path, line) in NEIGHBOURS {
         files.entry(path).or_default().extend([*line, "\n"]);
     }
     let texts: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let status = bench.ingest(&bench.create_repository("demo", &texts)).await;
+    let status = index.ingest(&index.create_repository("demo", &texts)).await;
     assert_eq!((status.state, status.message), (RunState::Completed, None));
-    let payloads = bench.list_payloads().await;
+    let payloads = index.list_payloads().await;
     let marked: Vec<&String> =
         payloads.iter().filter(|payload| payload.contains("[secret]")).collect();
     assert!(marked.is_empty(), "{marked:#?}");
@@ -201,12 +201,12 @@ async fn harmless_neighbours_of_secrets_are_indexed_as_they_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_in_several_literals_is_replaced_as_a_whole() {
-    let (bench, mut lot) = (TestIndex::new().await, SecretGenerator(3));
+    let (index, mut lot) = (TestIndex::new().await, SecretGenerator(3));
     let parts = ["{A40}", "{A40}", "{A30}"].map(|form| lot.make_secret(form));
     let [first, second, third] = &parts;
     let code = format!("API_TOKEN = (\n    \"{first}\"\n    \"{second}\" +\n    '{third}'\n)\n");
-    bench.ingest(&bench.create_repository("demo", &[("a.py", &code)])).await;
-    let stored = bench.list_payloads().await.join("\n");
+    index.ingest(&index.create_repository("demo", &[("a.py", &code)])).await;
+    let stored = index.list_payloads().await.join("\n");
     assert!(stored.contains("API_TOKEN"), "{stored}");
     for part in &parts {
         assert!(!stored.contains(part.as_str()), "{stored}");

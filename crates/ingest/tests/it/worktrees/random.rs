@@ -208,14 +208,14 @@ async fn check_random_steps(index: TreeIndex, scene: &TestIndex, mut seed: u64) 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_tree_equals_an_index_of_it_alone_in_the_embedded_store() {
     for seed in 1..7 {
-        let bench = TestIndex::new().await;
-        let index = TreeIndex {
-            store: bench.store.clone(),
-            ingest: bench.ingest.clone(),
-            faults: Arc::clone(&bench.faults),
-            embedder: BuiltinEmbedder::load(bench.tasks.clone()).unwrap(),
+        let index = TestIndex::new().await;
+        let tree_index = TreeIndex {
+            store: index.store.clone(),
+            ingest: index.ingest.clone(),
+            faults: Arc::clone(&index.faults),
+            embedder: BuiltinEmbedder::load(index.tasks.clone()).unwrap(),
         };
-        check_random_steps(index, &bench, seed).await;
+        check_random_steps(tree_index, &index, seed).await;
     }
 }
 

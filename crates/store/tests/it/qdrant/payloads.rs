@@ -56,8 +56,8 @@ async fn a_payload_of_another_form_is_reported() {
 
 #[tokio::test]
 async fn a_root_goes_last_so_that_its_removal_can_be_repeated() {
-    let stand_in = FakeQdrant::start();
-    let fixture = QdrantFixture::for_server(&stand_in);
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
     let store = fixture.open().await;
     let one = make_root("one");
     store.put_root(one.clone()).await.unwrap();
@@ -65,7 +65,7 @@ async fn a_root_goes_last_so_that_its_removal_can_be_repeated() {
     put_chunks(&store, [make_chunk(1, "one", "x", make_vector(1), &[])]).await;
     let problem = FaultKind::Refuse(tonic::Code::InvalidArgument);
     for (of, chunks, files) in [("_chunks_", 1, 1), ("_files_", 0, 1), ("_roots_", 0, 0)] {
-        stand_in.add_fault(FaultRule { call: "delete", of, after: 0, times: 1, problem });
+        fake_qdrant.add_fault(FaultRule { call: "delete", of, after: 0, times: 1, kind: problem });
         store.remove_root(one.id).await.unwrap_err();
         assert_eq!(store.count(None).await.unwrap(), chunks, "{of}");
         assert_eq!(store.files(one.id).await.unwrap().len(), files, "{of}");
