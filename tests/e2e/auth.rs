@@ -4,7 +4,6 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::Output,
 };
 
 use codeinfo_test_support::wire::{self, render_head, send_get, send_request};
@@ -17,7 +16,8 @@ use crate::{
         codex,
         model::{FakeModel, ModelReply, message_item, search_item},
         process::{
-            ProgramEnvironment, RunningServer, create_scratch_folder, http_client, run_command,
+            ProgramEnvironment, RunningServer, create_scratch_folder, http_client, read_output,
+            run_command, without_codex,
         },
     },
 };
@@ -124,15 +124,6 @@ fn prepare_setup(folder: &Path, more: ProgramEnvironment) -> (PathBuf, ProgramEn
     environment.push(("AUTH".to_owned(), "required".to_owned()));
     environment.push(("LOG_LEVEL".to_owned(), "debug".to_owned()));
     (repository, environment)
-}
-
-fn without_codex() -> ProgramEnvironment {
-    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
-}
-
-fn read_output(output: &Output) -> (Option<i32>, String, String) {
-    let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
 }
 
 /// Every file below a folder that has `secret` in it.

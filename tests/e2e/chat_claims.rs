@@ -1,6 +1,7 @@
 //! The second reader of answers, with the real Codex: one more request, whose verdicts count only for the
 //! claims that it was sent.
 
+use codeinfo_test_support::sources::list_files;
 use std::{fmt::Write as _, fs, time::Duration};
 
 use codeinfo_chat::{TurnOutcome, TurnRequest, collect_outcome};
@@ -110,11 +111,6 @@ async fn a_right_answer_costs_one_more_request_and_leaves_nothing_behind() {
     assert!(request.to_string().len() < 6000, "{} bytes", request.to_string().len());
     let kept = list_files(&harness.codex_home().join("sessions"));
     assert_eq!(kept.len(), 1, "only the conversation is kept: {kept:?}");
-}
-
-fn list_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
 #[tokio::test]

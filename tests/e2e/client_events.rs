@@ -1,5 +1,6 @@
 //! Events after real clients have connected: cancelled questions, and notices that the tool is available.
 
+use crate::clients::serve_repository;
 use std::{
     path::Path,
     process::Stdio,
@@ -25,7 +26,7 @@ use crate::support::{
     codex,
     install::{self, PackageParts},
     model::{FakeModel, ModelReply, thinking_item},
-    process::{ProgramEnvironment, RunningServer, create_scratch_folder, http_client},
+    process::{create_scratch_folder, http_client},
 };
 
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -135,12 +136,4 @@ async fn a_client_that_connected_without_codex_gets_the_tool_when_codex_is_back_
     server.terminate().await;
     while let Ok(Some(_)) = subscription.next().await {}
     assert!(matches!(subscription.end(), Some(SubscriptionEnd::Graceful(_))), "{subscription:?}");
-}
-
-/// Serves one small repository.
-async fn serve_repository(folder: &Path, environment: &ProgramEnvironment) -> RunningServer {
-    let repository = folder.join("boiler");
-    std::fs::create_dir(&repository).unwrap();
-    std::fs::write(repository.join("valve.rs"), "fn open() {}\n").unwrap();
-    RunningServer::serve(&folder.join("data"), &[&repository], environment).await
 }

@@ -84,7 +84,10 @@ async fn every_client_hears_that_codex_is_away_and_reaches_it_when_it_appears() 
 }
 
 /// Serves one small repository.
-async fn serve_repository(folder: &Path, environment: &ProgramEnvironment) -> RunningServer {
+pub(crate) async fn serve_repository(
+    folder: &Path,
+    environment: &ProgramEnvironment,
+) -> RunningServer {
     let repository = folder.join("boiler");
     std::fs::create_dir(&repository).unwrap();
     std::fs::write(repository.join("valve.rs"), "fn open() {}\n").unwrap();

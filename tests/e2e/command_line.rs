@@ -4,7 +4,6 @@ use std::{
     fs,
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::Output,
     time::Duration,
 };
 
@@ -13,15 +12,10 @@ use serde_json::Value;
 use crate::support::{
     codex,
     process::{
-        ProgramEnvironment, RunningServer, apply_environment, create_scratch_folder, run_command,
-        send_signal, spawn_command,
+        RunningServer, apply_environment, create_scratch_folder, read_output, run_command,
+        send_signal, spawn_command, without_codex,
     },
 };
-
-/// No Codex anywhere, so that nothing of this machine's user is touched.
-fn without_codex() -> ProgramEnvironment {
-    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
-}
 
 fn create_repository() -> tempfile::TempDir {
     let folder = create_scratch_folder();
@@ -37,11 +31,6 @@ fn edit_manifest(manifest: &str, from: &str, to: &str) -> String {
     let sum = |text: &str| text.split('"').nth(3).unwrap().to_owned();
     let text = manifest.replace(from, to).replacen(&sum(manifest), "00000000", 1);
     text.replacen("00000000", &format!("{:08x}", crc32fast::hash(text.as_bytes())), 1)
-}
-
-fn read_output(output: &Output) -> (Option<i32>, String, String) {
-    let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
 }
 
 async fn run_codeinfo(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {

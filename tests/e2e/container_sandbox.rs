@@ -9,6 +9,7 @@ use crate::support::{
     compose::REPOSITORIES,
     container::{TestContainer, report_skipped},
     install,
+    process::repository_root,
 };
 
 /// Calls that bubblewrap needs, and that Docker's list has for containers with `CAP_SYS_ADMIN` only.
@@ -209,8 +210,4 @@ fn list_rules(list: &[Value]) -> BTreeSet<(String, String)> {
 
 fn output_lines(done: &Output) -> Vec<String> {
     String::from_utf8_lossy(&done.stdout).lines().map(str::to_owned).collect()
-}
-
-fn repository_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -10,6 +10,7 @@ use crate::support::{
     codex,
     compose::{REPOSITORIES, read_compose, read_compose_with, run_compose},
     install,
+    process::repository_root,
 };
 
 /// The settings that the container itself needs as they are.
@@ -287,8 +288,4 @@ fn text_between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
 
 fn read_file(path: &str) -> String {
     fs::read_to_string(repository_root().join(path)).unwrap()
-}
-
-fn repository_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -4,14 +4,7 @@
 use codeinfo_test_support::wire::{send_get, send_post, send_request};
 use insta::assert_snapshot;
 
-use crate::listeners::InProcessServer;
-
-/// Starts with `demo` indexed.
-async fn start_with_demo() -> InProcessServer {
-    let server = InProcessServer::start().await;
-    server.ingest_demo().await;
-    server
-}
+use crate::listeners::{InProcessServer, start_with_demo};
 
 #[tokio::test]
 async fn health_says_which_part_fails_and_stays_200() {

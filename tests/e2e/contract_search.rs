@@ -5,14 +5,7 @@ use codeinfo_test_support::wire::{send_get, send_request, send_rpc};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::listeners::InProcessServer;
-
-/// Starts with `demo` indexed.
-async fn start_with_demo() -> InProcessServer {
-    let server = InProcessServer::start().await;
-    server.ingest_demo().await;
-    server
-}
+use crate::listeners::{InProcessServer, start_with_demo};
 
 fn call_request(name: &str, arguments: &Value) -> String {
     let params = json!({ "name": name, "arguments": arguments });

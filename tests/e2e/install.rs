@@ -12,6 +12,7 @@ mod permissions;
 mod service;
 mod shared;
 
+use codeinfo_test_support::sources::list_files;
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -114,8 +115,7 @@ impl TestHome {
 
     /// Lists every file below the home, without programs and data of CodeInfo, by name.
     fn list_files(&self) -> Vec<(String, Vec<u8>)> {
-        let mut files = Vec::new();
-        collect_files(self.0.path(), &mut files);
+        let files = list_files(self.0.path());
         let named = files.into_iter().map(|path| {
             let name = path.strip_prefix(self.0.path()).unwrap().to_str().unwrap().to_owned();
             (name, fs::read(&path).unwrap())
@@ -144,13 +144,6 @@ impl TestHome {
             format!("== {name}\n{text}")
         });
         files.collect::<String>().replace(BINARY, "CODEINFO")
-    }
-}
-
-fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { collect_files(&path, files) } else { files.push(path) }
     }
 }
 

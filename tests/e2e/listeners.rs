@@ -7,7 +7,7 @@ use codeinfo::{
     config::{self, Config},
 };
 use codeinfo_store::OnMismatch;
-use codeinfo_test_support::wire::{RawReply, send_post, send_request};
+use codeinfo_test_support::wire::{RawReply, send_get, send_post, send_request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -184,4 +184,18 @@ fn hide_variable_fields(value: &mut Value) {
         Value::Array(elements) => elements.iter_mut().for_each(hide_variable_fields),
         _ => {}
     }
+}
+
+/// Starts with `demo` indexed.
+pub(crate) async fn start_with_demo() -> InProcessServer {
+    let server = InProcessServer::start().await;
+    server.ingest_demo().await;
+    server
+}
+
+/// Gets a path that must be answered.
+pub(crate) async fn get_json(server: &InProcessServer, path: &str) -> Value {
+    let reply = send_get(server.main, path).await;
+    assert_eq!(reply.status, 200, "{path}: {reply:?}");
+    reply.json()
 }

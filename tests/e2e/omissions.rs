@@ -1,11 +1,11 @@
 //! Omissions are counted and named in every reply.
 
 use codeinfo_ingest::explain_folder;
-use codeinfo_test_support::wire::{send_get, send_post};
+use codeinfo_test_support::wire::send_post;
 use codeinfo_worktree::private_places::PrivatePlaces;
 use serde_json::{Value, json};
 
-use crate::listeners::InProcessServer;
+use crate::listeners::{InProcessServer, get_json};
 
 /// Writes a repository in which each rule about paths and contents leaves something out.
 async fn start_with_shop() -> InProcessServer {
@@ -30,12 +30,6 @@ async fn start_with_shop() -> InProcessServer {
     }
     server.ingest("shop", "a shop").await;
     server
-}
-
-async fn get_json(server: &InProcessServer, path: &str) -> Value {
-    let reply = send_get(server.main, path).await;
-    assert_eq!(reply.status, 200, "{path}: {reply:?}");
-    reply.json()
 }
 
 fn render_counts(repository: &Value) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! The packages that `packaging/build` makes, of this build: installed without a network, they do what
 //! the program does, and the tools and schemas of those who take them find no fault.
 
+use codeinfo_test_support::sources::list_files;
 use std::{
     collections::BTreeSet,
     fs,
@@ -22,7 +23,8 @@ use tokio::{
 use crate::support::{
     install::{self, PackageParts},
     process::{
-        ProgramEnvironment, apply_environment, create_scratch_folder, run_command, send_signal,
+        ProgramEnvironment, apply_environment, create_scratch_folder, repository_root, run_command,
+        send_signal,
     },
 };
 
@@ -277,12 +279,6 @@ async fn the_package_of_cargo_holds_every_file_of_the_build() {
     }
 }
 
-/// Lists all files below a folder.
-fn list_files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
-}
-
 /// How the wrapper runs the program: newer versions of Node can replace the wrapper by it.
 #[derive(Debug, Clone, Copy)]
 enum WrapperMode {
@@ -395,8 +391,4 @@ fn hash_file(path: &Path) -> String {
         write!(text, "{byte:02x}").unwrap();
         text
     })
-}
-
-fn repository_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

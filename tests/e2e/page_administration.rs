@@ -6,21 +6,13 @@ mod status;
 
 use std::fs;
 
-use codeinfo_test_support::wire::{RawReply, send_get, send_request};
-use serde_json::Value;
+use codeinfo_test_support::wire::{RawReply, send_request};
 
-use crate::listeners::InProcessServer;
+use crate::listeners::{InProcessServer, get_json};
 
 /// Every route that is for the page alone.
 const ROUTES: [&str; 5] =
     ["/folders", "/page/config", "/repositories/demo", "/settings", "/failures"];
-
-/// Gets a path that must be answered.
-async fn get_json(server: &InProcessServer, path: &str) -> Value {
-    let reply = send_get(server.main, path).await;
-    assert_eq!(reply.status, 200, "{path}: {reply:?}");
-    reply.json()
-}
 
 /// Checks the code of an error and a part of its message.
 fn assert_refused(reply: &RawReply, code: (u16, &str), message: &str) {

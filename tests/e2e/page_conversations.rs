@@ -12,14 +12,10 @@ use crate::{
     page_browser::{check_appearance, open_page},
     support::{
         browser::BrowserPage,
-        model::{FakeModel, ModelReply, message_item},
+        model::{FakeModel, answer_replies},
         process::create_scratch_folder,
     },
 };
-
-fn answer_replies(texts: &[&str]) -> Vec<ModelReply> {
-    texts.iter().map(|text| ModelReply::Items(vec![message_item(text)])).collect()
-}
 
 const TITLES: &str = "ul[aria-label=Conversations] .title";
 

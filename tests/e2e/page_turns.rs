@@ -11,7 +11,7 @@ use crate::{
     listeners::InProcessServer,
     support::{
         codex,
-        model::{FakeModel, ModelReply, message_item, search_item, thinking_item},
+        model::{FakeModel, ModelReply, answer_replies, message_item, search_item, thinking_item},
         process::{ProgramEnvironment, RunningServer, create_scratch_folder, http_client},
     },
 };
@@ -58,10 +58,6 @@ async fn send_delete(server: &InProcessServer, path: &str) -> RawReply {
 async fn list_conversations(server: &InProcessServer, query: &str) -> Vec<Value> {
     let listed = send_get(server.main, &format!("/conversations{query}")).await.json();
     listed["conversations"].as_array().unwrap().clone()
-}
-
-fn answer_replies(texts: &[&str]) -> Vec<ModelReply> {
-    texts.iter().map(|text| ModelReply::Items(vec![message_item(text)])).collect()
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
 
 use codeinfo_test_support::{
     git::commit_all,
-    ingest::TestRepository,
+    ingest::{TestRepository, write_large_repository},
     qdrant::{FakeQdrant, VERSION, find_tls_file, fixture::QdrantFixture, process::IngestProcess},
 };
 use futures_util::future::join_all;
@@ -24,19 +24,8 @@ const PUMP: &str = "/// Fills the tank.\nfn fill() {\n    open_valve();\n}\n";
 /// Creates a repository with enough files for several writes of a run.
 fn create_large_repository(version: &str) -> TempDir {
     let folder = create_scratch_folder();
-    write_all(folder.path(), version);
+    write_large_repository(folder.path(), version);
     folder
-}
-
-fn write_all(folder: &Path, version: &str) {
-    for file in 0..120 {
-        let functions = (0..8).map(|n| {
-            let body = format!("    let pump = \"{version} {file} {n}\";\n").repeat(20);
-            format!("/// Fills tank {n}.\nfn fill_{file}_{n}() {{\n{body}}}\n\n")
-        });
-        let text: String = functions.collect();
-        fs::write(folder.join(format!("tank_{file:03}.rs")), text).unwrap();
-    }
 }
 
 fn create_repository(base: &TempDir, name: &str) -> TestRepository {

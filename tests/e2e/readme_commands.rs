@@ -8,7 +8,7 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-use crate::support::process::create_scratch_folder;
+use crate::support::process::{create_scratch_folder, repository_root};
 
 /// The commands of README for building and starting; the program of the tests replaces both.
 const BUILD_AND_RUN: &str = "cargo run --release --locked -- ";
@@ -19,10 +19,6 @@ fn read_commands() -> Vec<String> {
     let quick_start = readme.split("## Quick start\n").nth(1).unwrap();
     let lines = quick_start.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     lines.lines().map(|line| line.split(" #").next().unwrap().trim().to_owned()).collect()
-}
-
-fn repository_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// An account with an empty home but for the project that README names, on a `PATH` without programs.

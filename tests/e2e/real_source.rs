@@ -6,11 +6,7 @@ use serde_json::{Value, json};
 
 use codeinfo_test_support::sources::{copy_folder, fetch_crate_source};
 
-use crate::support::process::{ProgramEnvironment, RunningServer, create_scratch_folder};
-
-fn without_codex() -> ProgramEnvironment {
-    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
-}
+use crate::support::process::{RunningServer, create_scratch_folder, without_codex};
 
 async fn search_paths(server: &RunningServer, query: &str) -> Vec<String> {
     let reply =

@@ -1,15 +1,10 @@
 //! The steps of the workflows that publish a version, tried with fake commands.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 use crate::support::{
     install::{self, PackageParts},
-    process::create_scratch_folder,
+    process::{create_scratch_folder, repository_root},
 };
 
 /// A registry of npm that holds files, and takes no version twice.
@@ -146,8 +141,4 @@ fn the_tool_for_workflows_finds_no_fault() {
     let text = fs::read_to_string(&workflows[0]).unwrap();
     fs::write(&wrong, text.replace("needs: [test,", "needs: [tests,")).unwrap();
     assert!(lint(&[wrong]).contains("\"tests\""));
-}
-
-fn repository_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -27,19 +27,13 @@ use crate::{
     support::{
         codex,
         model::{ModelReply, message_item, thinking_item},
-        process::{
-            ProgramEnvironment, RunningServer, create_scratch_folder, run_command, send_signal,
-        },
+        process::{RunningServer, create_scratch_folder, run_command, send_signal, without_codex},
         relay::RelayClient,
     },
 };
 
 /// Long enough that only a hanging test meets it.
 const TIMEOUT: Duration = Duration::from_mins(1);
-
-fn without_codex() -> ProgramEnvironment {
-    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
-}
 
 impl CodexSetup {
     /// Has its repository indexed, and returns the data folder.

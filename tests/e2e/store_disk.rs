@@ -13,13 +13,9 @@ use nix::{sys::stat::Mode, unistd::mkfifo};
 use tokio::{process::Command, time::timeout};
 
 use crate::support::process::{
-    ProgramEnvironment, RunningServer, create_scratch_folder, run_command, run_on_small_disk,
-    spawn_command,
+    RunningServer, create_scratch_folder, run_command, run_on_small_disk, spawn_command,
+    without_codex,
 };
-
-fn without_codex() -> ProgramEnvironment {
-    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_data_folder_that_others_may_read_is_closed_to_them() {

@@ -1,5 +1,6 @@
 //! Refusals of the system are no damage; damage is repaired by the real program, which reports it.
 
+use codeinfo_test_support::sources::list_files;
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -8,21 +9,17 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_test_support::embedded::{collect_files, list_damaged_stores};
+use codeinfo_test_support::embedded::list_damaged_stores;
 use serde_json::Value;
 use tokio::{process::Command, time::timeout};
 
 use crate::support::process::{
-    ProgramEnvironment, RunningServer, create_scratch_folder, program_command, run_command,
-    run_unprivileged, run_with_limits,
+    RunningServer, create_scratch_folder, program_command, run_command, run_unprivileged,
+    run_with_limits, without_codex,
 };
 
 /// Time limit of one command.
 const TIMEOUT: Duration = Duration::from_mins(1);
-
-fn without_codex() -> ProgramEnvironment {
-    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
-}
 
 fn create_repository(count: usize) -> tempfile::TempDir {
     let folder = create_scratch_folder();
@@ -49,8 +46,7 @@ async fn create_index(repository: &Path) -> tempfile::TempDir {
 
 /// Finds a segment of the index.
 fn find_segment(data: &Path) -> PathBuf {
-    let mut all = Vec::new();
-    collect_files(&data.join("store"), &mut all);
+    let all = list_files(&data.join("store"));
     all.into_iter().find(|path| path.extension().is_some_and(|it| it == "segment")).unwrap()
 }
 

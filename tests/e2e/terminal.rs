@@ -5,15 +5,9 @@ use std::{fs, path::Path, process::Stdio};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use crate::support::{
-    process::{
-        ProgramEnvironment, create_scratch_folder, program_command, run_command, send_signal,
-    },
+    process::{create_scratch_folder, program_command, run_command, send_signal, without_codex},
     terminal::{strip_escapes, terminal_command},
 };
-
-fn without_codex() -> ProgramEnvironment {
-    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
-}
 
 /// Runs a command line to its end; returns its exit code and what a person then sees, without colours.
 async fn run_on_terminal(

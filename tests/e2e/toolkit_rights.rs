@@ -1,9 +1,11 @@
 //! Toolkits for people and for programs with a token: on the command line, and what each may do.
 
+use codeinfo_test_support::git::run_git;
+use codeinfo_test_support::sources::list_files;
 use std::{fs, path::Path};
 
 use codeinfo_test_support::toolkit::{
-    is_running, list_files, script_path, scripted_spec, stdio_spec, wait_until,
+    is_running, script_path, scripted_spec, stdio_spec, wait_until,
 };
 use codeinfo_toolkits::spec::{ToolkitSandbox, ToolkitSpec};
 use serde_json::{Value, json};
@@ -15,7 +17,7 @@ use crate::{
         model::{ModelReply, message_item},
         process::{self, http_client, run_command},
     },
-    toolkit_turns::{render_document, run_git},
+    toolkit_turns::render_document,
 };
 
 #[tokio::test]

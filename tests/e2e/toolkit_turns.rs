@@ -1,8 +1,8 @@
 //! Turns that use toolkits: the real program, the real Codex, real servers.
 
-use std::{fs, path::Path, process::Command, time::Instant};
+use std::{fs, path::Path, time::Instant};
 
-use codeinfo_test_support::{toolkit::scripted_spec, websocket::WebSocketClient};
+use codeinfo_test_support::{git::run_git, toolkit::scripted_spec, websocket::WebSocketClient};
 use codeinfo_toolkits::spec::ToolkitSpec;
 use serde_json::{Map, Value, json};
 use tokio::time::{Duration, sleep};
@@ -413,11 +413,6 @@ async fn the_file_of_a_repository_starts_nothing_before_it_is_allowed() {
     assert!(warning.contains("changed"), "{warning}");
     assert!(!other.try_exists().unwrap());
     server.terminate().await;
-}
-
-pub(crate) fn run_git(folder: &Path, arguments: &[&str]) {
-    let ended = Command::new("git").current_dir(folder).args(arguments).output().unwrap();
-    assert!(ended.status.success(), "{ended:?}");
 }
 
 #[tokio::test]

@@ -19,8 +19,7 @@ fn what_root_writes_in_the_home_of_another_account_belongs_to_that_account() {
     give(&home.path(".gemini"), ACCOUNT);
     give(home.0.path(), ACCOUNT);
     home.run_successfully(&["install", "codex", "gemini", "claude-code", "--yes"]);
-    let mut files = Vec::new();
-    collect_files(home.0.path(), &mut files);
+    let mut files = list_files(home.0.path());
     files.retain(|file| !file.starts_with(home.path("bin")));
     assert!(files.iter().any(|file| file.starts_with(home.path("data"))), "{files:?}");
     for path in files.iter().flat_map(|file| file.ancestors()) {

@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{codex, compose, install};
+use super::{codex, compose, install, process::repository_root};
 
 /// The bit of the capability without which a process makes no containers.
 const SYS_ADMIN: u64 = 1 << 21;
@@ -241,8 +241,4 @@ fn architecture_names() -> (&'static str, &'static str) {
         "aarch64" => ("SCMP_ARCH_AARCH64", "arm64"),
         other => panic!("the containers of this product do not run on {other}"),
     }
-}
-
-fn repository_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

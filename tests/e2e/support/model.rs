@@ -77,6 +77,11 @@ pub(crate) fn message_item(text: &str) -> OutputItem {
     OutputItem::Says(text.to_owned())
 }
 
+/// Returns a reply with one message for each text.
+pub(crate) fn answer_replies(texts: &[&str]) -> Vec<ModelReply> {
+    texts.iter().map(|text| ModelReply::Items(vec![message_item(text)])).collect()
+}
+
 type ModelScript = Box<dyn FnMut(&Value) -> ModelReply + Send>;
 
 /// A listening model service. It ends with the test.

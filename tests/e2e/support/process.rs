@@ -348,3 +348,19 @@ pub(crate) fn qdrant_environment(
     }
     environment
 }
+
+/// Returns an environment without Codex, so that nothing of the user of this machine is touched.
+pub(crate) fn without_codex() -> ProgramEnvironment {
+    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
+}
+
+/// Returns the exit code, standard output and standard error of a command.
+pub(crate) fn read_output(output: &Output) -> (Option<i32>, String, String) {
+    let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
+}
+
+/// Returns the folder of this repository.
+pub(crate) fn repository_root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

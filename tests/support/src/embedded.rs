@@ -148,10 +148,3 @@ pub fn list_damaged_stores(data: &Path) -> Vec<String> {
     let names = names.map(|name| name.into_string().unwrap());
     names.filter(|name| name.starts_with("store.damaged-")).collect()
 }
-
-pub fn collect_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { collect_files(&path, found) } else { found.push(path) }
-    }
-}

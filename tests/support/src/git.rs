@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use crate::ingest::TestRepository;
 
-/// Runs git in a folder, without the settings of who runs the test.
+/// Runs git in a folder, without the settings of the user who runs the test.
 pub fn run_git(folder: &Path, arguments: &[&str]) -> String {
     let run = Command::new("git")
         .args(["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"])
@@ -19,6 +19,7 @@ pub fn run_git(folder: &Path, arguments: &[&str]) -> String {
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("XDG_CONFIG_HOME", "/nonexistent")
         // Set where a hook runs the tests.
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")

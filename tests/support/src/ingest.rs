@@ -370,3 +370,15 @@ pub async fn list_tree_chunks(store: &Store, root: RootId) -> BTreeSet<(String, 
         |stored: StoredChunk| (stored.record.path, stored.record.start_line, stored.record.text);
     chunks.into_iter().map(place).collect()
 }
+
+/// Writes enough files for several writes of a run, with other text in each version.
+pub fn write_large_repository(folder: &Path, version: &str) {
+    for file in 0..120 {
+        let functions = (0..8).map(|n| {
+            let body = format!("    let pump = \"{version} {file} {n}\";\n").repeat(20);
+            format!("/// Fills tank {n}.\nfn fill_{file}_{n}() {{\n{body}}}\n\n")
+        });
+        let text: String = functions.collect();
+        fs::write(folder.join(format!("tank_{file:03}.rs")), text).unwrap();
+    }
+}

@@ -34,3 +34,9 @@ pub async fn fetch_crate_source(name: &str) -> PathBuf {
     let package = packages.iter().find(|package| package["name"] == name).unwrap();
     Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned()
 }
+
+/// Lists all files below a folder.
+pub fn list_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
+}

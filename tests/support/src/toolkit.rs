@@ -122,12 +122,6 @@ pub fn script_path(name: &str) -> PathBuf {
     tests.join("toolkits").join(name)
 }
 
-/// Returns all files below a folder.
-pub fn list_files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
-}
-
 pub fn stdio_spec(command: &str, args: Vec<String>) -> ToolkitSpec {
     let env = BTreeMap::from([("KEY".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
     build_spec(ToolkitTransport::Stdio {

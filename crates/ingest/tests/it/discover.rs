@@ -1,5 +1,6 @@
 //! Files of a folder that are indexed, and files that never are.
 
+use codeinfo_test_support::git::run_git;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -323,8 +324,7 @@ impl WalkedFolder {
     }
 
     fn run_git(&self, arguments: &[&str]) {
-        let mut run = Command::new("git");
-        assert!(run.arg("-C").arg(self.join(".")).args(arguments).status().unwrap().success());
+        run_git(&self.join("."), arguments);
     }
 
     fn list_found_paths(&self) -> String {

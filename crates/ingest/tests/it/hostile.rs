@@ -1,6 +1,7 @@
 //! Attacks of a hostile repository on indexing: ignore files that are links, pipes or huge, folders
 //! that turn into links, and secrets in all places.
 
+use codeinfo_test_support::git::run_git;
 use std::{
     env,
     ffi::OsStr,
@@ -527,18 +528,4 @@ fn list_files(discovered: &WalkResult) -> Vec<String> {
 
 fn list_skipped(discovered: &WalkResult) -> Vec<String> {
     discovered.skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect()
-}
-
-/// Runs Git without the settings of the user who runs the test.
-fn run_git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("XDG_CONFIG_HOME", "/nonexistent")
-        .args(arguments)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }

@@ -1,11 +1,8 @@
 //! Ingest into a store that a Qdrant server keeps: connections and leases are lost in the middle of a run,
 //! and several processes work side by side.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use codeinfo_test_support::ingest::write_large_repository;
+use std::{fs, path::PathBuf, time::Duration};
 
 use codeinfo_core::LastRun;
 use codeinfo_ingest::{IngestRequest, RunState};
@@ -20,19 +17,8 @@ const LIMIT: Duration = Duration::from_mins(3);
 /// Creates a repository with enough files for several writes of a run.
 fn create_repository(version: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    write_all(folder.path(), version);
+    write_large_repository(folder.path(), version);
     folder
-}
-
-fn write_all(folder: &Path, version: &str) {
-    for file in 0..120 {
-        let functions = (0..8).map(|n| {
-            let body = format!("    let pump = \"{version} {file} {n}\";\n").repeat(20);
-            format!("/// Fills tank {n}.\nfn fill_{file}_{n}() {{\n{body}}}\n\n")
-        });
-        let text: String = functions.collect();
-        fs::write(folder.join(format!("tank_{file:03}.rs")), text).unwrap();
-    }
 }
 
 fn make_fixture(fake_qdrant: &FakeQdrant) -> QdrantFixture {
@@ -111,7 +97,7 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_restarts_when_it_is_back() 
     assert_eq!(first.state, RunState::Completed, "{first:?}");
     let before = process.list_chunk_ids().await;
 
-    write_all(repository.path(), "two");
+    write_large_repository(repository.path(), "two");
     fake_qdrant.add_fault(cut_after_writes(4));
     let failed = process.ingest(repository.path()).await;
     assert_eq!(failed.state, RunState::Error);

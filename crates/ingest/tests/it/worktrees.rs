@@ -13,10 +13,10 @@ use codeinfo_ingest::{RunState, RunStatus};
 use codeinfo_search::{ResultFreshness, Search, SearchQuery, render_excerpt};
 use codeinfo_store::{ChunkQuery, MAX_PAGE, Store, StoreMode};
 use codeinfo_test_support::{
-    embedded,
     git::{add_worktree, commit_all, run_git},
     ingest::{TestIndex, TestRepository, build_request, list_tree_chunks},
     searchable::{self, SearchableStore},
+    sources::list_files,
 };
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -583,8 +583,7 @@ async fn damage_is_repaired_in_all_affected_trees() {
         before.push((id, list_tree_chunks(&harness.store, id).await));
     }
     harness.close().await;
-    let mut files = Vec::new();
-    embedded::collect_files(&data.join("store"), &mut files);
+    let mut files = list_files(&data.join("store"));
     files.retain(|path| path.extension().is_some_and(|extension| extension == "segment"));
     assert!(!files.is_empty());
     for (number, file) in files.iter().enumerate() {

@@ -15,9 +15,10 @@ use std::{
 use codeinfo_core::{LastRun, task::Tasks};
 use codeinfo_embed::BuiltinEmbedder;
 use codeinfo_test_support::{
-    embedded::{collect_files, list_damaged_stores},
+    embedded::list_damaged_stores,
     random::next_random,
     searchable::{IndexSnapshot, SearchableStore, build_changed_store, copy_store},
+    sources::list_files,
 };
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
@@ -123,8 +124,7 @@ async fn every_damaged_file_is_noticed_and_its_content_restored() {
         let folder = TempDir::new().unwrap();
         let before = build_changed_store(folder.path(), &embedder, seal_chunks).await;
         let data = folder.path().join("data");
-        let mut all = Vec::new();
-        collect_files(&data.join("store"), &mut all);
+        let mut all = list_files(&data.join("store"));
         let has = |extension: &str| {
             all.iter().filter(|path| path.extension().is_some_and(|it| it == extension)).count()
         };

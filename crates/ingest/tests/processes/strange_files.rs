@@ -13,9 +13,10 @@ use std::{
 use codeinfo_core::task::Tasks;
 use codeinfo_embed::BuiltinEmbedder;
 use codeinfo_test_support::{
-    embedded::{collect_files, list_damaged_stores},
+    embedded::list_damaged_stores,
     random::next_random,
     searchable::{IndexSnapshot, SearchableStore, build_changed_store, copy_store},
+    sources::list_files,
 };
 use nix::{sys::stat::Mode, unistd::mkfifo};
 use tempfile::TempDir;
@@ -93,8 +94,7 @@ async fn special_files_in_the_data_folder_are_replaced_and_block_no_start() {
     let index = ClosedIndex::new().await;
     let mut places: Vec<PathBuf> =
         ["roots.tmp", "store/manifest.tmp", "store/99.segment"].map(PathBuf::from).into();
-    let mut all = Vec::new();
-    collect_files(&index.data_folder(), &mut all);
+    let all = list_files(&index.data_folder());
     places
         .extend(all.iter().map(|path| path.strip_prefix(index.data_folder()).unwrap().to_owned()));
     let is_named = |end: &str| places.iter().any(|place| place.ends_with(end));

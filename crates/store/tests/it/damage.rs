@@ -12,9 +12,10 @@ use codeinfo_core::{FileRecord, LastRun};
 use codeinfo_store::{OnMismatch, StoreError};
 use codeinfo_test_support::{
     embedded::{
-        StoreFolder, collect_files, damage_file, list_damaged_stores, list_failed_roots,
-        list_names_with_suffix, open_store, open_store_with_options,
+        StoreFolder, damage_file, list_damaged_stores, list_failed_roots, list_names_with_suffix,
+        open_store, open_store_with_options,
     },
+    sources::list_files,
     store::{
         MODEL, Store, load_all_chunks, make_chunk, make_chunk_id, make_file_record, make_root,
         make_vector, put_chunks,
@@ -54,8 +55,7 @@ async fn create_index(chunks: u64) -> StoreFolder {
 
 /// All that is in a folder but locks, to see whether anything changed.
 fn read_contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = Vec::new();
-    collect_files(folder, &mut all);
+    let mut all = list_files(folder);
     all.retain(|path| !path.ends_with("lock"));
     all.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }

@@ -1,12 +1,9 @@
 //! The rug-pull guard: tools whose descriptions changed since they were first used.
 
-use std::{fs, path::Path, str::FromStr};
+use codeinfo_test_support::toolkit::make_toolkit_name;
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-
-fn make_name(text: &str) -> ToolkitName {
-    ToolkitName::from_str(text).unwrap()
-}
 
 fn parse_spec(toolkit: &Value) -> ToolkitSpec {
     let document = json!({"mcpServers": {"one": toolkit}});
@@ -42,13 +39,13 @@ fn check_pins(
     tools: &[ToolDescription<'_>],
 ) -> Vec<PinVerdict> {
     // Each time as another process would.
-    ToolPinStore::new(data).check_tools(make_name(toolkit), spec, tools).unwrap()
+    ToolPinStore::new(data).check_tools(make_toolkit_name(toolkit), spec, tools).unwrap()
 }
 
 use PinVerdict::{Changed, Ok as Fine};
 use codeinfo_toolkits::{
     PinVerdict, ToolPinStore, ToolPins,
-    spec::{SpecReader, ToolkitDocumentEntry, ToolkitName, ToolkitSpec},
+    spec::{SpecReader, ToolkitDocumentEntry, ToolkitSpec},
     tool_pins::ToolDescription,
 };
 
@@ -80,7 +77,9 @@ fn a_tool_with_a_changed_description_is_refused_until_it_is_trusted() {
         "as it was pinned"
     );
 
-    ToolPinStore::new(data.path()).trust_tools(make_name("git"), &program_spec(), &evil).unwrap();
+    ToolPinStore::new(data.path())
+        .trust_tools(make_toolkit_name("git"), &program_spec(), &evil)
+        .unwrap();
     assert_eq!(check_pins(data.path(), "git", &program_spec(), &evil), [Fine, Fine]);
     assert_eq!(check_pins(data.path(), "git", &program_spec(), &first), [Changed, Fine]);
 }
@@ -135,7 +134,7 @@ fn pins_are_those_of_a_name_and_its_program() {
     let rekeyed = parse_spec(&json!({"command": "git-mcp", "env": {"K": "2"}, "timeout": 3}));
     assert_eq!(check_pins(data.path(), "git", &rekeyed, &new), [Changed]);
     // To trust one is to trust no other.
-    ToolPinStore::new(data.path()).trust_tools(make_name("git"), &other, &old).unwrap();
+    ToolPinStore::new(data.path()).trust_tools(make_toolkit_name("git"), &other, &old).unwrap();
     assert_eq!(check_pins(data.path(), "git", &program_spec(), &new), [Changed]);
     assert_eq!(check_pins(data.path(), "git", &other, &new), [Changed]);
 }
@@ -165,8 +164,14 @@ fn damaged_pins_refuse_everything_and_are_left_as_they_are() {
         fs::write(&file, damaged).unwrap();
         let trusted = ToolPinStore::new(data.path());
         let errors = [
-            trusted.check_tools(make_name("git"), &program_spec(), &tools).unwrap_err().to_string(),
-            trusted.trust_tools(make_name("git"), &program_spec(), &tools).unwrap_err().to_string(),
+            trusted
+                .check_tools(make_toolkit_name("git"), &program_spec(), &tools)
+                .unwrap_err()
+                .to_string(),
+            trusted
+                .trust_tools(make_toolkit_name("git"), &program_spec(), &tools)
+                .unwrap_err()
+                .to_string(),
         ];
         for error in errors {
             assert!(error.contains("trusted.json"), "{error}");
@@ -181,7 +186,7 @@ fn damaged_pins_refuse_everything_and_are_left_as_they_are() {
         std::os::unix::fs::symlink(data.path().join("elsewhere"), &file).unwrap();
         assert!(
             ToolPinStore::new(data.path())
-                .check_tools(make_name("git"), &program_spec(), &tools)
+                .check_tools(make_toolkit_name("git"), &program_spec(), &tools)
                 .is_err()
         );
     }
@@ -204,7 +209,7 @@ fn pins_are_bounded_and_what_has_no_room_is_refused() {
     let trusted = ToolPinStore::new(data.path());
     let tools = [describe_tool("log", "a", &schema)];
     for n in 0..256 {
-        trusted.check_tools(make_name(&format!("t{n}")), &program_spec(), &tools).unwrap();
+        trusted.check_tools(make_toolkit_name(&format!("t{n}")), &program_spec(), &tools).unwrap();
     }
     for n in 0..32 {
         trusted.check_tools(format!("ada/t{n}"), &program_spec(), &tools).unwrap();
@@ -215,9 +220,13 @@ fn pins_are_bounded_and_what_has_no_room_is_refused() {
     );
     trusted.check_tools("bob/t0", &program_spec(), &tools).unwrap();
     trusted.check_tools("owner/t0", &program_spec(), &tools).unwrap();
-    let error = trusted.check_tools(make_name("more"), &program_spec(), &tools).unwrap_err();
+    let error =
+        trusted.check_tools(make_toolkit_name("more"), &program_spec(), &tools).unwrap_err();
     assert!(error.to_string().contains("already keeps 256 toolkits"), "{error}");
-    assert_eq!(trusted.check_tools(make_name("t0"), &program_spec(), &tools).unwrap(), [Fine]);
+    assert_eq!(
+        trusted.check_tools(make_toolkit_name("t0"), &program_spec(), &tools).unwrap(),
+        [Fine]
+    );
 }
 
 #[test]
@@ -229,7 +238,7 @@ fn pins_that_are_made_at_once_are_all_kept() {
         for n in 0..16 {
             let (trusted, schema) = (&trusted, &schema);
             threads.spawn(move || {
-                let toolkit = make_name(&format!("t{n}"));
+                let toolkit = make_toolkit_name(&format!("t{n}"));
                 trusted
                     .check_tools(&toolkit, &program_spec(), &[describe_tool("log", "a", schema)])
                     .unwrap();
