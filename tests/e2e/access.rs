@@ -230,7 +230,7 @@ fn every_route_has_a_line() {
         MAIN.iter().map(|(methods, route, ..)| format!("{methods}: {route}")).collect();
     assert!(routes.len() > 40, "{routes:?}");
     let missing: Vec<_> = routes.difference(&lines).collect();
-    assert!(missing.is_empty(), "say in MAIN whom these are for: {missing:?}");
+    assert!(missing.is_empty(), "add the allowed callers of these to MAIN: {missing:?}");
     let gone: Vec<_> = lines.difference(&routes).collect();
     assert!(gone.is_empty(), "{gone:?}");
 }

@@ -67,11 +67,11 @@ impl SystemAccount {
     pub(crate) async fn send_request(
         &self,
         to: SocketAddr,
-        (method, path): (&str, &str),
+        route: (&str, &str),
         headers: &[(&str, &str)],
         body: &str,
     ) -> RawReply {
-        let request = render_head(method, path, headers, body.len()) + body;
+        let request = render_head(route.0, route.1, headers, body.len()) + body;
         wire::parse_reply(&self.run_script(EXCHANGE, to, request).await)
     }
 }

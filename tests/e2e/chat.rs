@@ -271,7 +271,7 @@ async fn dropping_a_turn_interrupts_codex_and_frees_its_place() {
 async fn dropping_the_question_itself_leaves_no_turn_behind() {
     let harness = ChatHarness::new([ModelReply::Items(vec![message_item("Mine.")])]).await;
     let mut asking = Box::pin(harness.begin_turn("Never mind", None));
-    // Polled once, it is under way; then its caller goes away.
+    // After one poll it is running; then its caller leaves.
     assert!(futures_util::poll!(&mut asking).is_pending());
     drop(asking);
     assert_eq!(render_outcome(&harness.ask("What?").await), "answer: Mine.");
@@ -356,7 +356,7 @@ async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
     };
     harness.ask("What does repo do?").await;
     let alone = developer(&harness.model.requests()[0]);
-    assert!(!alone.contains("The next question"), "the only one is meant anyway: {alone}");
+    assert!(!alone.contains("The next question"), "the only repository needs no note: {alone}");
     let other = harness.repository_folder().with_file_name("flask");
     std::fs::create_dir(&other).unwrap();
     harness.store.put_root(make_root(&other)).await.unwrap();

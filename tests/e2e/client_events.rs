@@ -123,7 +123,7 @@ async fn a_client_that_connected_without_codex_gets_the_tool_when_codex_is_back_
     assert!(matches!(heard, Some(ServerNotification::ToolListChangedNotification(_))), "{heard:?}");
     assert_eq!(modern.list_all_tools().await.unwrap()[0].name, "codebase_question");
 
-    // Gone again, by itself.
+    // Unavailable again, by itself.
     std::fs::remove_file(&binary).unwrap();
     let pid = server.pid().to_string();
     let killed = Command::new("pkill").args(["-KILL", "-P", &pid]).status().await.unwrap();

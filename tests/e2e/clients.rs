@@ -157,7 +157,7 @@ fn start_script(interpreter: &Path, name: &str, arguments: &[&str]) -> Connected
     ConnectedClient::Script { child, lines }
 }
 
-/// A command that knows nothing of the machine's proxies and settings.
+/// Returns a command without the machine's proxies and settings.
 fn client_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", "/usr/bin:/bin").kill_on_drop(true);
@@ -168,7 +168,7 @@ fn client_command(program: &Path) -> Command {
 async fn describe_all(clients: &mut [(&'static str, ConnectedClient)]) -> String {
     let lines = clients.iter_mut().map(|(name, client)| async move {
         let sight = timeout(TIMEOUT, client.list_and_call()).await;
-        let [listed, called] = sight.unwrap_or_else(|_| panic!("{name} takes too long"));
+        let [listed, called] = sight.unwrap_or_else(|_| panic!("{name} exceeds its time limit"));
         format!("{name}: {} | {}", render_tool_answer(&listed), render_tool_answer(&called))
     });
     join_all(lines).await.join("\n")

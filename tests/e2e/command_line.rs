@@ -360,7 +360,10 @@ async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
         assert!(store.contains(reason) && store.contains(advice), "{output_text}");
         assert!(line("ok    embedder: code-static-1").contains("dimensions"), "{output_text}");
         assert!(line("FAIL  codex: ").contains("CODEX_BIN"), "{output_text}");
-        assert!(!output_text.contains("nothing is indexed"), "nobody knows: {output_text}");
+        assert!(
+            !output_text.contains("nothing is indexed"),
+            "whether folders are indexed is unknown: {output_text}"
+        );
     }
     // Nothing was changed by looking.
     fs::write(&manifest, text).unwrap();
@@ -425,7 +428,7 @@ async fn reembed_embeds_every_repository_again() {
     for part in ["former-model@", "code-static-1@", "--reembed"] {
         assert!(output_text.contains(part), "{output_text}");
     }
-    // The folder of another one, first by name, went away meanwhile.
+    // The folder of another one, first by name, was removed meanwhile.
     drop(gone);
     let server = RunningServer::serve_reembedding(data.path(), &without_codex()).await;
     let (code, output_text, stderr) =
@@ -446,7 +449,7 @@ async fn code_cannot_control_the_terminal() {
     assert!(output_text.contains("zebra") && !output_text.contains('\u{1b}'), "{output_text:?}");
     let folder = folder.path().to_str().unwrap();
     let (code, _, stderr) = run_codeinfo(data.path(), &["remove", &format!("{folder}/.")]).await;
-    assert_eq!(code, Some(0), "a path names a repository too: {stderr}");
+    assert_eq!(code, Some(0), "a path names a repository as well: {stderr}");
 }
 
 #[tokio::test]

@@ -134,7 +134,7 @@ fn every_variable_of_compose_is_a_setting_or_explained() {
     assert!(names.len() > 5, "{names:?}");
     for name in names {
         let is_setting = example.contains(&format!("\n{name}="));
-        assert!(is_setting || containers.contains(&format!("`{name}`")), "nobody explains {name}");
+        assert!(is_setting || containers.contains(&format!("`{name}`")), "{name} is not explained");
     }
 }
 

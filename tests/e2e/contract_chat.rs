@@ -191,7 +191,7 @@ async fn an_answer_to_a_confined_question_cites_that_repository_alone() {
     let listed = r#""relPath":"src/parse.rs","repo":"demo","lines":["1-4"],"state":"confirmed""#;
     assert!(reply.contains(listed), "{reply}");
     let note = "The next question is about the repository";
-    assert_eq!(model.latest_request_text().matches(note).count(), 1, "it is said once");
+    assert_eq!(model.latest_request_text().matches(note).count(), 1, "it occurs once");
 }
 
 #[tokio::test]

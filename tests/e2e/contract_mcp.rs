@@ -1,4 +1,4 @@
-//! The wire contract of the MCP server (port 5011) while Codex is away: whole replies.
+//! The wire contract of the MCP server (port 5011) while Codex is unavailable: whole replies.
 #![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
 
 use std::fmt::Write;
@@ -17,7 +17,7 @@ async fn send_and_render(server: &InProcessServer, headers: &[(&str, &str)], bod
     hide_versions(&send_rpc_with_headers(server.mcp, headers, body).await.render_reply())
 }
 
-/// Starts a server that knows by now that Codex is away.
+/// Starts a server that knows by now that Codex is unavailable.
 async fn start_without_codex() -> InProcessServer {
     let server = InProcessServer::start().await;
     send_rpc(server.mcp, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#).await;

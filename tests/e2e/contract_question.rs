@@ -1,6 +1,6 @@
 //! The wire contract of `codebase_question`, with the real Codex, a scripted model, and the raw
 //! search of the same server.
-#![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
+#![expect(clippy::too_many_lines, reason = "whole replies are in the tests")]
 
 use std::{fmt::Write, time::Duration};
 
@@ -125,7 +125,7 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
     let unchecked = json!({ "citations": 0, "confirmed": 0, "unconfirmed": 0, "wrong": 0, "repaired": 0, "dropped": 0, "places": [], "repositories": [] });
     let message = json!([{ "type": "answer", "text": "As I said.", "checked": unchecked }]);
     assert_eq!(second["segments"], message);
-    assert!(model.latest_request_text().contains("Where is the reader?"), "the thread goes on");
+    assert!(model.latest_request_text().contains("Where is the reader?"), "the thread continues");
 }
 
 #[tokio::test]
@@ -460,7 +460,7 @@ async fn a_confined_question_finds_nothing_outside_whatever_the_model_asks_for()
     assert_eq!(repos, ["demo", "other"]);
     assert!(given.contains("another reader") && given.contains("a small reader"), "{given}");
 
-    // A follow-up has the bound of its own question.
+    // A follow-up has a separate bound.
     let again = json!({ "question": "And now?", "conversationId": demo["conversationId"] });
     assert_eq!(read_found_and_given(&model, &ask(again.clone(), None).await).0, ["demo", "other"]);
     assert_eq!(read_found_and_given(&model, &ask(again.clone(), Some("other")).await).0, ["other"]);

@@ -647,7 +647,7 @@ async fn further_definitions_of_a_name_are_listed_where_the_query_is_that_name()
     let shown = text.lines().filter(|line| line.starts_with("[pad] "));
     for header in shown {
         let path = header.split_once(":1-").unwrap().0.rsplit('/').next().unwrap();
-        assert!(!also.contains(&format!("/{path}:")), "{path} stands twice: {text}");
+        assert!(!also.contains(&format!("/{path}:")), "{path} occurs twice: {text}");
     }
     assert!(!also.contains("relaunch"), "{text}");
     let prose = search("who calls launch_rocket at night").await;

@@ -143,7 +143,7 @@ async fn another_model_replaces_the_former_when_asked_to() {
     program.terminate().await;
     let environment = service_environment(&embeddings.url);
     let address = embeddings.stop().await;
-    // Nothing is discarded for a service that is away.
+    // Nothing is discarded for an unreachable service.
     let refused = run_command(data.path(), &environment, &["serve", "--reembed"]).await;
     let output_text = String::from_utf8(refused.stderr).unwrap();
     assert!(
@@ -295,7 +295,7 @@ async fn a_store_on_a_server_waits_for_the_service() {
     );
     let refused = program.post_api("/ingest/start", &json!({ "path": repository.path() })).await;
     assert_eq!(refused["error"], "STORE_UNAVAILABLE", "{refused}");
-    assert_eq!(fake_qdrant.list_collections(), [""; 0], "nobody knows how long vectors are");
+    assert_eq!(fake_qdrant.list_collections(), [""; 0], "the length of vectors is unknown");
 
     let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let is_open = async || program.get_api("/health").await["store"]["ok"] == true;

@@ -32,7 +32,7 @@ fn list_examples() -> [(&'static str, PathBuf); 4] {
     ]
 }
 
-/// Runs an example against a server, with nothing else of the environment than what finds programs.
+/// Runs an example against a server, with only those variables that find programs.
 async fn run_example(name: &str, interpreter: &Path, api: &str, mcp: &str) -> Output {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
     let kept = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)));

@@ -195,7 +195,7 @@ fn every_client_but_one_is_set_up_for_the_listener() {
     .gemini/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000, "trust": true } } }
     .qwen/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
     "#);
-    // From one to the other, nothing of the first stays.
+    // After a change from one to the other, nothing of the first stays.
     home.run_successfully(&[
         "install", "codex", "claude-code", "gemini", "opencode", "windsurf", "qwen", "copilot",
         "cline", "--no-instructions", "--yes",

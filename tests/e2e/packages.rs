@@ -192,7 +192,7 @@ async fn server_json_is_valid_for_the_registry() {
     assert_eq!(described["$schema"], schema["$id"]);
     let schema = Schema::from_untrusted(schema).unwrap();
     schema.validate_and_parse::<Value>(described.clone()).unwrap();
-    // A schema that took everything would prove nothing.
+    // A schema that accepted everything would prove nothing.
     let mut wrong = described;
     wrong["packages"][0]["transport"]["type"] = "carrier pigeon".into();
     assert!(schema.validate_and_parse::<Value>(wrong).is_err());

@@ -88,7 +88,7 @@ async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     page.wait_for_text("What the last search found").await;
     assert_eq!(page.read_texts("#files .path").await, ["src/parse.rs"]);
     check_appearance(&page, "running").await;
-    // Steps are spoken as they come, and the end; nothing of it is spoken once more.
+    // Steps and the end are announced as they come, and nothing is announced twice.
     let log = "document.querySelector('.steps [role=log]').getAttribute('aria-live')";
     assert_eq!(page.eval::<String>(log).await, "polite");
     let spoken = "document.querySelector('#announcement[role=status][aria-live=polite]').innerText";

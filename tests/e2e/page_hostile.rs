@@ -42,7 +42,7 @@ const ANSWER: &str = r#"Hello <script>window.ran = 3</script> there <img src=x o
 
 See src/<img src=x onerror='window.ran = 2'>.rs:1-2."#;
 
-/// Fails where anything ran, or became an element that only the text of others asks for.
+/// Fails where a script ran, or where text of others became an element.
 pub(crate) async fn assert_inert(page: &BrowserPage, texts: &[&str]) {
     for text in texts {
         page.wait_for_text(text).await;
@@ -109,7 +109,7 @@ async fn markup_of_questions_models_files_and_code_stays_text() {
         "parse_config <script>window.ran = 1</script>",
     ];
     assert_inert(&page, &wanted).await;
-    // And once more, from disk.
+    // The same again, from disk.
     page.reload().await;
     wait_for_turns(&page, 1).await;
     assert_inert(&page, &wanted[..5]).await;

@@ -84,7 +84,7 @@ async fn the_keys_are_listed_and_the_start_of_the_page_can_be_skipped() {
     page.wait_for_text("Next and previous result").await;
     assert_eq!(page.list_names_of_role("dialog").await, ["Keys"]);
     check_appearance(&page, "keys").await;
-    // Keys mean nothing behind a dialog.
+    // Keys do nothing behind a dialog.
     page.press_key("/").await;
     assert_eq!(page.list_names_of_role("dialog").await, ["Keys"]);
     page.press_key("Escape").await;

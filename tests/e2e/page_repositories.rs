@@ -172,7 +172,7 @@ async fn a_run_is_watched_from_a_page_that_comes_later_and_cancelled_there() {
     let (_browser, page) = open_page(&server).await;
     page.goto(&format!("http://{}/#/repositories", server.main)).await;
     wait_for_progress(&page).await;
-    // The server is away for a while, and then another process.
+    // The server is unreachable for a while, and then another process.
     let answers = async |reply: &str| {
         let change = format!(
             "void (globalThis.fetched ??= fetch, globalThis.fetch = (path, ...rest) =>

@@ -152,7 +152,7 @@ async fn a_stopped_turn_stops_the_model_and_keeps_its_text() {
     assert_eq!((name.as_str(), &end["code"]), ("error", &json!("CANCELLED")), "{end}");
     assert_eq!(end["message"], "the turn was stopped");
     model.wait_for_abandoned_streams(1).await;
-    // Once more is no fault, and changes nothing.
+    // A second request is no fault, and changes nothing.
     let again = send_post(server.main, &path, "{}").await.json();
     assert_eq!(again["state"], "stopped");
     let follow_up = json!({ "question": "Now?", "conversationId": conversation });

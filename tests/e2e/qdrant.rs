@@ -49,7 +49,7 @@ async fn two_servers_on_one_store_see_each_others_repositories() {
     };
     let programs = join_all(data.iter().map(start)).await;
     let [a, b] = &programs[..] else { panic!() };
-    // Asked at once, one of them does it; the other one waits for it and finds nothing to do.
+    // Of two requests at once, one server indexes; the other one waits for it and finds nothing to do.
     let path = repository.path();
     let ended = tokio::join!(a.ingest(path), b.ingest(path));
     let embedded = |status: &Value| status["counts"]["embedded"].as_u64().unwrap();
@@ -104,7 +104,10 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
     let distrusted =
         "cannot be reached (its certificate is not trusted: UnknownIssuer; see `SSL_CERT_FILE`)";
     assert!(store.contains(distrusted), "{store}");
-    assert!(!untrusted.contains("nothing is indexed"), "nobody knows: {untrusted}");
+    assert!(
+        !untrusted.contains("nothing is indexed"),
+        "whether folders are indexed is unknown: {untrusted}"
+    );
     environment
         .push(("SSL_CERT_FILE".to_owned(), find_tls_file("ca.pem").to_str().unwrap().to_owned()));
     let trusted = doctor(&environment).await;

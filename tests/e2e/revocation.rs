@@ -50,26 +50,26 @@ async fn request_as(
 
 /// Revokes the token, and waits for the end of `stream` and of the turn.
 async fn assert_ends_at_once(
-    door: &str,
+    channel: &str,
     server: &InProcessServer,
-    (method, path): (&str, &str),
+    route: (&str, &str),
     stream: impl Future<Output = ()>,
 ) {
-    assert_eq!(server.count_turns(), 1, "{door}");
-    request_as(server, (method, path), &server.owner_header(), &json!({})).await;
+    assert_eq!(server.count_turns(), 1, "{channel}");
+    request_as(server, route, &server.owner_header(), &json!({})).await;
     let revoked = Instant::now();
-    timeout(AT_ONCE, stream).await.unwrap_or_else(|_| panic!("{door}: the stream goes on"));
+    timeout(AT_ONCE, stream).await.unwrap_or_else(|_| panic!("{channel}: the stream continues"));
     let stream = revoked.elapsed();
     while server.count_turns() > 0 {
-        assert!(revoked.elapsed() < AT_ONCE, "{door}: the turn goes on");
+        assert!(revoked.elapsed() < AT_ONCE, "{channel}: the turn continues");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    print_times(door, stream, revoked.elapsed());
+    print_times(channel, stream, revoked.elapsed());
 }
 
 #[expect(clippy::print_stderr, reason = "`cargo test -- --nocapture` shows the measurement")]
-fn print_times(door: &str, stream: Duration, turn: Duration) {
-    eprintln!("{door}: the stream ended after {stream:?}, the turn after {turn:?}");
+fn print_times(channel: &str, stream: Duration, turn: Duration) {
+    eprintln!("{channel}: the stream ended after {stream:?}, the turn after {turn:?}");
 }
 
 async fn drain_stream(stream: reqwest::Response) {
@@ -142,7 +142,7 @@ async fn a_revoked_token_ends_a_reply_that_has_not_begun() {
 async fn a_revoked_token_ends_its_sockets() {
     let (server, model) = start_with_silent_model().await;
     let asked = json!({ "type": "message", "content": "Why?" });
-    for (times, (door, to, path, message)) in
+    for (times, (channel, to, path, message)) in
         [("/ws", server.main, "/ws", asked), ("a relay", server.mcp, "/mcp/relay", question_call())]
             .into_iter()
             .enumerate()
@@ -151,7 +151,7 @@ async fn a_revoked_token_ends_its_sockets() {
         let mut socket = open_socket(to, path, &bearer).await;
         socket.send(Message::text(message.to_string())).await.unwrap();
         model.wait_for_requests(times + 1).await;
-        assert_ends_at_once(door, &server, DELETE, drain_socket(socket)).await;
+        assert_ends_at_once(channel, &server, DELETE, drain_socket(socket)).await;
     }
 }
 

@@ -98,7 +98,7 @@ async fn get_root(server: &RunningServer) -> Value {
     roots.find(|root| root["name"] == "tree").unwrap().clone()
 }
 
-/// A server that has something to do, and that is known to have nothing else to do.
+/// Starts a server that has work to do, and no other work.
 async fn start_ready(deed: &str, data: &Path, edit: impl FnOnce()) -> RunningServer {
     if deed != "watch" {
         edit();

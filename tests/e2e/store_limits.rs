@@ -147,7 +147,7 @@ async fn a_command_says_that_the_index_it_read_is_not_whole() {
         (String::from_utf8_lossy(&output.stdout).into_owned(), read_report(&output))
     };
     fs::remove_dir_all(data.path().join("store")).unwrap();
-    // Nothing can be repaired of a repository that is away.
+    // Nothing can be repaired of a repository whose folder is missing.
     let away = repository.path().with_extension("away");
     fs::rename(repository.path(), &away).unwrap();
     RunningServer::serve(data.path(), &[], &without_codex()).await.terminate().await;

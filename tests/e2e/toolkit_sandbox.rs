@@ -432,7 +432,7 @@ fn plant_program(program: &Path, mark: &Path) {
     fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A Python that needs nothing from outside the system's folders.
+/// Returns a Python that needs nothing from outside the system's folders.
 fn find_system_python() -> String {
     let candidates = ["/usr/bin/python3", "/usr/local/bin/python3"];
     let found = candidates.into_iter().find(|python| Path::new(python).is_file());

@@ -369,7 +369,7 @@ async fn an_abandoned_turn_leaves_no_call_running() {
             assert!(cancelled.as_str().unwrap().starts_with('['), "{frames:#?}");
             break;
         }
-        assert!(began.elapsed() < Duration::from_mins(1), "the toolkit hears of no cancellation");
+        assert!(began.elapsed() < Duration::from_mins(1), "the toolkit got no cancellation");
     }
     server.terminate().await;
 }
@@ -398,7 +398,7 @@ async fn the_file_of_a_repository_starts_nothing_before_it_is_allowed() {
     let (data, environment) = (setup.folder.path().join("data"), setup.environment());
     let path = repository.to_str().unwrap();
     let shown = run_command(&data, &environment, &["mcp", "allow", path]).await;
-    assert!(!shown.status.success(), "nobody agreed: {shown:?}");
+    assert!(!shown.status.success(), "it was not allowed: {shown:?}");
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("build") && shown.contains("touch"), "{shown}");
     let allowed = run_command(&data, &environment, &["mcp", "allow", "--yes", path]).await;

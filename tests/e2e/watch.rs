@@ -249,7 +249,7 @@ async fn without_enough_watches_roots_are_compared_and_the_log_says_what_to_rais
                 return;
             }
         }
-        panic!("the log ended and said nothing of watches");
+        panic!("the log ended without a line about watches");
     };
     tokio::time::timeout(TIMEOUT, reported).await.unwrap();
 

@@ -83,7 +83,7 @@ async fn turns_are_rendered_frame_by_frame_and_follow_each_other() {
     assert_eq!(read_conversation(&second), read_conversation(&first));
     assert!(
         model.latest_request_text().contains("It is `parse_config`."),
-        "the conversation goes on"
+        "the conversation continues"
     );
     client.send(&message_frame("Again?")).await;
     let failed = client.read_turn().await;

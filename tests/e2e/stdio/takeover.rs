@@ -155,7 +155,7 @@ async fn a_new_server_waits_for_one_that_is_already_ending() {
         starting.try_lock().is_err()
     };
     let finishing = async {
-        wait_until("nobody waits", waits).await;
+        wait_until("no relay waits", waits).await;
         held.notify_one();
     };
     let (program, ()) = tokio::join!(RunningServer::serve(&data, &[], &environment), finishing);

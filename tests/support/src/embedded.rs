@@ -71,13 +71,14 @@ pub async fn open_store_with_repairs(
     open_store_with_options(folder, model, on_mismatch, [true, repairs]).await
 }
 
-/// Opens a store that merges its segments or not, and repairs itself or not.
+/// Opens a store, with options for merging segments in the background and for repairs.
 pub async fn open_store_with_options(
     folder: &Path,
     model: &str,
     on_mismatch: OnMismatch,
-    [background_merge, repairs]: [bool; 2],
+    options: [bool; 2],
 ) -> Result<Store, StoreError> {
+    let [background_merge, repairs] = options;
     let seal_chunks = SEAL_CHUNKS.try_into().unwrap();
     let settings = codeinfo_store::EmbeddedStoreSettings { seal_chunks, background_merge, repairs };
     let tasks = Tasks::default();

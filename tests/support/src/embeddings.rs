@@ -64,7 +64,7 @@ pub enum EmbeddingAnswer {
     Header(u16, &'static str, String),
     /// The connection is closed without an answer.
     Cut,
-    /// Nothing, until the client goes away.
+    /// Sends nothing, until the client leaves.
     Silent,
 }
 

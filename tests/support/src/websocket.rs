@@ -1,4 +1,4 @@
-//! A client of a WebSocket, of a crate that knows nothing of the server.
+//! A WebSocket client of a crate that shares no code with the server.
 
 use std::{net::SocketAddr, time::Duration};
 

@@ -289,7 +289,7 @@ async fn files_that_must_not_be_read_are_not_read() {
     let large = fs::File::options().write(true).open(repository.join("settings.yaml")).unwrap();
     large.set_len(1 << 40).unwrap();
     assert_eq!(states().await, []);
-    // Nor is what cannot be read, since the folder of all is away.
+    // Unreadable files are not called deleted either, since the folder of all is missing.
     fs::rename(&repository.0, repository.0.with_extension("away")).unwrap();
     let away =
         checker.check_text("It is in settings.yaml:1-3.", &LookupScope::default()).await.unwrap();

@@ -380,7 +380,7 @@ async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
         assert_eq!(find_principal(&store, ann.token.expose()), None);
         assert_eq!(fs::read(&memory).unwrap(), highest);
     }
-    // One that was removed holds nothing, and the one that follows it counts on.
+    // A removed configuration is empty, and the next one continues its numbers.
     fs::remove_file(&file).unwrap();
     let store = open_store(folder.path()).await.unwrap();
     assert_eq!(find_principal(&store, bob.token.expose()), None);
@@ -485,7 +485,7 @@ fn any_step() -> impl Strategy<Value = CredentialStep> {
     ]
 }
 
-/// Puts back what was in a folder, and removes nothing that came.
+/// Restores the former content of a folder, and removes no new files.
 fn restore_files(files: &BTreeMap<PathBuf, Vec<u8>>) {
     for (path, bytes) in files {
         fs::write(path, bytes).unwrap();

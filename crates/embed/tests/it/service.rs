@@ -471,7 +471,7 @@ async fn health_checks_cost_few_requests() {
     embeddings.replace_script(|_| EmbeddingAnswer::Vectors);
     assert!(embedder.embed_query("q".to_owned()).await.is_ok());
     assert!(embedder.check_health().await.is_ok());
-    // A caller that goes away does not end the check; the next one gets its result.
+    // A caller that leaves does not end the check; the next one gets its result.
     let embeddings = FakeEmbeddingServer::start_with_script(|_| {
         EmbeddingAnswer::Late(Duration::from_millis(50))
     })

@@ -1,4 +1,4 @@
-//! A WebSocket of any listener: clients that take nothing, answer no pings, or send more than they take.
+//! A WebSocket of any listener: clients that read nothing, answer no pings, or send more than they read.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

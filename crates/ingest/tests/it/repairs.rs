@@ -78,7 +78,10 @@ async fn failed_repairs_are_retried() {
         fs::rename(&elsewhere, &away.0).unwrap();
     };
     tokio::join!(mending, coming_back);
-    assert!(!index.faults.end_foreign_lease(find_root(&index, "leased").await.id), "nobody asked");
+    assert!(
+        !index.faults.end_foreign_lease(find_root(&index, "leased").await.id),
+        "no lease was requested"
+    );
     for name in ["leased", "away"] {
         let root = find_root(&index, name).await;
         assert_eq!((root.counts.files, &root.last_run), (2, &LastRun::Completed), "{name}");

@@ -196,7 +196,7 @@ async fn unreadable_files_keep_their_indexed_content() {
         fs::set_permissions(repository.join(path), fs::Permissions::from_mode(mode)).unwrap();
     };
     close("sub", 0o000);
-    // The superuser reads everything, so that there is nothing to see for it.
+    // The superuser reads everything, so that the test cannot work for it.
     let is_superuser = fs::read_dir(repository.join("sub")).is_ok();
     let status = index.ingest(&repository).await;
     close("sub", 0o755);

@@ -84,9 +84,12 @@ pub(crate) fn read_seed() -> u64 {
 
 /// Damages a file of a copy and has it repaired. Returns how long the longest start took.
 async fn repair_damaged_copy(
-    (file, damage): (&Path, &FileDamage),
-    (data, before): (&Path, &IndexSnapshot),
-    (embedder, seal_chunks): (&Arc<BuiltinEmbedder>, usize),
+    file: &Path,
+    damage: FileDamage,
+    data: &Path,
+    before: &IndexSnapshot,
+    embedder: &Arc<BuiltinEmbedder>,
+    seal_chunks: usize,
 ) -> Duration {
     let work = TempDir::new().unwrap();
     let copied = work.path().join("data");
@@ -144,8 +147,7 @@ async fn every_damaged_file_is_noticed_and_its_content_restored() {
         let run = |(file, damage): (PathBuf, FileDamage)| {
             let (embedder, data, before) = (&embedder, &data, &before);
             async move {
-                let case =
-                    repair_damaged_copy((&file, &damage), (data, before), (embedder, seal_chunks));
+                let case = repair_damaged_copy(&file, damage, data, before, embedder, seal_chunks);
                 let ended = AssertUnwindSafe(case).catch_unwind().await;
                 ended.map_err(|_| format!("{damage:?} {}", file.display()))
             }
@@ -192,7 +194,7 @@ async fn completing_a_run_of_one_repository_leaves_the_others() {
     harness.close().await;
 }
 
-/// The most memory that this process had at once.
+/// Returns the peak memory of this process.
 fn peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

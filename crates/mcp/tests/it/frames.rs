@@ -115,7 +115,7 @@ async fn a_later_frame_cancels_the_call_of_its_stream_in_both_eras() {
         assert!(events.next().await.is_some());
         assert!(matches!(frame("a", &cancel_frame(7)).await, McpReply::Accepted));
         assert_eq!(events.next().await, None);
-        dropped.notified().now_or_never().expect("the call goes on");
+        dropped.notified().now_or_never().expect("the call continues");
     }
 }
 
@@ -139,7 +139,7 @@ async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
         let reply = if id == 2 { &reply[0] } else { &reply };
         let error = json!({ "code": -32800, "message": "Request cancelled" });
         assert_eq!((&reply["id"], &reply["error"]), (&json!(id), &error));
-        dropped.notified().now_or_never().expect("the call goes on");
+        dropped.notified().now_or_never().expect("the call continues");
     }
 }
 

@@ -60,7 +60,7 @@ impl SearchLibrary {
         self.store.put_root(root).await.unwrap();
         let mut all = Vec::new();
         for ((path, symbol, text), line) in chunks.iter().zip((1..).step_by(10)) {
-            all.push(self.embed_chunk(id, indexed_at_ms, line, (path, symbol, text)).await);
+            all.push(self.embed_chunk(id, indexed_at_ms, line, path, symbol, text).await);
         }
         self.store.put_chunks(all).await.unwrap();
     }
@@ -70,7 +70,9 @@ impl SearchLibrary {
         root: RootId,
         indexed_at_ms: u64,
         start_line: u32,
-        (path, symbol, text): (&str, &str, &str),
+        path: &str,
+        symbol: &str,
+        text: &str,
     ) -> NewChunk {
         let lines = u32::try_from(text.lines().count()).unwrap();
         let record = ChunkRecord {

@@ -27,7 +27,7 @@ const SERVER: [bool; 2] = [true, true];
 const SERVER_WITHOUT_REPAIR: [bool; 2] = [true, false];
 const COMMAND: [bool; 2] = [false, false];
 
-/// Opens a store; returns why it is refused, or nothing.
+/// Opens a store; returns the reason of a refusal, or a blank text.
 async fn read_refusal(folder: &Path, to: [bool; 2]) -> String {
     let opened = open_store_with_options(folder, MODEL, OnMismatch::Refuse, to).await;
     opened.err().map(|error| error.to_string()).unwrap_or_default()
@@ -53,7 +53,7 @@ async fn create_index(chunks: u64) -> StoreFolder {
     folder
 }
 
-/// All that is in a folder but locks, to see whether anything changed.
+/// Returns the content of a folder without locks, to see whether anything changed.
 fn read_contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = list_files(folder);
     all.retain(|path| !path.ends_with("lock"));

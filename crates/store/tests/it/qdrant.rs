@@ -158,7 +158,7 @@ async fn removing_nothing_sends_no_deletion() {
     let fake_qdrant = FakeQdrant::start();
     let fixture = QdrantFixture::for_server(&fake_qdrant);
     let store = fixture.open().await;
-    // A server may take a selection of nothing for one of everything.
+    // A server may read an empty selection as one of everything.
     store.remove_chunks(Vec::new()).await.unwrap();
     store.remove_files(make_root_id("a"), Vec::new()).await.unwrap();
     assert_eq!(fake_qdrant.count_calls("delete", ""), 0);
@@ -413,7 +413,7 @@ async fn temporary_failures_are_retried_and_others_reported_at_once() {
         let expected = format!("cannot write the index: told to answer {code:?}");
         assert_eq!((error.to_string(), upserts() - before), (expected, 1));
     }
-    // A server that fails by itself is not asked for ever.
+    // A server that keeps failing is not asked for ever.
     rule(100, FaultKind::Refuse(tonic::Code::Internal));
     let before = upserts();
     store.put_chunks(one()).await.unwrap_err();

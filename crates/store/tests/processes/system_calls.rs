@@ -135,7 +135,7 @@ fn make_the_changes() {
 
 /// Runs the child and has it killed before one of its calls, by the number among those of a name. Returns
 /// whether it came to its end before.
-fn run_killed(folder: &Path, (name, number): (&str, usize)) -> Option<bool> {
+fn run_killed(folder: &Path, name: &str, number: usize) -> Option<bool> {
     let trace = format!("trace={name}");
     let kill = format!("inject={name}:signal=KILL:when={number}");
     let run = || run_traced(folder, &["-o", "/dev/null", "-e", &trace, "-e", &kill]);
@@ -157,7 +157,7 @@ async fn a_store_killed_before_any_call_has_each_change_as_a_whole() {
         for number in 1.. {
             let call = (name, number);
             let folder = StoreFolder::new();
-            let Some(ended) = run_killed(folder.path(), call) else { return };
+            let Some(ended) = run_killed(folder.path(), call.0, call.1) else { return };
             let store = open_small_store(folder.path()).await;
             assert_eq!(store.damage(), None, "killed before {call:?}");
             let seen = read_contents(&store).await;
@@ -189,7 +189,7 @@ async fn a_start_that_is_killed_forgets_no_damage() {
             apply_change(&store, 0).await;
             drop(store);
             damage_file(folder.path(), file, b"other");
-            let Some(ended) = run_killed(folder.path(), call) else { return };
+            let Some(ended) = run_killed(folder.path(), call.0, call.1) else { return };
             let store = open_small_store(folder.path()).await;
             let output_text = store.damage().unwrap_or_default();
             assert!(

@@ -211,7 +211,7 @@ impl BrowserPage {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features })).await.unwrap();
     }
 
-    /// Returns what makes the document wider than the window; nothing where it is not.
+    /// Returns the elements that make the document wider than the window.
     pub(crate) async fn find_overflow(&self) -> Vec<String> {
         self.eval(
             "(() => {

@@ -202,7 +202,7 @@ async fn read_messages(output: ChildStdout, shared: Arc<DevToolsState>) {
         message.pop();
         let read = serde_json::from_slice(&message);
         shared.receive_message(
-            &read.unwrap_or_else(|error| panic!("the browser says no JSON: {error}")),
+            &read.unwrap_or_else(|error| panic!("the browser sent no JSON: {error}")),
         );
         message.clear();
     }

@@ -21,10 +21,11 @@ pub(super) struct NodeServices {
 }
 
 impl NodeServices {
-    /// Serves a call, unless something is to go wrong.
+    /// Serves a call, unless it has a fault.
     async fn serve_call<A, T>(
         &self,
-        (call, collection): (&'static str, String),
+        call: &'static str,
+        collection: String,
         request: Request<A>,
         serve: impl FnOnce(&FakeCollections, A) -> Result<T, Status>,
     ) -> Result<Response<T>, Status> {
@@ -66,8 +67,8 @@ macro_rules! served {
             Self: 'b,
         {
             let collection = request.get_ref().collection_name.clone();
-            let call = (stringify!($name), collection);
-            Box::pin(self.serve_call(call, request, |shards, asked| shards.$name(asked)))
+            let call = stringify!($name);
+            Box::pin(self.serve_call(call, collection, request, |shards, asked| shards.$name(asked)))
         }
     )*};
 }
@@ -152,7 +153,7 @@ impl Collections for NodeServices {
         Self: 'b,
     {
         let describe = |name| message::CollectionDescription { name };
-        Box::pin(self.serve_call(("list", String::new()), request, move |shards, _| {
+        Box::pin(self.serve_call("list", String::new(), request, move |shards, _| {
             let collections = shards.list_names().into_iter().map(describe).collect();
             Ok(message::ListCollectionsResponse { collections, time: 0.0 })
         }))
@@ -168,7 +169,7 @@ impl Qdrant for NodeServices {
         'a: 'b,
         Self: 'b,
     {
-        Box::pin(self.serve_call(("health_check", String::new()), request, |_, _| {
+        Box::pin(self.serve_call("health_check", String::new(), request, |_, _| {
             let title = "stand-in for a vector search engine".to_owned();
             Ok(message::HealthCheckReply { title, version: VERSION.to_owned(), commit: None })
         }))
