@@ -223,7 +223,7 @@ async fn indexing_without_the_service_says_why_it_takes_long() {
     let waiting = "trying again: the embedding service at `http://127.0.0.1:";
     assert!(reported.starts_with(waiting) && reported.contains("cannot be reached"), "{reported}");
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
-    // Nothing has to be repeated once it is back, and no warning is left.
+    // Nothing has to be repeated once it is back, and no warning remains.
     let embeddings = FakeEmbeddingServer::start_at(address, |_| EmbeddingAnswer::Vectors).await;
     let ended = command.wait_with_output().await.unwrap();
     let output_text = String::from_utf8(ended.stdout).unwrap();

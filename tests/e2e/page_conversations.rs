@@ -82,7 +82,7 @@ async fn conversations_are_listed_searched_continued_and_deleted() {
     let kept = send_get(server.main, "/conversations").await.json();
     assert_eq!(kept["conversations"].as_array().unwrap().len(), 1, "{kept}");
     page.assert_faultless().await;
-    // A failure is shown where it was caused.
+    // A failure appears where it was caused.
     page.click_text("link", "And pears?").await;
     page.wait_for_text("Export JSON").await;
     page.eval::<()>("void (globalThis.fetched = fetch, globalThis.fetch = () => Promise.reject())")

@@ -78,7 +78,7 @@ async fn a_file_of_the_page_may_be_kept_and_loads_nothing_from_elsewhere() {
         settings.body.contains("`DATA_DIR`")
             && render_headers(&settings).contains("frame-ancestors")
     );
-    // A browser that opens an address which leads nowhere is shown the page, a program an error.
+    // A browser that opens a wrong address gets the page, a program an error.
     let accept = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
     let nowhere = send_request(server.main, "GET", "/nowhere/at/all", &accept, "").await;
     assert_eq!((nowhere.status, nowhere.body.as_str()), (404, page));

@@ -117,7 +117,7 @@ async fn text_that_is_typed_while_a_question_is_pending_stays() {
     page.fill_field("#question", "Three?").await;
     page.eval::<()>("send()").await;
     wait_for_turns(&page, 2).await;
-    // Their number is shown at once.
+    // Their number appears at once.
     page.wait_for_text("2 questions · begun").await;
     for _ in 0..2 {
         page.wait_for("document.querySelector('#question')?.value === 'Three?'", "the draft").await;

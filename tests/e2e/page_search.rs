@@ -234,7 +234,7 @@ async fn code_that_worktrees_share_is_shown_once_with_where_else_it_is() {
     page.click("#search").await;
     page.type_text("price_of basket").await;
     page.wait_for_text("also in branch").await;
-    // Only the better one of two versions of a function is shown.
+    // Only the better one of two versions of a function appears.
     let shown = list_files(&page).await;
     assert_eq!(shown.iter().filter(|file| file.ends_with("price.rs")).count(), 1, "{shown:?}");
     assert_eq!(shown.iter().filter(|file| file.ends_with("price.py")).count(), 1, "{shown:?}");

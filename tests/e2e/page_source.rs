@@ -92,7 +92,7 @@ async fn a_long_file_is_shown_in_parts_each_marked_as_in_the_whole() {
     assert_eq!(second["lines"][0]["marks"], json!([[0, 18, "c"]]));
     let last = get_source(&server, "path=src/long.rs&first=5000").await;
     assert_eq!(line_texts(&last), ["let line_4999 = 1;"]);
-    // Of a line that became very long, only the start is shown.
+    // Only the start of a line that became very long appears.
     let wide = format!("let wide = \"{}\"; 5\n", "ärger ".repeat(3000));
     server.write("demo/src/long.rs", &wide);
     let shown = get_source(&server, "path=src/long.rs").await;

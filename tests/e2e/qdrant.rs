@@ -49,7 +49,7 @@ async fn two_servers_on_one_store_see_each_others_repositories() {
     };
     let programs = join_all(data.iter().map(start)).await;
     let [a, b] = &programs[..] else { panic!() };
-    // Of two requests at once, one server indexes; the other one waits for it and finds nothing to do.
+    // One of two servers with the same request indexes; the other one waits for it and finds nothing to do.
     let path = repository.path();
     let ended = tokio::join!(a.ingest(path), b.ingest(path));
     let embedded = |status: &Value| status["counts"]["embedded"].as_u64().unwrap();

@@ -1,5 +1,5 @@
 //! A disk that is full, that may only be read, or that goes away: nothing is lost, nothing is called damage,
-//! and what is wrong is said.
+//! and faults are reported.
 
 use std::{
     fs::{self, File},
@@ -72,7 +72,7 @@ fn write_files(folder: &Path, word: &str, count: usize) {
     }
 }
 
-/// Takes all the space that is left.
+/// Fills the disk.
 fn fill_disk(path: &Path) {
     let mut filler = File::create(path).unwrap();
     for size in [1 << 20, 1] {

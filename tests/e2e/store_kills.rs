@@ -1,5 +1,5 @@
 //! `kill -9` at random moments of ingest, watch, re-embed and remove: nothing is lost, nothing is stored
-//! twice, and nothing is taken for damage.
+//! twice, and nothing is reported as damage.
 
 use std::{
     cell::RefCell,
@@ -143,7 +143,7 @@ async fn observe_server(server: &RunningServer, folders: FolderPair) -> (Value, 
 }
 
 /// Compares two servers. Deleted chunks count in term weights until their segment is rebuilt, so
-/// that hits of about the same score may change places, and another chunk of a file may be its first:
+/// that hits of about the same score may change places, and another chunk of a file may come first:
 /// all later ones count much less.
 async fn compare_servers(
     server: &RunningServer,

@@ -134,7 +134,7 @@ fn sample_figures(lines: usize, participles: usize) -> [HouseFigure; 2] {
 }
 
 #[test]
-fn a_figure_above_its_budget_is_a_fault_that_an_update_does_not_cure() {
+fn an_update_does_not_raise_a_budget_below_its_figure() {
     let figures = sample_figures(2001, 106);
     let faults = find_faults(&figures, SAMPLE);
     assert_eq!(faults.len(), 3, "{faults:?}");

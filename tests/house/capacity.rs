@@ -29,7 +29,7 @@ const LARGEST_SHARD: f64 = 5e6;
 const FEWEST_SHARDS: f64 = 6.0;
 
 #[test]
-fn the_table_of_growth_is_what_the_costs_come_to() {
+fn the_table_of_growth_follows_from_the_costs() {
     let sizes = [10e6, 1e9];
     let shards = sizes.map(|chunks| (chunks / LARGEST_SHARD).ceil().max(FEWEST_SHARDS));
     let rest = LINKS + IDS + ROOT_INDEX;
@@ -40,18 +40,30 @@ fn the_table_of_growth_is_what_the_costs_come_to() {
     let searching =
         [0, 1].map(|n| 1e3 * (shards[n] * LINK_SEARCH + sizes[n] * TERM_SEARCH + REST_OF_SEARCH));
     let rows = [
-        row("Shards, two copies each", shards, ""),
-        row("Memory, one byte for each number", sizes.map(gigabytes(SCALAR_VECTOR + rest)), " GB"),
-        row("Memory, one bit for each number", sizes.map(gigabytes(BINARY_VECTOR + rest)), " GB"),
-        row("Memory that helps: terms held by the system", sizes.map(gigabytes(TERM_INDEX)), " GB"),
-        row("Disk", sizes.map(gigabytes(disk * ROOM)), " GB"),
-        row("Indexing by CodeInfo, hours of one core", sizes.map(hours(INDEXING)), ""),
-        row(
+        render_row("Shards, two copies each", shards, ""),
+        render_row(
+            "Memory, one byte for each number",
+            sizes.map(gigabytes(SCALAR_VECTOR + rest)),
+            " GB",
+        ),
+        render_row(
+            "Memory, one bit for each number",
+            sizes.map(gigabytes(BINARY_VECTOR + rest)),
+            " GB",
+        ),
+        render_row(
+            "Memory that helps: terms held by the system",
+            sizes.map(gigabytes(TERM_INDEX)),
+            " GB",
+        ),
+        render_row("Disk", sizes.map(gigabytes(disk * ROOM)), " GB"),
+        render_row("Indexing by CodeInfo, hours of one core", sizes.map(hours(INDEXING)), ""),
+        render_row(
             "Work of the servers, links included, hours of one core",
             sizes.map(hours(SERVING * COPIES)),
             "",
         ),
-        row("One search of everything, milliseconds of one core", searching, ""),
+        render_row("One search of everything, milliseconds of one core", searching, ""),
     ];
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/capacity.md");
     let page = fs::read_to_string(page).unwrap();
@@ -60,13 +72,13 @@ fn the_table_of_growth_is_what_the_costs_come_to() {
     }
 }
 
-fn row(what: &str, values: [f64; 2], unit: &str) -> String {
-    let [small, large] = values.map(rounded);
+fn render_row(what: &str, values: [f64; 2], unit: &str) -> String {
+    let [small, large] = values.map(round_figure);
     format!("| {what} | {small}{unit} | {large}{unit} |\n")
 }
 
 /// Two digits that count: more would pretend to know.
-fn rounded(value: f64) -> String {
+fn round_figure(value: f64) -> String {
     let step = 10_f64.powf(value.log10().floor() - 1.0);
     let value = (value / step).round() * step;
     if value < 10.0 && 0.0 < value.fract() { format!("{value:.1}") } else { format!("{value:.0}") }

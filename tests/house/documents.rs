@@ -31,7 +31,7 @@ const CONTRACTS: [(&str, &[&str]); 7] = [
 #[test]
 fn the_entry_pages_stay_short() {
     for (page, most) in SHORT {
-        let text = text(page);
+        let text = read_file(page);
         let lines = text.lines().count();
         assert!(lines <= most, "{page} has {lines} lines; at most {most}");
         let wide = text.lines().find(|line| {
@@ -43,11 +43,11 @@ fn the_entry_pages_stay_short() {
 
 #[test]
 fn the_checks_run_every_target_of_tests() {
-    let checks = text(".ci/run");
+    let checks = read_file(".ci/run");
     for target in list_test_targets() {
         assert!(checks.contains(&format!(" --test {target}")), ".ci/run does not run `{target}`");
     }
-    let readme = text("README.md");
+    let readme = read_file("README.md");
     let is_command = |line: &str| line.split('#').next().unwrap().trim() == "./test.sh";
     assert!(readme.lines().any(is_command), "README.md lacks `./test.sh`");
 }
@@ -55,8 +55,8 @@ fn the_checks_run_every_target_of_tests() {
 /// Lists the names of all targets of tests in the workspace.
 fn list_test_targets() -> BTreeSet<String> {
     let mut targets = BTreeSet::from(["house".to_owned()]);
-    let crates = fs::read_dir(root().join("crates")).unwrap();
-    let crates = crates.map(|entry| entry.unwrap().path()).chain([root()]);
+    let crates = fs::read_dir(repository_root().join("crates")).unwrap();
+    let crates = crates.map(|entry| entry.unwrap().path()).chain([repository_root()]);
     for entry in crates.filter_map(|folder| fs::read_dir(folder.join("tests")).ok()).flatten() {
         let path = entry.unwrap().path();
         let is_target = path.extension().is_some_and(|extension| extension == "rs")
@@ -70,9 +70,9 @@ fn list_test_targets() -> BTreeSet<String> {
 
 #[test]
 fn every_page_below_docs_is_linked_from_the_readme() {
-    let readme = text("README.md");
-    for page in pages() {
-        let Ok(below) = page.strip_prefix(root().join("docs")) else { continue };
+    let readme = read_file("README.md");
+    for page in list_pages() {
+        let Ok(below) = page.strip_prefix(repository_root().join("docs")) else { continue };
         let link = format!("](docs/{}", below.display());
         assert!(readme.contains(&link), "README.md does not link to {}", below.display());
     }
@@ -80,15 +80,15 @@ fn every_page_below_docs_is_linked_from_the_readme() {
 
 #[test]
 fn each_failure_names_its_code_and_the_test_that_shows_it() {
-    let page = text("docs/failures.md");
+    let page = read_file("docs/failures.md");
     let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains('`'));
     let mut count = 0;
     for row in rows {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [_, _, _, code, test] = cells[..] else { panic!("{row}") };
-        assert!(root().join(code.trim_matches('`')).is_file(), "{row}");
+        assert!(repository_root().join(code.trim_matches('`')).is_file(), "{row}");
         let (file, name) = test.trim_matches('`').split_once("::").unwrap();
-        assert!(text(&find_test_file(file)).contains(&format!("fn {name}()")), "{row}");
+        assert!(read_file(&find_test_file(file)).contains(&format!("fn {name}()")), "{row}");
         count += 1;
     }
     assert!(20 < count, "{count}");
@@ -102,7 +102,7 @@ fn find_test_file(file: &str) -> String {
 
 #[test]
 fn each_noun_of_the_glossary_is_in_a_file() {
-    let page = text("docs/glossary.md");
+    let page = read_file("docs/glossary.md");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
     assert_eq!(rows.len(), 40, "{rows:#?}");
     let mut nouns = Vec::new();
@@ -110,7 +110,7 @@ fn each_noun_of_the_glossary_is_in_a_file() {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [noun, meaning, file] = cells[..] else { panic!("{row}") };
         assert!(meaning.ends_with('.') && !meaning.contains(". "), "one sentence: {row}");
-        assert!(root().join(file.trim_matches('`')).is_file(), "{row}");
+        assert!(repository_root().join(file.trim_matches('`')).is_file(), "{row}");
         nouns.push(noun.to_lowercase());
     }
     assert!(nouns.is_sorted_by(|one, next| one < next), "{nouns:?}");
@@ -118,13 +118,13 @@ fn each_noun_of_the_glossary_is_in_a_file() {
 
 #[test]
 fn each_decision_is_dated_short_listed_and_linked_from_the_design() {
-    let (list, design) = (text("docs/decisions/README.md"), text("design.md"));
-    let entries = fs::read_dir(root().join("docs/decisions")).unwrap();
+    let (list, design) = (read_file("docs/decisions/README.md"), read_file("design.md"));
+    let entries = fs::read_dir(repository_root().join("docs/decisions")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let pages: Vec<String> = names.filter(|name| name != "README.md").collect();
     assert!((1..=99).contains(&pages.len()));
     for name in pages {
-        let page = text(&format!("docs/decisions/{name}"));
+        let page = read_file(&format!("docs/decisions/{name}"));
         assert!(page.lines().count() < 60, "{name}: {} lines", page.lines().count());
         let number: u32 = name.split('-').next().unwrap().parse().unwrap();
         assert!(page.starts_with(&format!("# {number}. ")), "{name}");
@@ -139,7 +139,7 @@ fn each_decision_is_dated_short_listed_and_linked_from_the_design() {
 
 #[test]
 fn each_threat_names_tests_that_exist() {
-    let page = text("SECURITY.md");
+    let page = read_file("SECURITY.md");
     let (_, table) = page.split_once("## Threats").unwrap();
     let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
     assert!(15 < rows.len(), "{rows:#?}");
@@ -149,17 +149,17 @@ fn each_threat_names_tests_that_exist() {
         assert!(tests.contains("::"), "{row}");
         for test in tests.split(", ") {
             let (file, name) = test.trim_matches('`').split_once("::").unwrap();
-            assert!(text(&find_test_file(file)).contains(&format!("fn {name}()")), "{test}");
+            assert!(read_file(&find_test_file(file)).contains(&format!("fn {name}()")), "{test}");
         }
     }
 }
 
 #[test]
 fn every_route_is_described_on_its_page_alone() {
-    let pages = [HTTP_API, PAGE_API, MCP].map(|page| (page, without_names(&text(page))));
-    let source = text("crates/server/src/api/route.rs");
+    let pages = [HTTP_API, PAGE_API, MCP].map(|page| (page, blank_braces(&read_file(page))));
+    let source = read_file("crates/server/src/api/route.rs");
     let (for_programs, for_page) = source.split_once("impl<'a> PageRoute").unwrap();
-    let [for_programs, for_page] = [for_programs, for_page].map(described_routes);
+    let [for_programs, for_page] = [for_programs, for_page].map(list_routes);
     let count = for_programs.len() + for_page.len();
     assert!(for_programs.len() > 20 && for_page.len() > 10, "{count} routes were found");
     let for_programs = for_programs.into_iter().map(|route| (find_api_page(&route), route));
@@ -192,7 +192,7 @@ fn find_api_page(route: &str) -> &'static str {
 }
 
 /// Returns the routes in the arms of a match, as `GET /path/{}`.
-fn described_routes(source: &str) -> Vec<String> {
+fn list_routes(source: &str) -> Vec<String> {
     let arms = source.lines().map(str::trim).filter(|line| line.starts_with("(&Method::"));
     let arms = arms.filter(|line| {
         ["=> ApiRoute::", "=> PageRoute::", "=> Self::"].iter().any(|to| line.contains(to))
@@ -216,7 +216,7 @@ fn described_routes(source: &str) -> Vec<String> {
 }
 
 /// Returns a text with nothing in its braces.
-fn without_names(text: &str) -> String {
+fn blank_braces(text: &str) -> String {
     let mut parts = text.split('{');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| {
@@ -227,9 +227,9 @@ fn without_names(text: &str) -> String {
 
 #[test]
 fn every_error_code_is_described() {
-    let described = text(HTTP_API);
+    let described = read_file(HTTP_API);
     for file in ["crates/core/src/error.rs", "crates/http/src/error.rs"] {
-        let source = text(file);
+        let source = read_file(file);
         let words = source.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
         let is_code = |word: &&str| word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
         let codes: Vec<&str> = words.filter(is_code).collect();
@@ -244,10 +244,11 @@ fn every_error_code_is_described() {
 fn every_field_of_the_snapshots_is_described() {
     let mut count = 0;
     for (name, pages) in CONTRACTS {
-        let fields = snapshot_fields(&text(&format!("tests/e2e/{name}.rs")));
+        let fields = list_snapshot_fields(&read_file(&format!("tests/e2e/{name}.rs")));
         count += fields.len();
-        let described: Vec<String> = pages.iter().map(|page| text(page)).collect();
-        let words: BTreeSet<&str> = described.iter().flat_map(|page| code_words(page)).collect();
+        let described: Vec<String> = pages.iter().map(|page| read_file(page)).collect();
+        let words: BTreeSet<&str> =
+            described.iter().flat_map(|page| list_code_words(page)).collect();
         let is_described = |field: &&String| field.split('.').all(|part| words.contains(part));
         let lacks: Vec<&String> = fields.iter().filter(|field| !is_described(field)).collect();
         assert!(lacks.is_empty(), "{pages:?} lack {lacks:?} of {name}");
@@ -256,7 +257,7 @@ fn every_field_of_the_snapshots_is_described() {
 }
 
 /// Returns the names of members in the snapshots of a test.
-fn snapshot_fields(source: &str) -> BTreeSet<String> {
+fn list_snapshot_fields(source: &str) -> BTreeSet<String> {
     let mut fields = BTreeSet::new();
     // A line of indented JSON, or the payload of a frame of `/chat`.
     for line in source.lines().map(str::trim).filter(|line| line.contains("\":")) {
@@ -273,14 +274,14 @@ fn snapshot_fields(source: &str) -> BTreeSet<String> {
 }
 
 /// Returns the words in backticks, single or fenced; prose does not count.
-fn code_words(page: &str) -> impl Iterator<Item = &str> {
+fn list_code_words(page: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || "_/.".contains(c);
     let code = page.split('`').skip(1).step_by(2);
     code.flat_map(move |text| text.split(move |c| !is_part(c))).flat_map(|word| word.split('.'))
 }
 
-fn pages() -> Vec<PathBuf> {
-    let root = root();
+fn list_pages() -> Vec<PathBuf> {
+    let root = repository_root();
     let mut pages: Vec<PathBuf> = [
         "README.md",
         "design.md",
@@ -296,10 +297,10 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-fn text(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap()
+fn read_file(path: &str) -> String {
+    fs::read_to_string(repository_root().join(path)).unwrap()
 }
 
-fn root() -> PathBuf {
+fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

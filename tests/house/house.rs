@@ -26,7 +26,7 @@ use phrases::PhraseCounts;
 use tokens::SourceFile;
 
 /// Folders whose sources are measured.
-const MEASURED_FOLDERS: [&str; 2] = ["src", "crates"];
+const MEASURED_FOLDERS: [&str; 4] = ["src", "crates", "tests/e2e", "tests/support"];
 
 #[test]
 fn figures_stay_within_their_budgets() {
@@ -54,18 +54,23 @@ fn no_crate_is_too_large() {
     assert!(large.is_empty(), "{large:?} have more than {MAX_CRATE_LINES} lines; split them");
 }
 
-/// Measures all sources of the product, tests excepted.
+/// Measures all sources of the product, and the names and phrases of folders called `tests`.
 fn measure_workspace() -> Vec<HouseFigure> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut crates: BTreeMap<String, usize> = BTreeMap::new();
     let (mut names, mut phrases) = (NameCounts::default(), PhraseCounts::default());
+    let (mut test_names, mut test_phrases) = (NameCounts::default(), PhraseCounts::default());
     for path in MEASURED_FOLDERS.iter().flat_map(|folder| list_sources(&root.join(folder))) {
         let relative = path.strip_prefix(&root).unwrap();
-        if is_test_file(relative) {
-            continue;
-        }
         let text = fs::read_to_string(&path).unwrap();
         let file = SourceFile::parse(&text);
+        if is_test_file(relative) {
+            if relative.iter().any(|part| part == "tests") {
+                test_names.add_file(&file);
+                test_phrases.add_file(&file);
+            }
+            continue;
+        }
         *crates.entry(find_crate(relative)).or_default() += file.count_code_lines();
         names.add_file(&file);
         phrases.add_file(&file);
@@ -74,7 +79,29 @@ fn measure_workspace() -> Vec<HouseFigure> {
     let mut figures = vec![HouseFigure::count_lines("total".to_owned(), total)];
     figures.extend(crates.into_iter().map(|(name, count)| HouseFigure::count_lines(name, count)));
     figures.extend(derive_figures(total, &names, &phrases));
+    figures.extend(derive_test_figures(&test_names, &test_phrases));
     figures
+}
+
+fn derive_test_figures(names: &NameCounts, phrases: &PhraseCounts) -> [HouseFigure; 4] {
+    let (one_word_types, lines) = (names.count_one_word_types(), phrases.comment_lines);
+    [
+        HouseFigure::count_names("types of tests with a name of one word", one_word_types),
+        HouseFigure::count_names(
+            "functions of tests named by a bare participle",
+            names.bare_participles,
+        ),
+        HouseFigure::count_names(
+            "parameters of tests that are tuple patterns",
+            names.tuple_parameters,
+        ),
+        HouseFigure::share(
+            "house phrases per 100 lines of comments of tests",
+            phrases.house_phrases,
+            lines,
+            100.0,
+        ),
+    ]
 }
 
 fn derive_figures(lines: usize, names: &NameCounts, phrases: &PhraseCounts) -> [HouseFigure; 8] {

@@ -6,29 +6,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::source_rules::{each_name, sources};
+use crate::source_rules::{expand_use_tree, read_sources};
 
 /// Files by their module path, such as `["store", "qdrant"]`.
-type Files = BTreeMap<Vec<String>, (PathBuf, String)>;
+type ModuleFiles = BTreeMap<Vec<String>, (PathBuf, String)>;
 /// Which files each file takes names from.
-type Edges = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
+type FileEdges = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
 #[test]
-fn no_files_import_one_another_in_a_circle() {
-    let files: Files =
-        sources().map(|(path, text)| (module(&path), (path, shipped(&text).to_owned()))).collect();
-    let circles = circles(edges(&files));
+fn no_files_import_each_other_in_a_circle() {
+    let files: ModuleFiles = read_sources()
+        .map(|(path, text)| (name_module(&path), (path, strip_tests(&text).to_owned())))
+        .collect();
+    let circles = find_circles(list_edges(&files));
     assert!(circles.is_empty(), "move what they share to a file below them: {circles:#?}");
 }
 
 /// What a file is without its tests.
-fn shipped(text: &str) -> &str {
+fn strip_tests(text: &str) -> &str {
     text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default()
 }
 
 /// Returns the path of a module below the name of its crate: `src/store/qdrant.rs` is
 /// `["src", "store", "qdrant"]`, and `crates/lang/src/lib.rs` is `["lang"]`.
-fn module(path: &Path) -> Vec<String> {
+fn name_module(path: &Path) -> Vec<String> {
     let path = path.with_extension("");
     let parts = path.iter().map(|part| part.to_str().unwrap().to_owned());
     let mut parts: Vec<String> = parts.filter(|part| part != "lib" && part != "crates").collect();
@@ -38,15 +39,15 @@ fn module(path: &Path) -> Vec<String> {
     parts
 }
 
-fn edges(files: &Files) -> Edges {
-    let mut edges = Edges::new();
+fn list_edges(files: &ModuleFiles) -> FileEdges {
+    let mut edges = FileEdges::new();
     for (of, (path, text)) in files {
-        let (uses, rest) = statements(text);
+        let (uses, rest) = split_statements(text);
         let mut named: Vec<Vec<String>> = Vec::new();
         for (is_public, tree) in uses {
             // What is only passed on to others is not used.
             if !is_public {
-                named.extend(each_name(&tree).iter().map(|path| split(path)));
+                named.extend(expand_use_tree(&tree).iter().map(|path| split_path(path)));
             }
         }
         // A module may also name those below it without a `use`.
@@ -62,15 +63,15 @@ fn edges(files: &Files) -> Edges {
                 named.push(vec!["self".to_owned(), name.clone()]);
             }
         }
-        let targets = named.iter().filter_map(|name| target(files, of, name, 0));
-        let targets = targets.filter(|target| !of.starts_with(&module(target)));
+        let targets = named.iter().filter_map(|name| find_target(files, of, name, 0));
+        let targets = targets.filter(|target| !of.starts_with(&name_module(target)));
         edges.entry(path.clone()).or_default().extend(targets);
     }
     edges
 }
 
 /// Splits a source text into its `use` statements, each with whether it is public, and all else.
-fn statements(text: &str) -> (Vec<(bool, String)>, String) {
+fn split_statements(text: &str) -> (Vec<(bool, String)>, String) {
     let (mut uses, mut rest) = (Vec::new(), String::new());
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -95,12 +96,17 @@ fn statements(text: &str) -> (Vec<(bool, String)>, String) {
     (uses, rest)
 }
 
-fn split(path: &str) -> Vec<String> {
+fn split_path(path: &str) -> Vec<String> {
     path.split("::").map(str::to_owned).collect()
 }
 
 /// Returns the file that a name, as `of` writes it, is defined in, if it is one of ours.
-fn target(files: &Files, of: &[String], name: &[String], depth: usize) -> Option<PathBuf> {
+fn find_target(
+    files: &ModuleFiles,
+    of: &[String],
+    name: &[String],
+    depth: usize,
+) -> Option<PathBuf> {
     let mut at = of.to_vec();
     let mut rest = name;
     let is_ours = match name.first()?.as_str() {
@@ -134,12 +140,13 @@ fn target(files: &Files, of: &[String], name: &[String], depth: usize) -> Option
         at.pop();
         let (_, text) = files.get(&at)?;
         // What a module passes on is defined elsewhere.
-        let passed_on = statements(text).0.into_iter().flat_map(|(_, tree)| each_name(&tree));
-        let source = passed_on.map(|path| split(&path)).find(|path| path.last() == Some(part));
+        let passed_on =
+            split_statements(text).0.into_iter().flat_map(|(_, tree)| expand_use_tree(&tree));
+        let source = passed_on.map(|path| split_path(&path)).find(|path| path.last() == Some(part));
         return match source.filter(|_| depth < 4) {
             Some(mut source) => {
                 source.extend(rest[place + 1..].iter().cloned());
-                target(files, &at, &source, depth + 1).or_else(|| Some(files[&at].0.clone()))
+                find_target(files, &at, &source, depth + 1).or_else(|| Some(files[&at].0.clone()))
             }
             None => Some(files[&at].0.clone()),
         };
@@ -148,16 +155,16 @@ fn target(files: &Files, of: &[String], name: &[String], depth: usize) -> Option
 }
 
 /// Returns the files that are in a circle, each with what it takes from others of the same one.
-fn circles(mut edges: Edges) -> Edges {
+fn find_circles(mut edges: FileEdges) -> FileEdges {
     let all = edges.clone();
     edges.retain(|file, targets| {
-        targets.retain(|target| reaches(&all, target, file));
+        targets.retain(|target| is_reachable(&all, target, file));
         !targets.is_empty()
     });
     edges
 }
 
-fn reaches(edges: &Edges, from: &Path, to: &Path) -> bool {
+fn is_reachable(edges: &FileEdges, from: &Path, to: &Path) -> bool {
     let mut seen = BTreeSet::from([from]);
     let mut open = vec![from];
     while let Some(at) = open.pop() {
@@ -171,12 +178,12 @@ fn reaches(edges: &Edges, from: &Path, to: &Path) -> bool {
 }
 
 #[test]
-fn a_circle_is_found_and_what_only_leads_to_it_is_not() {
+fn a_circle_is_found_without_the_files_that_only_lead_to_it() {
     let file = |name: &str, text: &str| {
         let path = PathBuf::from(format!("src/{name}.rs"));
-        (module(&path), (path, text.to_owned()))
+        (name_module(&path), (path, text.to_owned()))
     };
-    let files: Files = [
+    let files: ModuleFiles = [
         file("lib", "mod a;\nmod b;\n"),
         file("a", "mod low;\nmod side;\npub struct Held;\nfn f() { low::g() }\n"),
         file("a/low", "use super::{Held, super::c};\n"),
@@ -188,6 +195,6 @@ fn a_circle_is_found_and_what_only_leads_to_it_is_not() {
     ]
     .into();
     let found: Vec<String> =
-        circles(edges(&files)).keys().map(|path| path.display().to_string()).collect();
+        find_circles(list_edges(&files)).keys().map(|path| path.display().to_string()).collect();
     assert_eq!(found, ["src/a/low.rs", "src/c.rs"]);
 }

@@ -188,7 +188,7 @@ fn tuples_as_parameters_are_counted_and_tuples_as_types_are_not() {
 }
 
 #[test]
-fn a_variable_that_takes_its_own_name_again_is_counted() {
+fn a_variable_that_shadows_itself_is_counted() {
     let count = |source: &str| count_names(source).self_shadowing_lets;
     assert_eq!(count("let a = a.b(); let mut b: Vec<u8> = &mut b; let c = c?;"), 3);
     assert_eq!(

@@ -264,7 +264,7 @@ const MAX_LINES: usize = 600;
 #[test]
 fn every_file_opens_with_its_purpose_and_stays_short() {
     let mut faults = Vec::new();
-    for (path, text) in sources() {
+    for (path, text) in read_sources() {
         if !text.starts_with("//!") {
             faults.push(format!("{}: no `//!` purpose line", path.display()));
         }
@@ -279,10 +279,10 @@ fn every_file_opens_with_its_purpose_and_stays_short() {
 #[test]
 fn imports_point_down() {
     let mut faults = Vec::new();
-    for (path, text) in sources().filter(|(path, _)| path.starts_with("src")) {
-        let module = module_of(&path);
-        for imported in imports(&text) {
-            if imported != module && layer(&module) <= layer(imported) {
+    for (path, text) in read_sources().filter(|(path, _)| path.starts_with("src")) {
+        let module = name_module(&path);
+        for imported in list_imports(&text) {
+            if imported != module && find_layer(&module) <= find_layer(imported) {
                 faults.push(format!("{}: {module} imports {imported}", path.display()));
             }
         }
@@ -291,12 +291,12 @@ fn imports_point_down() {
 }
 
 #[test]
-fn outside_crates_stay_behind_their_fence() {
+fn outside_crates_are_used_only_in_their_homes() {
     let mut faults = Vec::new();
-    for (path, text) in sources() {
-        let module = module_of(&path);
+    for (path, text) in read_sources() {
+        let module = name_module(&path);
         for (name, homes) in FENCES {
-            if names(&text, name) && !homes.contains(&module.as_str()) {
+            if names_crate(&text, name) && !homes.contains(&module.as_str()) {
                 faults.push(format!("{}: `{name}` belongs in {homes:?}", path.display()));
             }
         }
@@ -305,7 +305,7 @@ fn outside_crates_stay_behind_their_fence() {
 }
 
 /// Whether a text names a crate, and not only something that ends with its name, such as `String::`.
-fn names(text: &str, name: &str) -> bool {
+fn names_crate(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| !text.split_at(at).0.ends_with(is_part))
 }
@@ -313,11 +313,11 @@ fn names(text: &str, name: &str) -> bool {
 #[test]
 fn pure_crates_do_no_io() {
     let mut faults = Vec::new();
-    for (path, text) in sources() {
-        if !path.starts_with("crates") || !PURE.contains(&&*module_of(&path)) {
+    for (path, text) in read_sources() {
+        if !path.starts_with("crates") || !PURE.contains(&&*name_module(&path)) {
             continue;
         }
-        for name in IMPURE.iter().filter(|name| untested(&text).contains(**name)) {
+        for name in IMPURE.iter().filter(|name| strip_tests(&text).contains(**name)) {
             faults.push(format!("{}: `{name}`", path.display()));
         }
     }
@@ -328,9 +328,9 @@ fn pure_crates_do_no_io() {
 /// `crates/lang/src/languages`, and nowhere else.
 #[test]
 fn languages_are_described_once() {
-    let known = language_words();
+    let known = list_language_words();
     let (mut faults, mut excused) = (Vec::new(), HashSet::new());
-    for (path, text) in sources() {
+    for (path, text) in read_sources() {
         let path = path.display().to_string();
         let is_test = path.ends_with("/tests.rs") || path.ends_with("/fixture.rs");
         if path.starts_with("crates/lang/") || is_test {
@@ -338,7 +338,7 @@ fn languages_are_described_once() {
         }
         let here = |place: &&(&str, &[&str], &str)| place.0 == path;
         let allowed = LANGUAGE_FACTS.iter().find(here).map_or(&[][..], |place| place.1);
-        let found: HashSet<&str> = literals(untested(&text))
+        let found: HashSet<&str> = list_literals(strip_tests(&text))
             .filter(|literal| known.contains(literal) && !ON_THE_WIRE.contains(literal))
             .collect();
         for literal in found {
@@ -360,10 +360,10 @@ fn languages_are_described_once() {
 
 /// What only Unix, or only Windows, has is used where both are thought of, and nowhere else.
 #[test]
-fn systems_differ_only_where_that_is_said() {
-    let differ = |text: &str| OF_ONE_SYSTEM.iter().any(|name| names(text, name));
-    let found: HashSet<String> = sources()
-        .filter(|(_, text)| differ(untested(text)))
+fn systems_differ_only_in_listed_files() {
+    let differ = |text: &str| OF_ONE_SYSTEM.iter().any(|name| names_crate(text, name));
+    let found: HashSet<String> = read_sources()
+        .filter(|(_, text)| differ(strip_tests(text)))
         .map(|(path, _)| path.display().to_string())
         .collect();
     let said: HashSet<String> = SYSTEMS_DIFFER.iter().map(|(path, _)| (*path).to_owned()).collect();
@@ -383,7 +383,7 @@ const DEFINING: &[&str] = &[
 
 /// Every word that says something of a language: names, extensions with and without their dot, marks of
 /// comments, words of definitions, and ends of names.
-fn language_words() -> HashSet<&'static str> {
+fn list_language_words() -> HashSet<&'static str> {
     let mut words: HashSet<&str> = DEFINING.iter().copied().collect();
     for language in languages::iter_all() {
         words.insert(language.name);
@@ -404,16 +404,16 @@ fn language_words() -> HashSet<&'static str> {
 }
 
 #[test]
-fn literals_are_found_and_comments_are_none() {
+fn literals_are_found_outside_of_comments() {
     let text = "// \"no\"\nf(\"a\", '\"', \"b\\\"c\"); // more\n";
-    assert_eq!(literals(text).collect::<Vec<_>>(), ["a", "b\\\"c"]);
-    assert_eq!(literals("if name.ends_with(\".rs\")").collect::<Vec<_>>(), ["rs"]);
+    assert_eq!(list_literals(text).collect::<Vec<_>>(), ["a", "b\\\"c"]);
+    assert_eq!(list_literals("if name.ends_with(\".rs\")").collect::<Vec<_>>(), ["rs"]);
 }
 
 /// `fuzz/` links to parts of `src/`, and nothing else of the checks builds it.
 #[test]
-fn what_is_fuzzed_imports_only_what_is_linked_too() {
-    let folder = root().join("fuzz/src");
+fn fuzzed_files_import_only_linked_files() {
+    let folder = repository_root().join("fuzz/src");
     let lib = fs::read_to_string(folder.join("lib.rs")).unwrap();
     let linked: Vec<&str> = lib
         .lines()
@@ -421,14 +421,14 @@ fn what_is_fuzzed_imports_only_what_is_linked_too() {
         .collect();
     assert!(linked.contains(&"ignored"), "{linked:?}");
     let mut files = Vec::new();
-    walk(&folder, &mut files);
+    collect_sources(&folder, &mut files);
     let (mut faults, mut at) = (Vec::new(), 0);
     while let Some(path) = files.get(at).cloned() {
         let text = fs::read_to_string(&path).unwrap();
         let elsewhere = text.lines().filter_map(|line| line.strip_prefix("#[path = \""));
         let elsewhere = elsewhere.map(|line| folder.join(line.trim_end_matches("\"]")));
         files.extend(elsewhere);
-        for name in imports(&text).into_iter().filter(|name| !linked.contains(name)) {
+        for name in list_imports(&text).into_iter().filter(|name| !linked.contains(name)) {
             faults.push(format!("{}: {name} is not in fuzz/src/lib.rs", path.display()));
         }
         at += 1;
@@ -436,7 +436,7 @@ fn what_is_fuzzed_imports_only_what_is_linked_too() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-fn layer(module: &str) -> usize {
+fn find_layer(module: &str) -> usize {
     match LAYERS.iter().position(|names| names.contains(&module)) {
         Some(layer) => layer,
         None => panic!("`{module}` has no layer; add it to LAYERS and design.md"),
@@ -444,22 +444,25 @@ fn layer(module: &str) -> usize {
 }
 
 /// Returns the full paths of a `use` tree: `a::{b, c::{self, d}}` has `a::b`, `a::c` and `a::c::d`.
-pub(crate) fn each_name(tree: &str) -> Vec<String> {
+pub(crate) fn expand_use_tree(tree: &str) -> Vec<String> {
     let tree = tree.trim();
     let Some((before, group)) = tree.split_once('{') else {
         let path = tree.split(" as ").next().unwrap_or_default();
         return vec![path.trim_end_matches("::self").to_owned()];
     };
     let group = format!("{{{group}");
-    let inner = top_level(&group).into_iter().filter(|one| !one.trim().is_empty());
-    inner.flat_map(each_name).map(|name| format!("{before}{name}").replace("::self", "")).collect()
+    let inner = split_top_level(&group).into_iter().filter(|one| !one.trim().is_empty());
+    inner
+        .flat_map(expand_use_tree)
+        .map(|name| format!("{before}{name}").replace("::self", ""))
+        .collect()
 }
 
 /// The modules that code names: as `crate::store`, or inside `crate::{config, store::Hit}`.
-fn imports(text: &str) -> Vec<&str> {
+fn list_imports(text: &str) -> Vec<&str> {
     text.split("crate::")
         .skip(1)
-        .flat_map(top_level)
+        .flat_map(split_top_level)
         .filter_map(|path| {
             path.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next()
         })
@@ -468,7 +471,7 @@ fn imports(text: &str) -> Vec<&str> {
 }
 
 /// Splits `{a, b::{c, d}}` into `a` and `b::{c, d}`; anything else is one piece.
-fn top_level(path: &str) -> Vec<&str> {
+fn split_top_level(path: &str) -> Vec<&str> {
     let Some(group) = path.strip_prefix('{') else {
         return vec![path];
     };
@@ -483,7 +486,7 @@ fn top_level(path: &str) -> Vec<&str> {
 }
 
 /// The string literals of a text, as they are written, without the dot that one starts with.
-fn literals(text: &str) -> impl Iterator<Item = &str> {
+fn list_literals(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.flat_map(|line| {
         let mut rest = line;
@@ -510,51 +513,51 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A file without its tests, which stand at its end.
-fn untested(text: &str) -> &str {
+fn strip_tests(text: &str) -> &str {
     text.split("#[cfg(test)]").next().unwrap().split("#[cfg(all(test").next().unwrap()
 }
 
 /// `crates/store/src/qdrant.rs` → `store`; `src/config.rs` → `config`.
-fn module_of(path: &Path) -> String {
+fn name_module(path: &Path) -> String {
     let first = path.components().nth(1).unwrap();
     Path::new(first.as_os_str()).file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
-pub(crate) fn sources() -> impl Iterator<Item = (PathBuf, String)> {
+pub(crate) fn read_sources() -> impl Iterator<Item = (PathBuf, String)> {
     let mut found = Vec::new();
-    walk(&root().join("src"), &mut found);
-    for one in fs::read_dir(root().join("crates")).unwrap() {
-        walk(&one.unwrap().path().join("src"), &mut found);
+    collect_sources(&repository_root().join("src"), &mut found);
+    for one in fs::read_dir(repository_root().join("crates")).unwrap() {
+        collect_sources(&one.unwrap().path().join("src"), &mut found);
     }
     found.sort();
     found.into_iter().map(|path| {
         let text = fs::read_to_string(&path).unwrap();
-        (path.strip_prefix(root()).unwrap().to_owned(), text)
+        (path.strip_prefix(repository_root()).unwrap().to_owned(), text)
     })
 }
 
-fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+fn collect_sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            walk(&path, found);
+            collect_sources(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }
     }
 }
 
-fn root() -> PathBuf {
+fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 #[test]
 fn imports_are_found_in_every_form() {
-    assert_eq!(imports("use crate::store::Hit;"), ["store"]);
+    assert_eq!(list_imports("use crate::store::Hit;"), ["store"]);
     assert_eq!(
-        imports("use crate::{\n    codex::{self, Event},\n    error::Code,\n};"),
+        list_imports("use crate::{\n    codex::{self, Event},\n    error::Code,\n};"),
         ["codex", "error"]
     );
-    assert_eq!(imports("pub(crate) fn f() -> crate::domain::Id"), ["domain"]);
-    assert!(imports("use crate::Thing;").is_empty());
+    assert_eq!(list_imports("pub(crate) fn f() -> crate::domain::Id"), ["domain"]);
+    assert!(list_imports("use crate::Thing;").is_empty());
 }

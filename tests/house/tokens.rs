@@ -188,7 +188,7 @@ pub(crate) fn nesting(text: &str) -> i32 {
 }
 
 #[test]
-fn comments_blanks_and_tests_are_no_code() {
+fn comments_blank_lines_and_tests_are_no_code() {
     let source = "\
 //! Head.
 

@@ -14,7 +14,7 @@ use super::{
 /// The version that the tests run against.
 pub(crate) const VERSION: &str = "0.169.0";
 
-/// Returns the path of the Codex binary. The whole package folder is kept: the binary needs its
+/// Returns the path of the Codex binary. The whole package folder stays: the binary needs its
 /// neighbours.
 pub(crate) fn codex_binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();

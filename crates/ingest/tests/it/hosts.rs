@@ -33,7 +33,7 @@ fn create_repository(base: &TempDir, name: &str) -> TestRepository {
     repository
 }
 
-/// Clones the committed files, with the address of a remote that does not exist if one is given.
+/// Clones the committed files, optionally with the address of a remote that does not exist.
 fn clone_repository(of: &TestRepository, name: &str, remote: Option<&str>) -> TestRepository {
     let folder = of.0.with_file_name(name);
     run_git(&of.0, &["clone", "--quiet", ".", folder.to_str().unwrap()]);

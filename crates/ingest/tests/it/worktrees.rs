@@ -1,5 +1,5 @@
 //! Trees of one repository: their common content is stored once, each is searched as if it were alone, and
-//! nothing is left when all are removed.
+//! nothing remains when all are removed.
 
 mod modules;
 mod random;

@@ -280,7 +280,7 @@ async fn a_root_that_is_still_to_be_repaired_refuses_nothing_and_is_named() {
     }
 }
 
-/// Checks the state of the store's one root, and that nothing is taken for damage.
+/// Checks the state of the store's one root, and that the store reports no damage.
 async fn assert_discarded(store: Store, what: &str) {
     let damage = store.damage();
     let roots = store.roots().await.unwrap();

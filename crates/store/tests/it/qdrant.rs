@@ -531,7 +531,7 @@ async fn a_deleted_collection_is_reported_and_created_again_on_request() {
     let store = fixture.open_for_model(MODEL, OnMismatch::Discard).await.unwrap();
     assert_eq!(store.roots().await.unwrap(), [make_root("one").without_index()]);
     fixture.open().await;
-    // No former content is left.
+    // No former content remains.
     let left = fake_qdrant.list_collections().len();
     assert_eq!(left, 4, "{:?}", fake_qdrant.list_collections());
 }

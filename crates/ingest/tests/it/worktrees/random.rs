@@ -1,6 +1,6 @@
 //! Any sequence of commits, switches, edits, runs, removals and failures over three worktrees and a branch that is not
 //! checked out: each tree has, and finds, the content of an index of it alone, no content is stored twice, and nothing
-//! is left when all trees are removed.
+//! remains when all trees are removed.
 
 use std::{
     collections::{BTreeSet, HashSet},
