@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// What one chunk costs one copy, in bytes; `docs/capacity.md` says which are measured.
+/// Bytes of one chunk in one copy; `docs/capacity.md` shows which are measured.
 const SCALAR_VECTOR: f64 = 260.0;
 const BINARY_VECTOR: f64 = 32.0;
 const LINKS: f64 = 136.0;
@@ -13,7 +13,7 @@ const PAYLOAD: f64 = 1030.0;
 const TERMS: f64 = 648.0;
 const TERM_INDEX: f64 = 345.0;
 const PAYLOAD_INDEXES: f64 = 132.0;
-/// What one chunk costs in seconds of one core: CodeInfo once, the server for each copy.
+/// Seconds of one core for one chunk: CodeInfo once, the server for each copy.
 const INDEXING: f64 = 0.1e-3;
 const SERVING: f64 = 1.2e-3;
 /// A search looks at the links of each shard, and at the terms of all chunks; the rest does not grow.

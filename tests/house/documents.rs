@@ -1,5 +1,5 @@
-//! What the documents promise: short entry pages, and every route, code and field of the HTTP API described.
-//! Where they lead is checked with the product's own command, in `check.rs`.
+//! Promises of the documents: short entry pages, and every route, code and field of the HTTP API described.
+//! Their links and citations are checked with the product's own command, in `check.rs`.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ const SHORT: [(&str, usize); 2] = [("README.md", 120), ("design.md", 200)];
 const MAX_COLUMNS: usize = 130;
 /// Routes for programs, conventions and error codes.
 const HTTP_API: &str = "docs/http-api.md";
-/// Routes that are made for the page.
+/// Routes for the page.
 const PAGE_API: &str = "docs/page-api.md";
 /// The MCP endpoints.
 const MCP: &str = "docs/mcp.md";

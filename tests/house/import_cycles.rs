@@ -10,7 +10,7 @@ use crate::source_rules::{expand_use_tree, read_sources};
 
 /// Files by their module path, such as `["store", "qdrant"]`.
 type ModuleFiles = BTreeMap<Vec<String>, (PathBuf, String)>;
-/// Which files each file takes names from.
+/// Files from which each file imports names.
 type FileEdges = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
 #[test]
@@ -22,7 +22,7 @@ fn no_files_import_each_other_in_a_circle() {
     assert!(circles.is_empty(), "move what they share to a file below them: {circles:#?}");
 }
 
-/// What a file is without its tests.
+/// Returns a file without its tests.
 fn strip_tests(text: &str) -> &str {
     text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default()
 }
@@ -45,7 +45,7 @@ fn list_edges(files: &ModuleFiles) -> FileEdges {
         let (uses, rest) = split_statements(text);
         let mut named: Vec<Vec<String>> = Vec::new();
         for (is_public, tree) in uses {
-            // What is only passed on to others is not used.
+            // A name that is only re-exported is not used.
             if !is_public {
                 named.extend(expand_use_tree(&tree).iter().map(|path| split_path(path)));
             }
@@ -100,7 +100,7 @@ fn split_path(path: &str) -> Vec<String> {
     path.split("::").map(str::to_owned).collect()
 }
 
-/// Returns the file that a name, as `of` writes it, is defined in, if it is one of ours.
+/// Returns the file that a name, as `of` writes it, is defined in, if it is a file of this workspace.
 fn find_target(
     files: &ModuleFiles,
     of: &[String],
@@ -139,7 +139,7 @@ fn find_target(
         }
         at.pop();
         let (_, text) = files.get(&at)?;
-        // What a module passes on is defined elsewhere.
+        // A re-exported name is defined elsewhere.
         let passed_on =
             split_statements(text).0.into_iter().flat_map(|(_, tree)| expand_use_tree(&tree));
         let source = passed_on.map(|path| split_path(&path)).find(|path| path.last() == Some(part));

@@ -60,7 +60,7 @@ impl NameCounts {
         one_word.map(|(_, count)| count).sum()
     }
 
-    /// Counts types whose name three or more types have.
+    /// Counts types that share their name with two or more others.
     pub(crate) fn count_repeated_types(&self) -> usize {
         self.types.values().filter(|count| **count >= 3).sum()
     }

@@ -8,8 +8,8 @@ use std::{
 
 use codeinfo_lang::{comment, languages};
 
-/// Layers of the program's own modules, lowest first. A module may import only from layers below its own. What crates
-/// may use, their manifests say.
+/// Layers of the program's own modules, lowest first. A module may import only from layers below its own. Manifests
+/// define what crates may use.
 const LAYERS: &[&[&str]] = &[
     &["documents"],
     &["config"],
@@ -46,12 +46,12 @@ const FENCES: &[(&str, &[&str])] = &[
 ];
 /// Crates that do no I/O.
 const PURE: &[&str] = &["chunk", "facts", "graph", "lang", "mcp", "secrets"];
-/// What these may not name.
+/// Names that these crates may not use.
 const IMPURE: &[&str] =
     &["std::env", "std::fs", "std::net", "std::process", "tokio::fs", "tokio::net"];
-/// Words of languages that say other things, too, wherever they stand: members of JSON on the wire.
+/// Words of languages that also have other meanings: members of JSON on the wire.
 const ON_THE_WIRE: &[&str] = &["data", "enum", "object", "properties", "text", "type"];
-/// What is said of languages outside `codeinfo-lang`: each file with its words and the reason.
+/// Words of languages outside `codeinfo-lang`: each file with its words and the reason.
 const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ("crates/chunk/src/branches.rs", &["el"], "how `else` and `elif` begin"),
     (
@@ -197,7 +197,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "words of questions",
     ),
 ];
-/// What says or uses that a system is of one kind.
+/// Code that depends on the kind of the system.
 const OF_ONE_SYSTEM: &[&str] = &[
     "os::unix", "os::windows", "os::fd", "rustix::", "nix::", "signal::unix", "signal::windows",
     "cfg(unix)", "cfg(not(unix))", "cfg(windows)", "cfg!(unix)", "cfg!(windows)", "target_os",
@@ -304,7 +304,7 @@ fn outside_crates_are_used_only_in_their_homes() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Whether a text names a crate, and not only something that ends with its name, such as `String::`.
+/// Returns whether a text names a crate, and not only something that ends with its name, such as `String::`.
 fn names_crate(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| !text.split_at(at).0.ends_with(is_part))
@@ -324,7 +324,7 @@ fn pure_crates_do_no_io() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// What is known of a language, from its name to the ends of names of its tests, stands in its file in
+/// All facts of a language, from its name to the endings of the names of its tests, are in its file in
 /// `crates/lang/src/languages`, and nowhere else.
 #[test]
 fn languages_are_described_once() {
@@ -358,7 +358,7 @@ fn languages_are_described_once() {
     }
 }
 
-/// What only Unix, or only Windows, has is used where both are thought of, and nowhere else.
+/// Features of only Unix, or only Windows, are used only in files that handle both.
 #[test]
 fn systems_differ_only_in_listed_files() {
     let differ = |text: &str| OF_ONE_SYSTEM.iter().any(|name| names_crate(text, name));
@@ -381,7 +381,7 @@ const DEFINING: &[&str] = &[
     "protocol", "record", "struct", "trait", "type", "typealias", "union", "val",
 ];
 
-/// Every word that says something of a language: names, extensions with and without their dot, marks of
+/// Returns every word that describes a language: names, extensions with and without their dot, marks of
 /// comments, words of definitions, and ends of names.
 fn list_language_words() -> HashSet<&'static str> {
     let mut words: HashSet<&str> = DEFINING.iter().copied().collect();
@@ -396,7 +396,7 @@ fn list_language_words() -> HashSet<&'static str> {
         words.extend(language.comments.line.iter().copied().chain(blocks));
     }
     words.extend(comment::CommentSyntax::ANY.line);
-    // What also means something else in every language.
+    // Words that have another meaning in every language.
     for plain in ["!", "'", "\"", "*", "..", "::", "@", "{", "}", "#[", "]#", "]]"] {
         assert!(words.remove(plain), "{plain}");
     }
@@ -512,7 +512,7 @@ fn list_literals(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A file without its tests, which stand at its end.
+/// Returns a file without the tests at its end.
 fn strip_tests(text: &str) -> &str {
     text.split("#[cfg(test)]").next().unwrap().split("#[cfg(all(test").next().unwrap()
 }

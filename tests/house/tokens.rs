@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Text of each literal token: what a string says is no code.
+/// Text of each literal token: the content of a string is no code.
 const LITERAL: &str = "\"\"";
 
 /// A word, a literal or one character of punctuation.
@@ -107,7 +107,7 @@ fn measure_block_comment(source: &str) -> usize {
     source.len()
 }
 
-/// Returns the length of the string or character that a source begins with; lifetimes are none.
+/// Returns the length of the string or character that a source begins with, or `None` for a lifetime.
 fn measure_literal(source: &str) -> Option<usize> {
     let prefix_len = source.find(|c: char| !c.is_ascii_lowercase()).filter(|len| *len <= 2)?;
     let (prefix, quoted) = source.split_at(prefix_len);
@@ -134,7 +134,7 @@ fn measure_character(quoted: &str) -> Option<usize> {
     }
 }
 
-/// Returns the length up to the closing quote, behind which no backslash stands.
+/// Returns the length up to the closing quote, which no backslash precedes.
 fn measure_escaped(quoted: &str, quote: char) -> usize {
     let mut chars = quoted.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
