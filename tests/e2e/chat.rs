@@ -233,7 +233,7 @@ async fn a_silent_model_ends_at_the_deadline_with_the_text_so_far() {
     ])
     .await;
     let harness = ChatHarness::with_settings(model, "", |settings| {
-        settings.turn_timeout = Duration::from_secs(3)
+        settings.turn_timeout = Duration::from_secs(3);
     })
     .await;
     let outcome = harness.ask("What?").await;

@@ -138,7 +138,7 @@ async fn a_message_before_the_turn_is_stopped_is_reported() {
     let model =
         FakeModel::replay([ModelReply::Silent(vec![message_item("Let me see."), begins])]).await;
     let harness = ChatHarness::with_settings(model, "", |settings| {
-        settings.turn_timeout = Duration::from_secs(4)
+        settings.turn_timeout = Duration::from_secs(4);
     })
     .await;
     let turn = harness.begin_turn("Where is the parser?", None).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_correction_that_takes_too_long_leaves_the_first_answer() {
     ])
     .await;
     let harness = ChatHarness::with_settings(model, "", |settings| {
-        settings.turn_timeout = Duration::from_secs(4)
+        settings.turn_timeout = Duration::from_secs(4);
     })
     .await;
     let outcome = harness.ask("Where is the parser?").await;

@@ -293,7 +293,7 @@ async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine(
 #[tokio::test]
 async fn a_shell_without_a_network_has_no_sockets() {
     let harness = ChatHarness::with_settings(start_obedient_model().await, "", |settings| {
-        settings.network = false
+        settings.network = false;
     })
     .await;
     prepend_configuration(&harness, LIFTED);

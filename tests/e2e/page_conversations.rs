@@ -60,11 +60,8 @@ async fn conversations_are_listed_searched_continued_and_deleted() {
     .await;
     ask_question(&page, "By whom?").await;
     wait_for_turns(&page, 2).await;
-    assert!(
-        model.latest_request_text().contains("Äpfel are sorted"),
-        "{}",
-        model.latest_request_text()
-    );
+    let latest = model.latest_request_text();
+    assert!(latest.contains("Äpfel are sorted"), "{latest}");
     wait_for_titles(&page, &["How are apples sorted?", "And pears?"]).await;
     check_appearance(&page, "conversation").await;
     // Nothing is deleted without a second word.

@@ -291,8 +291,7 @@ fn item_events(response: &str, index: usize, item: &OutputItem) -> Vec<Value> {
             events
         }
         OutputItem::Searches(arguments) => {
-            let call =
-                OutputItem::Calls(SEARCH.to_owned(), "VectorSearch".to_owned(), arguments.clone());
+            let call = OutputItem::Calls(SEARCH.into(), "VectorSearch".into(), arguments.clone());
             item_events(response, index, &call)
         }
         OutputItem::Calls(namespace, name, arguments) => {
