@@ -173,7 +173,7 @@ async fn every_form_of_a_right_reply_is_understood() {
 }
 
 /// Lets a batch of documents fail, and describes the failure and the number of requests.
-async fn describe_failure(change: SettingsChange<'_>, reply: EmbeddingAnswer) -> String {
+async fn fail_with(change: SettingsChange<'_>, reply: EmbeddingAnswer) -> String {
     let embeddings = FakeEmbeddingServer::start_with_script(move |_| reply.clone()).await;
     let failure = build_service(&embeddings.url, change)
         .embed_documents(unnamed_documents(&make_texts(2)))
@@ -188,64 +188,51 @@ async fn describe_failure(change: SettingsChange<'_>, reply: EmbeddingAnswer) ->
 async fn a_failure_says_what_to_set() {
     let key =
         |settings: &mut EmbeddingSettings| settings.key = Some(Secret::new("sk-secret".to_owned()));
-    let output_text = |status, message: &str| {
+    let error = |status, message: &str| {
         EmbeddingAnswer::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
     };
     let quota = r#"{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}"#;
     let mut faults = vec![
-        describe_failure(UNCHANGED, output_text(401, "no key")).await,
-        describe_failure(&key, output_text(401, "wrong key: sk-secret")).await,
-        describe_failure(&key, output_text(403, "not yours")).await,
-        describe_failure(
-            UNCHANGED,
-            output_text(404, "model 'stand-in' not found, try pulling it first"),
-        )
-        .await,
-        describe_failure(UNCHANGED, output_text(413, "Payload too large")).await,
-        describe_failure(
-            UNCHANGED,
-            output_text(400, "the input length exceeds the context length"),
-        )
-        .await,
-        describe_failure(UNCHANGED, output_text(422, "dimensions are not supported")).await,
-        describe_failure(UNCHANGED, output_text(429, "slow down")).await,
-        describe_failure(UNCHANGED, EmbeddingAnswer::Text(429, quota.to_owned())).await,
-        describe_failure(UNCHANGED, output_text(500, "out of memory")).await,
-        describe_failure(UNCHANGED, output_text(500, "context deadline exceeded")).await,
-        describe_failure(UNCHANGED, output_text(500, TOO_LARGE)).await,
-        describe_failure(
+        fail_with(UNCHANGED, error(401, "no key")).await,
+        fail_with(&key, error(401, "wrong key: sk-secret")).await,
+        fail_with(&key, error(403, "not yours")).await,
+        fail_with(UNCHANGED, error(404, "model 'stand-in' not found, try pulling it first")).await,
+        fail_with(UNCHANGED, error(413, "Payload too large")).await,
+        fail_with(UNCHANGED, error(400, "the input length exceeds the context length")).await,
+        fail_with(UNCHANGED, error(422, "dimensions are not supported")).await,
+        fail_with(UNCHANGED, error(429, "slow down")).await,
+        fail_with(UNCHANGED, EmbeddingAnswer::Text(429, quota.to_owned())).await,
+        fail_with(UNCHANGED, error(500, "out of memory")).await,
+        fail_with(UNCHANGED, error(500, "context deadline exceeded")).await,
+        fail_with(UNCHANGED, error(500, TOO_LARGE)).await,
+        fail_with(
             UNCHANGED,
             EmbeddingAnswer::Header(307, "location", "https://elsewhere.example/v1".into()),
         )
         .await,
-        describe_failure(UNCHANGED, EmbeddingAnswer::Text(200, "<html>welcome</html>".to_owned()))
-            .await,
-        describe_failure(
+        fail_with(UNCHANGED, EmbeddingAnswer::Text(200, "<html>welcome</html>".to_owned())).await,
+        fail_with(
             UNCHANGED,
             EmbeddingAnswer::Text(200, r#"{"error":"Unexpected endpoint"}"#.to_owned()),
         )
         .await,
-        describe_failure(UNCHANGED, EmbeddingAnswer::Text(200, "x".repeat(600_000))).await,
-        describe_failure(UNCHANGED, EmbeddingAnswer::OneLess).await,
-        describe_failure(UNCHANGED, EmbeddingAnswer::Zeros).await,
-        describe_failure(UNCHANGED, EmbeddingAnswer::Cut).await,
+        fail_with(UNCHANGED, EmbeddingAnswer::Text(200, "x".repeat(600_000))).await,
+        fail_with(UNCHANGED, EmbeddingAnswer::OneLess).await,
+        fail_with(UNCHANGED, EmbeddingAnswer::Zeros).await,
+        fail_with(UNCHANGED, EmbeddingAnswer::Cut).await,
     ];
     // No server listens; and no server speaks TLS.
     let embeddings = FakeEmbeddingServer::start().await;
     let secure = embeddings.url.replace("http://", "https://");
-    let failure = build_service(&secure, UNCHANGED)
-        .embed_documents(unnamed_documents(&make_texts(1)))
-        .await
-        .unwrap_err()
-        .to_string();
+    let embed_by = async |url: &str| {
+        let service = build_service(url, UNCHANGED);
+        service.embed_documents(unnamed_documents(&make_texts(1))).await.unwrap_err().to_string()
+    };
+    let failure = embed_by(&secure).await;
     faults.push(failure.replace(&embeddings.address.to_string(), "HOST"));
     let url = embeddings.url.clone();
     let address = embeddings.stop().await;
-    let failure = build_service(&url, UNCHANGED)
-        .embed_documents(unnamed_documents(&make_texts(1)))
-        .await
-        .unwrap_err()
-        .to_string();
+    let failure = embed_by(&url).await;
     faults.push(failure.replace(&address.to_string(), "HOST"));
     insta::assert_snapshot!(faults.join("\n"), @r"
     1 requests: the embedding service at `http://HOST/v1/embeddings` asks for a key (401: no key); set `EMBEDDING_API_KEY`
