@@ -87,12 +87,12 @@ struct OccurrenceId {
 }
 
 impl ScipIndex {
-    /// Reads an index.
+    /// Reads an index without its documents of files outside of its folder, such as generated ones.
     ///
     /// # Errors
     ///
-    /// The input fails, is not a complete index, exceeds a bound of this module, names a file
-    /// outside its folder, or has two documents of one file.
+    /// The input fails, is not a complete index, exceeds a bound of this module, or has two
+    /// documents of one file.
     pub fn read(input: impl Read) -> Result<Self, ScipError> {
         let mut reader = WireReader::new(input);
         let mut symbols = SymbolTable::default();
@@ -108,6 +108,7 @@ impl ScipIndex {
             let end = reader.read_end(field)?;
             documents.push(symbols.read_document(&mut reader, end)?);
         }
+        documents.retain(|document: &ScipDocument| is_below_folder(&document.path));
         documents.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         let mut neighbours = documents.iter().zip(documents.iter().skip(1));
         if let Some((repeated, _)) = neighbours.find(|(one, other)| one.path == other.path) {
@@ -292,9 +293,6 @@ impl SymbolTable {
                 }
                 _ => reader.skip_field(field)?,
             }
-        }
-        if !is_below_folder(&document.path) {
-            return Err(ScipError::ForeignPath(document.path));
         }
         document.occurrences.sort_unstable();
         Ok(document)

@@ -21,8 +21,6 @@ pub enum ScipError {
     Malformed(u64, &'static str),
     /// There are more of these than the given maximum.
     TooMany(&'static str, usize),
-    /// The path of a document is not one below the folder of the index.
-    ForeignPath(String),
     /// Two documents have this path.
     RepeatedPath(String),
 }
@@ -48,11 +46,6 @@ impl fmt::Display for ScipError {
             Self::TooMany(things, max) => {
                 write!(formatter, "the SCIP index has more than {max} {things}; index a part of it")
             }
-            Self::ForeignPath(path) => write!(
-                formatter,
-                "the SCIP index has the path {path:?}, which is not below its folder; run the \
-                 indexer in the root of the repository"
-            ),
             Self::RepeatedPath(path) => write!(
                 formatter,
                 "the SCIP index has {path:?} twice; run one indexer over each file"

@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_graph::scip::{MAX_DOCUMENTS, MAX_INDEX_BYTES, MAX_OCCURRENCES, ScipError, ScipIndex};
+use codeinfo_graph::scip::{
+    MAX_DOCUMENTS, MAX_INDEX_BYTES, MAX_OCCURRENCES, ScipDocument, ScipError, ScipIndex,
+};
 
 const DEFINES: u64 = 1;
 const PACKAGE: &str = "scip-test npm app 1.0.0";
@@ -360,16 +362,24 @@ fn lengths_and_numbers_beyond_bounds_are_refused() {
 }
 
 #[test]
-fn paths_outside_the_folder_and_repeated_ones_are_refused() {
+fn documents_outside_the_folder_are_skipped_and_the_others_kept() {
+    let symbol = global_symbol("`a.ts`/open().");
     for path in [
         "", "/etc/passwd", "../other/a.py", "a/../../b.py", "./a.py", "a//b.py", "a/", "C:/a.py",
         "a\\b.py", "a\0",
     ] {
-        check_error(
-            &encode_document(path, 0, &[]),
-            "run the indexer in the root of the repository",
-        );
+        let outside = encode_document(path, 2, &[encode_occurrence(&[0, 0, 4], &symbol, 0)]);
+        let own = encode_document("a.ts", 2, &[encode_occurrence(&[0, 0, 4], &symbol, DEFINES)]);
+        let mut index = read_index(&[outside.as_slice(), &outside, &own].concat()).unwrap();
+        let paths: Vec<&str> = index.documents().iter().map(ScipDocument::path).collect();
+        assert_eq!(paths, ["a.ts"], "{path:?}");
+        assert!(index.confirm_document("a.ts", "open"));
+        assert_eq!(index.definition_of("a.ts", 1, 0).map(|place| place.path), Some("a.ts"));
     }
+}
+
+#[test]
+fn two_documents_of_one_file_are_refused() {
     let twice =
         [encode_document("a", 0, &[]), encode_document("b", 0, &[]), encode_document("a", 0, &[])]
             .concat();
