@@ -51,7 +51,7 @@ pub enum CliError {
         #[source]
         source: std::io::Error,
     },
-    #[error("`--name` and `--description` need a single folder")]
+    #[error("`--name`, `--description` and `--scip` need a single folder")]
     SeveralFolders,
     #[error("indexing `{path}` ended as {state}: {reason}")]
     Run { path: String, state: RunState, reason: String },
@@ -81,8 +81,8 @@ pub enum CliError {
 /// Runs one command against the server at `client`.
 pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError> {
     match command {
-        CliCommand::Ingest { paths, name, description, .. } => {
-            ingest::ingest_named_folders(client, &paths, name, description).await?;
+        CliCommand::Ingest { paths, name, description, scip, .. } => {
+            ingest::ingest_named_folders(client, &paths, name, description, scip).await?;
             print::print_next_step(
                 "`codeinfo search WORDS`, `codeinfo ask QUESTION`, or `codeinfo serve` for the page",
             )

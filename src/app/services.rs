@@ -183,7 +183,8 @@ pub(super) fn build_services(
         failures: ingest.failures(),
         ingest,
         search: Search::new(store.clone(), Arc::clone(embedder), config.path_map.clone()),
-        evidence: Evidence::new(store.clone(), config.path_map.clone()),
+        evidence: Evidence::new(store.clone(), config.path_map.clone())
+            .with_scip_folder(config.data_dir.join("scip")),
         store: store.clone(),
         embedder: Arc::clone(embedder),
         codex,

@@ -1,7 +1,7 @@
 //! Arguments of the `codeinfo` command line.
 #![expect(clippy::doc_markdown, reason = "doc comments are help texts here")]
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::{Shell, generate};
@@ -139,8 +139,11 @@ pub enum CliCommand {
         /// Description of the repository, for agents that choose among several
         #[arg(long)]
         description: Option<String>,
+        /// Believe this SCIP index of a compiler from now on, wherever it lies; '' forgets it. Needs a single folder
+        #[arg(long, value_name = "FILE")]
+        scip: Option<OsString>,
         /// Index nothing; list the files that are not indexed, each with its reason, or give the reason for one file
-        #[arg(long, conflicts_with_all = ["name", "description"])]
+        #[arg(long, conflicts_with_all = ["name", "description", "scip"])]
         explain: bool,
     },
     /// Find code by meaning, words or symbol names

@@ -7,6 +7,7 @@ use codeinfo_http::ErrorReply;
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::fs::File;
 
 use super::CliError;
 
@@ -75,6 +76,15 @@ impl ApiClient {
     pub async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
         let request = self.build_request(Method::DELETE, path).timeout(TIMEOUT);
         self.send_for_json(request.json(&Value::Null)).await
+    }
+
+    /// Sends a file to `path` and waits for the reply without a time limit.
+    pub async fn put_file<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        file: File,
+    ) -> Result<T, CliError> {
+        self.send_for_json(self.build_request(Method::PUT, path).body(file)).await
     }
 
     /// Posts `body` to `path` and waits for the reply without a time limit.

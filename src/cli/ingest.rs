@@ -1,6 +1,7 @@
 //! `codeinfo ingest`: starts runs and shows their progress, or explains what is not indexed.
 
 use std::{
+    ffi::OsString,
     fs,
     path::{Component, Path, PathBuf},
     sync::{
@@ -10,11 +11,11 @@ use std::{
     time::Duration,
 };
 
-use codeinfo_core::{OmissionRule, RunId, count_paths, error::ErrorCode};
+use codeinfo_core::{OmissionRule, RunId, atomic, count_paths, error::ErrorCode};
 use codeinfo_ingest::{
     FolderExplanation, RunCounts, RunState, RunStatus, discover, explain_folder, explain_form,
 };
-use codeinfo_server::replies::{ListedRoot, RootsReply, StartRunReply};
+use codeinfo_server::replies::{ListedRoot, RootsReply, StartRunReply, StoredScip};
 use codeinfo_worktree::{git::find_work_tree, private_places::PrivatePlaces};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::json;
@@ -31,7 +32,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// without ending the server, which still serves the earlier index.
 pub async fn ingest_served_folders(client: &ApiClient, paths: &[PathBuf]) -> Result<(), CliError> {
     for path in paths {
-        match ingest_folder(client, path, None, None).await {
+        match ingest_folder(client, path, None, None, None).await {
             Err(error @ CliError::Run { .. }) => print_note(&error.to_string())?,
             Err(CliError::Refused { code, message })
                 if code == ErrorCode::StoreUnavailable.as_str() =>
@@ -52,16 +53,17 @@ pub(super) async fn ingest_named_folders(
     paths: &[PathBuf],
     name: Option<String>,
     description: Option<String>,
+    scip: Option<OsString>,
 ) -> Result<(), CliError> {
     if let [path] = paths {
-        return ingest_folder(client, path, name, description).await;
+        return ingest_folder(client, path, name, description, scip).await;
     }
-    if name.is_some() || description.is_some() {
+    if name.is_some() || description.is_some() || scip.is_some() {
         return Err(CliError::SeveralFolders);
     }
     let mut failed = None;
     for path in paths {
-        match ingest_folder(client, path, None, None).await {
+        match ingest_folder(client, path, None, None, None).await {
             Err(CliError::Run { state, path, reason }) if state == RunState::Cancelled => {
                 return Err(CliError::Run { state, path, reason });
             }
@@ -78,12 +80,14 @@ pub(super) async fn ingest_named_folders(
     failed.map_or(Ok(()), Err)
 }
 
-/// Indexes one folder with a progress bar. Cancels the run when the person interrupts.
+/// Indexes one folder with a progress bar, then gives it the SCIP index in a file. Cancels the run
+/// when the person interrupts.
 pub(super) async fn ingest_folder(
     client: &ApiClient,
     path: &Path,
     name: Option<String>,
     description: Option<String>,
+    scip: Option<OsString>,
 ) -> Result<(), CliError> {
     if let Some(advice) = path.to_str().and_then(explain_form)
         && !path.try_exists().unwrap_or(false)
@@ -92,8 +96,16 @@ pub(super) async fn ingest_folder(
         let code = ErrorCode::ValidationFailed.as_str().to_owned();
         return Err(CliError::Refused { code, message });
     }
-    let absolute = std::path::absolute(path)
-        .map_err(|source| CliError::Path { path: path.display().to_string(), source })?;
+    let unusable =
+        |path: &Path, source| CliError::Path { path: path.display().to_string(), source };
+    let absolute = std::path::absolute(path).map_err(|source| unusable(path, source))?;
+    let scip_file = match scip.as_deref().map(Path::new) {
+        Some(file) if !file.as_os_str().is_empty() => {
+            let opened = atomic::open_regular_file(file, fs::File::options().read(true));
+            Some(opened.map_err(|source| unusable(file, source))?)
+        }
+        _ => None,
+    };
     let mut body = json!({ "path": absolute });
     for (key, value) in [("name", name), ("description", description)] {
         if let (Some(value), Some(body)) = (value, body.as_object_mut()) {
@@ -101,7 +113,17 @@ pub(super) async fn ingest_folder(
         }
     }
     let StartRunReply { run_id } = client.post(&["ingest", "start"], &body).await?;
-    finish_run(client, &clean_path(&absolute).display().to_string(), run_id, print_line).await
+    let shown = clean_path(&absolute).display().to_string();
+    let root = finish_run(client, &shown, run_id, print_line).await?;
+    let Some(name) = scip else { return Ok(()) };
+    let route = ["ingest", "scip", &root];
+    let Some(file) = scip_file else {
+        let StoredScip { .. } = client.delete(&route).await?;
+        return print_line(&format!("{root} has no given SCIP index now"));
+    };
+    let StoredScip { files } = client.put_file(&route, file.into()).await?;
+    let described = count_things(files as u64, "file");
+    print_line(&format!("{} describes {described} of {root}", name.display()))
 }
 
 /// Indexes a folder before it is searched. Prints the summary to standard error, because standard
@@ -113,7 +135,7 @@ pub(super) async fn ingest_folder(
 pub async fn ingest_for_search(client: &ApiClient, folder: &Path) -> Result<(), CliError> {
     let StartRunReply { run_id } =
         client.post(&["ingest", "start"], &json!({ "path": folder })).await?;
-    finish_run(client, &folder.display().to_string(), run_id, print_note).await
+    finish_run(client, &folder.display().to_string(), run_id, print_note).await.map(drop)
 }
 
 /// Returns an absolute path without `.` and `..`. Also cleans `.@NAME`, a commit of the folder
@@ -148,7 +170,7 @@ pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
             Err(CliError::Refused { message, .. }) => {
                 print_note(&format!("`{shown}` was not embedded again: {message}"))?;
             }
-            ended => ended?,
+            ended => drop(ended?),
         }
     }
     Ok(())
@@ -156,13 +178,13 @@ pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
 
 type LinePrinter = fn(&str) -> Result<(), CliError>;
 
-/// Follows a run to its end and prints its summary by `print_summary`.
+/// Follows a run to its end and prints its summary by `print_summary`. Returns the name of the root.
 async fn finish_run(
     client: &ApiClient,
     path: &str,
     run: RunId,
     print_summary: LinePrinter,
-) -> Result<(), CliError> {
+) -> Result<String, CliError> {
     let id = run.to_string();
     let left = Arc::new(AtomicU64::new(UNKNOWN));
     let bar = build_progress_bar(&left);
@@ -176,7 +198,9 @@ async fn finish_run(
     };
     let elapsed = bar.elapsed();
     bar.finish_and_clear();
-    report_run(path, &ended?, elapsed, print_summary)
+    let status = ended?;
+    report_run(path, &status, elapsed, print_summary)?;
+    Ok(status.root)
 }
 
 async fn follow_run(

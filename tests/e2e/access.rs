@@ -45,6 +45,8 @@ const MAIN: &[RouteCase] = &[
     ("POST", "ingest cancel {}", "/ingest/cancel/none", "", Administering),
     ("POST", "ingest reembed {}", "/ingest/reembed/none", "", Administering),
     ("POST", "ingest remove {}", "/ingest/remove/none", "", Administering),
+    ("PUT", "ingest scip {}", "/ingest/scip/none", "", Administering),
+    ("DELETE", "ingest scip {}", "/ingest/scip/none", "", Administering),
     ("GET HEAD", "ingest roots", "/ingest/roots", "", Asking),
     ("GET HEAD", "tools ingested-repos", "/tools/ingested-repos", "", Asking),
     ("POST", "tools vector-search", "/tools/vector-search", "{}", Asking),

@@ -74,6 +74,7 @@ mod real_source;
 mod reembed;
 mod release;
 mod revocation;
+mod scip_files;
 mod search_names;
 mod settings;
 mod shown_files;

@@ -198,7 +198,7 @@ fn list_routes(source: &str) -> Vec<String> {
         ["=> ApiRoute::", "=> PageRoute::", "=> Self::"].iter().any(|to| line.contains(to))
             || line.ends_with("=> {")
     });
-    let methods = ["GET", "POST", "DELETE"];
+    let methods = ["GET", "POST", "PUT", "DELETE"];
     arms.map(|arm| {
         let is_method = |method: &&str| arm.contains(&format!("Method::{method}"));
         let method = methods.into_iter().find(is_method).unwrap();

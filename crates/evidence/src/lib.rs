@@ -16,6 +16,7 @@ mod pattern;
 pub mod render;
 mod resolve;
 mod scan;
+mod scip_files;
 mod searched;
 pub mod snapshot;
 mod source;
@@ -30,6 +31,8 @@ use codeinfo_store::Store;
 use codeinfo_worktree::roots::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
+use self::scip_files::ScipFolder;
+
 pub use self::{
     classify::{MAX_SHOWN, OccurrenceKind},
     error::EvidenceError,
@@ -39,6 +42,7 @@ pub use self::{
     outline::{FolderMember, FolderOutline, FolderSize, Outline, OutlineEntry},
     pattern::NamePattern,
     resolve::{IndexedFile, split_lines},
+    scip_files::{ScipFileError, ScipUpload},
     searched::SearchedRepository,
     source::{FilePermalink, HighlightedSource},
     symbols::{
@@ -64,6 +68,7 @@ pub struct Evidence {
     permits: Arc<Semaphore>,
     folders: FolderCheck,
     graphs: symbols::GraphCache,
+    scip_folder: ScipFolder,
 }
 
 impl Evidence {
@@ -72,7 +77,8 @@ impl Evidence {
         let permits = Arc::new(Semaphore::new(MAX_WORKING));
         let folders = FolderCheck::default();
         let graphs = symbols::GraphCache::default();
-        Self { store, path_map, permits, folders, graphs }
+        let scip_folder = ScipFolder::new(None);
+        Self { store, path_map, permits, folders, graphs, scip_folder }
     }
 
     /// Returns the roots to read, and the names of those whose folder is gone, which are not read.

@@ -155,7 +155,7 @@ pub struct SymbolRelations {
     pub gone: Vec<String>,
     /// True if some files were not read, so that relations may be missing.
     pub is_incomplete: bool,
-    /// Number of read files that an `index.scip` describes, and of those that it has in another
+    /// Number of read files that the SCIP index describes, and of those that it has in another
     /// version.
     pub recorded: [usize; 2],
 }

@@ -187,6 +187,17 @@ impl Request {
         body
     }
 
+    /// Returns the next piece of a body of any kind; `None` at its end. Each piece must arrive within
+    /// the time limit; the caller limits the size of the whole.
+    pub async fn read_piece(&mut self) -> Result<Option<Bytes>, HttpError> {
+        self.slot.mark_idle();
+        let frame = tokio::time::timeout(self.read_timeout, self.body.frame()).await;
+        self.slot.mark_busy().await;
+        let Some(frame) = frame.map_err(|_| HttpError::Timeout)? else { return Ok(None) };
+        // Trailers are not data.
+        Ok(Some(frame.map_err(|_| HttpError::Incomplete)?.into_data().unwrap_or_default()))
+    }
+
     /// Returns the rest of the body, if the client is still sending it. A client that waits for
     /// `100 Continue` is not.
     pub(super) fn into_unread_body(self) -> Option<Incoming> {

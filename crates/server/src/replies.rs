@@ -7,7 +7,7 @@ pub use crate::api::{
     chat_frame::{ChatFrame, ToolOrigin},
     credentials::{CreateTokenReply, ListedToken, SessionCode, TokenList},
     health::{ExcludedRepo, HealthReply, SandboxHealth},
-    ingest::{ListedRoot, RootsReply, StartRunReply},
+    ingest::{ListedRoot, RootsReply, StartRunReply, StoredScip},
     repos::{IngestedRepo, IngestedRepos},
     source::SourceLines,
     toolkit_config::StoreConfigReply,

@@ -14,6 +14,7 @@ mod qdrant;
 mod settings;
 mod store;
 mod trees;
+mod unwritable;
 
 pub use codeinfo_index::{
     ChunkVectors, IndexError, MAX_PAGE, NewChunk, OnMismatch, StorageSize, StoredChunk,
@@ -30,3 +31,4 @@ pub use opening::StoreLocation;
 pub use qdrant::QdrantEngine;
 pub use settings::{EmbeddedStoreSettings, QdrantSettings, StoreSettings};
 pub use store::{RememberedRoots, Store, StoreMode};
+pub use unwritable::copy_unwritable_index;

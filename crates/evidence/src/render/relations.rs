@@ -63,10 +63,13 @@ pub fn render_relations(relations: &SymbolRelations) -> (String, Vec<FileSummary
     if relations.is_incomplete {
         text.push_str("(some files were not read for want of time: name a repository)\n");
     }
-    let [_, outdated] = relations.recorded;
-    if outdated > 0 {
-        let files = count_things(outdated as u64, "file");
-        let _ = writeln!(text, "({files} changed since `index.scip` was written: read by rules)");
+    let [described, outdated] = relations.recorded.map(|files| count_things(files as u64, "file"));
+    if relations.recorded != [0, 0] {
+        let _ = write!(text, "(the SCIP index describes {described} of those that were read");
+        let _ = match relations.recorded {
+            [_, 0] => writeln!(text, ")"),
+            _ => writeln!(text, "; {outdated} changed since it was written: read by rules)"),
+        };
     }
     text.push_str(&describe_searched("code", &relations.searched, &relations.gone));
     (text, summarize_lines(shown.into_iter()))

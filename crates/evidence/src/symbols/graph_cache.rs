@@ -1,15 +1,14 @@
 //! Keeps the symbol graphs of the trees that were asked about last, and reads files into them.
 //!
 //! Facts are read from the indexed text, so a graph answers for the files as they were indexed, in
-//! each tree and with each engine. A file that a former graph of the tree had is not read again. An
-//! `index.scip` in the folder of the tree is believed for the files whose indexed text it describes.
+//! each tree and with each engine. A file that a former graph of the tree had is not read again. The
+//! SCIP index of the tree is believed for the files whose indexed text it describes.
 
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
     io::BufReader,
     mem,
-    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -23,11 +22,11 @@ use codeinfo_graph::{
 };
 use codeinfo_lang::detect;
 use codeinfo_store::Store;
-use codeinfo_worktree::beneath::{FileFacts, FileHandle, RootDir};
+use codeinfo_worktree::beneath::{FileFacts, FileHandle};
 use tokio::{runtime::Handle, sync};
 use tracing::warn;
 
-use super::super::snapshot::load_snapshots;
+use super::super::{Evidence, snapshot::load_snapshots};
 
 /// Maximum number of trees whose graphs are kept.
 const MAX_TREES: usize = 4;
@@ -43,9 +42,6 @@ const MAX_WORD_FILES: usize = 200_000;
 const MAX_MANIFESTS: usize = 256;
 /// Maximum files that are read from the store at a time.
 const MAX_BATCH: usize = 64;
-
-/// Name of the file with a compiler's index, in the folder of a tree.
-const SCIP_FILE: &str = "index.scip";
 
 /// Graphs of the trees that were asked about last, the last one at the end.
 #[derive(Clone, Default)]
@@ -80,12 +76,12 @@ impl GraphCache {
     /// the graph is of the same ones.
     pub(super) fn take_graph(
         lease: &mut GraphLease,
-        store: &Store,
+        evidence: &Evidence,
         root: &Root,
         files: Option<&[FileRecord]>,
         time: Duration,
     ) -> TreeGraph {
-        let compiler_index = open_compiler_index(root);
+        let compiler_index = evidence.scip_folder.open_index(root);
         let stamp = compiler_index.as_ref().map(|(_, facts)| *facts);
         let has_files = |tree: &TreeGraph| files.is_none_or(|files| tree.reader.has_files(files));
         let mut tree = match lease.take() {
@@ -96,7 +92,10 @@ impl GraphCache {
                 // A file that was confirmed with another text must not stay so.
                 let former = outdated.filter(|tree| tree.stamp.is_none() && stamp.is_none());
                 let compiler = compiler_index.and_then(|(file, _)| read_compiler_index(file));
-                TreeGraph { stamp, ..TreeGraph::new(store, root, listed, former, compiler) }
+                TreeGraph {
+                    stamp,
+                    ..TreeGraph::new(&evidence.store, root, listed, former, compiler)
+                }
             }
         };
         if files.is_some() {
@@ -340,19 +339,11 @@ impl FactReader {
     }
 }
 
-/// Opens the compiler's index of a folder; `None` without one, and for a commit.
-fn open_compiler_index(root: &Root) -> Option<(FileHandle, FileFacts)> {
-    if root.revision.is_some() {
-        return None;
-    }
-    RootDir::open_root(root).ok()?.open_file(Path::new(SCIP_FILE)).ok()
-}
-
 fn read_compiler_index(file: FileHandle) -> Option<SharedScipIndex> {
     match ScipIndex::read(BufReader::new(file)) {
         Ok(index) => Some(Arc::new(Mutex::new(index))),
         Err(error) => {
-            warn!(%error, "`{SCIP_FILE}` is not used");
+            warn!(%error, "the SCIP index is not used");
             None
         }
     }

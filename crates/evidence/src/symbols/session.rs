@@ -67,7 +67,7 @@ impl<'a> GraphSession<'a> {
         files: Option<&[FileRecord]>,
         time: Duration,
     ) -> Self {
-        let tree = GraphCache::take_graph(&mut lease, &evidence.store, root, files, time);
+        let tree = GraphCache::take_graph(&mut lease, evidence, root, files, time);
         Self { evidence, root, tree, lease, overriding: RefCell::default() }
     }
 

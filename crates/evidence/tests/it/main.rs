@@ -4,4 +4,5 @@
 mod graph_property;
 mod impact;
 mod relations;
+mod scip_files;
 mod use_counts;

@@ -24,7 +24,7 @@ class Store(Base):
 def read(path):
     return path
 ";
-const APP: &str = "\
+pub(crate) const APP: &str = "\
 from store import Store, read as read_file
 import door as doors
 def run(door):
@@ -62,7 +62,7 @@ def test_open():
     assert Store('c').open()
 ";
 
-async fn index_shop(index: &TestIndex) -> (TestRepository, Evidence) {
+pub(crate) async fn index_shop(index: &TestIndex) -> (TestRepository, Evidence) {
     let files = [
         ("store.py", STORE),
         ("app.py", APP),
@@ -76,7 +76,7 @@ async fn index_shop(index: &TestIndex) -> (TestRepository, Evidence) {
 }
 
 /// Returns each related definition as `path:line name certainty lines`.
-async fn relate(evidence: &Evidence, name: &str, kind: RelationKind) -> Vec<String> {
+pub(crate) async fn relate(evidence: &Evidence, name: &str, kind: RelationKind) -> Vec<String> {
     let found = evidence.find_relations(name, kind, RootFilter::Everything).await.unwrap();
     assert!(!found.is_incomplete);
     let describe = |symbol: &codeinfo_evidence::RelatedSymbol| {
@@ -269,86 +269,6 @@ async fn a_name_leads_to_its_definitions() {
             .map(|place| format!("{}:{} {}", place.file.rel_path, place.line, place.name))
             .collect();
         assert_eq!(places.join(" "), expected, "{path} {at:?}");
-    }
-}
-
-/// Encodes a field of a protobuf message with a length.
-fn encode_field(number: u8, content: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![number << 3 | 2];
-    let mut length = content.len();
-    while length >= 128 {
-        bytes.push(u8::try_from(length % 128).unwrap() | 128);
-        length /= 128;
-    }
-    bytes.push(u8::try_from(length).unwrap());
-    bytes.extend(content);
-    bytes
-}
-
-/// Encodes a document with occurrences, each with line and column from 0, length and symbol. The
-/// first one is a definition if `defines`.
-fn encode_document(path: &str, defines: bool, occurrences: &[([u8; 3], &str)]) -> Vec<u8> {
-    let mut document = encode_field(1, path.as_bytes());
-    for (place, ([line, column, length], symbol)) in occurrences.iter().enumerate() {
-        let mut occurrence = encode_field(1, &[*line, *column, column + length]);
-        occurrence.extend(encode_field(2, symbol.as_bytes()));
-        if defines && place == 0 {
-            occurrence.extend([3 << 3, 1]);
-        }
-        document.extend(encode_field(2, &occurrence));
-    }
-    // Columns are counted in bytes.
-    document.extend([6 << 3, 1]);
-    encode_field(2, &document)
-}
-
-#[tokio::test]
-async fn a_compilers_index_is_believed_for_the_files_that_it_describes() {
-    let index = TestIndex::new().await;
-    let (repository, evidence) = index_shop(&index).await;
-    let callers = async || relate(&evidence, "Door.open", RelationKind::Callers).await;
-    assert_eq!(callers().await, ["door.py:5 enter Certain 6", "app.py:3 run Possible 6"]);
-    let open = "scip-python python shop 0.1 door/Door#open().";
-    let compiled = [
-        encode_document("door.py", true, &[([1, 8, 4], open)]),
-        encode_document("app.py", false, &[([5, 9, 4], open)]),
-    ];
-    std::fs::write(repository.join("index.scip"), compiled.concat()).unwrap();
-    assert_eq!(callers().await, ["app.py:3 run Certain 6", "door.py:5 enter Certain 6"]);
-    // The index has nothing about a file that changed since.
-    repository.write("app.py", &APP.replace("    door.open()", "    ignored()\n    door.open()"));
-    index.ingest(&repository).await;
-    let found = evidence
-        .find_relations("Door.open", RelationKind::Callers, RootFilter::Everything)
-        .await
-        .unwrap();
-    assert_eq!(found.recorded, [1, 1]);
-    assert!(
-        render::render_relations(&found)
-            .0
-            .contains("(1 file changed since `index.scip` was written")
-    );
-    assert_eq!(callers().await, ["door.py:5 enter Certain 6", "app.py:3 run Possible 7"]);
-    // Neither is one believed that is damaged or a link.
-    for damage in ["cut", "link"] {
-        std::fs::remove_file(repository.join("index.scip")).unwrap();
-        if damage == "cut" {
-            let bytes = compiled.concat();
-            std::fs::write(repository.join("index.scip"), &bytes[..bytes.len() - 3]).unwrap();
-        } else {
-            std::fs::write(repository.join("../other.scip"), compiled.concat()).unwrap();
-            #[cfg(unix)]
-            std::os::unix::fs::symlink(
-                repository.join("../other.scip"),
-                repository.join("index.scip"),
-            )
-            .unwrap();
-        }
-        let found = evidence
-            .find_relations("Door.open", RelationKind::Callers, RootFilter::Everything)
-            .await
-            .unwrap();
-        assert_eq!((found.recorded, found.related.len()), ([0, 0], 2), "{damage}");
     }
 }
 

@@ -46,6 +46,16 @@ impl RequestHandler for ReportingHandler {
         {
             return fault.into();
         }
+        if request.method() == hyper::Method::PUT {
+            let mut bytes = 0;
+            loop {
+                match request.read_piece().await {
+                    Ok(Some(piece)) => bytes += piece.len(),
+                    Ok(None) => return reply::json_response(StatusCode::OK, &json!(bytes)),
+                    Err(fault) => return fault.into(),
+                }
+            }
+        }
         if path == "/fast" {
             return reply::json_response(StatusCode::OK, &json!("done"));
         }
@@ -229,17 +239,37 @@ async fn a_slow_head_or_body_times_out() {
     silent.read_to_end(&mut bytes).await.unwrap();
     slow.read_to_end(&mut bytes).await.unwrap();
     let json = [("content-type", "application/json")];
-    let mut trickling =
-        server.connect_and_send(&(render_head("POST", "/fast", &json, 10) + "{")).await;
-    bytes.clear();
-    trickling.read_to_end(&mut bytes).await.unwrap();
-    insta::assert_snapshot!(wire::parse_reply(&bytes).render_reply(), @r#"
+    let mut replies = Vec::new();
+    for method in ["POST", "PUT"] {
+        let mut trickling =
+            server.connect_and_send(&(render_head(method, "/fast", &json, 10) + "{")).await;
+        bytes.clear();
+        trickling.read_to_end(&mut bytes).await.unwrap();
+        replies.push(wire::parse_reply(&bytes).render_reply());
+    }
+    insta::assert_snapshot!(replies[0], @r#"
     408 content-type: application/json
     {
       "error": "REQUEST_TIMEOUT",
       "message": "the body did not arrive in time"
     }
     "#);
+    assert_eq!(replies[0], replies[1]);
+}
+
+#[tokio::test]
+async fn a_body_that_is_read_in_pieces_may_be_larger_than_others() {
+    let server = ReportingServer::start(|_| {}).await;
+    let mut client = server.connect_and_send(&render_head("PUT", "/", &[], LARGE)).await;
+    client.write_all(&vec![b'x'; LARGE]).await.unwrap();
+    let mut bytes = Vec::new();
+    client.read_to_end(&mut bytes).await.unwrap();
+    assert_eq!(wire::parse_reply(&bytes).json(), json!(LARGE));
+    let mut cut = server.connect_and_send(&(render_head("PUT", "/", &[], 10) + "x")).await;
+    cut.shutdown().await.unwrap();
+    bytes.clear();
+    cut.read_to_end(&mut bytes).await.unwrap();
+    assert!(bytes.is_empty() || wire::parse_reply(&bytes).status == 400);
 }
 
 #[tokio::test]

@@ -52,6 +52,7 @@ impl ApiState {
             | ApiRoute::CancelIngest { .. }
             | ApiRoute::Reembed { .. }
             | ApiRoute::Remove { .. }
+            | ApiRoute::ScipIndex { .. }
             | ApiRoute::Roots => self.answer_ingest_route(request, route).await,
             ApiRoute::IngestedRepos => repos::reply_repos(services).await,
             ApiRoute::VectorSearch => {
@@ -123,6 +124,13 @@ impl ApiState {
             ApiRoute::Remove { root } => {
                 request.refuse_other_than_json()?;
                 ingest::remove_root(services, root).await
+            }
+            ApiRoute::ScipIndex { root, is_given: true } => {
+                ingest::store_scip_index(services, request, root).await
+            }
+            ApiRoute::ScipIndex { root, is_given: false } => {
+                request.refuse_other_than_json()?;
+                ingest::remove_scip_index(services, root).await
             }
             ApiRoute::Roots => ingest::list_roots(services).await,
             _ => Err(HttpError::RouteNotFound.into()),

@@ -10,7 +10,7 @@ use codeinfo_core::{
     telemetry::{FailureLog, TURN_FAILED},
 };
 use codeinfo_credentials::CredentialError;
-use codeinfo_evidence::EvidenceError;
+use codeinfo_evidence::{EvidenceError, ScipFileError};
 use codeinfo_http::{HttpError, Response, error_response};
 use codeinfo_ingest::IngestError;
 use codeinfo_search::SearchError;
@@ -205,6 +205,12 @@ impl From<SearchError> for ApiError {
 
 impl From<EvidenceError> for ApiError {
     fn from(failure: EvidenceError) -> Self {
+        Self::from_failure(failure.code(), &failure)
+    }
+}
+
+impl From<ScipFileError> for ApiError {
+    fn from(failure: ScipFileError) -> Self {
         Self::from_failure(failure.code(), &failure)
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use codeinfo_core::{IndexCounts, OmissionRule, OmittedGroup, Root, RootId, RunId};
-use codeinfo_http::{AccessRights, Response, reply};
+use codeinfo_http::{AccessRights, Request, Response, reply};
 use codeinfo_ingest::{FolderChoice, IngestError, RootStatus, RunState};
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,13 @@ pub struct OmittedCount {
     pub folders: u64,
     /// The first paths below the repository; folders come first and end with `/`.
     pub examples: Vec<String>,
+}
+
+/// The SCIP index of a root.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StoredScip {
+    /// Number of indexed files that it has; 0 without one.
+    pub files: usize,
 }
 
 #[derive(Serialize)]
@@ -159,10 +166,36 @@ pub(super) async fn reembed_root(services: &ApiServices, root: &str) -> Result<R
 
 pub(super) async fn remove_root(services: &ApiServices, root: &str) -> Result<Response, ApiError> {
     let root = services.ingest.remove_root(root).await?;
+    services.evidence.remove_scip_index(root.id)?;
     info!(root.id = %root.id, "root removed");
     let path = services.path_map.to_client_path(&root.path);
     let removed = RemovedRoot { id: root.id, name: root.name, path };
     Ok(reply::json_response(StatusCode::OK, &BTreeMap::from([("removed", removed)])))
+}
+
+/// Receives the SCIP index of a root. Needs no content type, because browsers let no page of another
+/// site use `PUT`.
+pub(super) async fn store_scip_index(
+    services: &ApiServices,
+    request: &mut Request,
+    root: &str,
+) -> Result<Response, ApiError> {
+    let root = services.resolve_root(root).await?;
+    let mut upload = services.evidence.receive_scip_index(root)?;
+    while let Some(piece) = request.read_piece().await? {
+        upload.write_piece(&piece).await?;
+    }
+    let files = upload.finish().await?;
+    Ok(reply::json_response(StatusCode::OK, &StoredScip { files }))
+}
+
+pub(super) async fn remove_scip_index(
+    services: &ApiServices,
+    root: &str,
+) -> Result<Response, ApiError> {
+    let root = services.resolve_root(root).await?;
+    services.evidence.remove_scip_index(root.id)?;
+    Ok(reply::json_response(StatusCode::OK, &StoredScip { files: 0 }))
 }
 
 pub(super) async fn list_roots(services: &ApiServices) -> Result<Response, ApiError> {

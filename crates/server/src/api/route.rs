@@ -30,6 +30,10 @@ pub(super) enum ApiRoute<'a> {
     Remove {
         root: &'a str,
     },
+    ScipIndex {
+        root: &'a str,
+        is_given: bool,
+    },
     Roots,
     IngestedRepos,
     VectorSearch,
@@ -80,6 +84,7 @@ impl ApiRoute<'_> {
             Self::CancelIngest { .. }
             | Self::Reembed { .. }
             | Self::Remove { .. }
+            | Self::ScipIndex { .. }
             | Self::ForPage(PageRoute::Settings | PageRoute::Failures) => AccessRights::Administer,
             Self::Metrics
             | Self::StartIngest
@@ -128,6 +133,10 @@ pub(super) fn match_route<'a>(method: &Method, path: &[&'a str]) -> ApiRoute<'a>
         (&Method::POST, ["ingest", "cancel", run]) => ApiRoute::CancelIngest { run },
         (&Method::POST, ["ingest", "reembed", root]) => ApiRoute::Reembed { root },
         (&Method::POST, ["ingest", "remove", root]) => ApiRoute::Remove { root },
+        (&Method::PUT, ["ingest", "scip", root]) => ApiRoute::ScipIndex { root, is_given: true },
+        (&Method::DELETE, ["ingest", "scip", root]) => {
+            ApiRoute::ScipIndex { root, is_given: false }
+        }
         (&Method::GET | &Method::HEAD, ["ingest", "roots"]) => ApiRoute::Roots,
         (&Method::GET | &Method::HEAD, ["tools", "ingested-repos"]) => ApiRoute::IngestedRepos,
         (&Method::POST, ["tools", "vector-search"]) => ApiRoute::VectorSearch,
@@ -182,6 +191,7 @@ fn allowed_methods(path: &[&str]) -> Option<&'static str> {
         | ["chat" | "mcp"] => "POST",
         ["auth", "mcp-tokens"] | ["mcp", "config"] => "GET, HEAD, POST",
         ["ws"] | ["mcp", "relay"] => "GET",
+        ["ingest", "scip", _] => "DELETE, PUT",
         ["auth", "mcp-tokens", _] => "DELETE",
         _ => return PageRoute::allowed_methods(path),
     })
