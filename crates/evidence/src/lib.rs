@@ -46,7 +46,7 @@ pub use self::{
     searched::SearchedRepository,
     source::{FilePermalink, HighlightedSource},
     symbols::{
-        CallTrace, Certainty, ChangeImpact, ChangeKind, ChangedFiles, DEFAULT_SINCE,
+        CallTrace, CallerChange, Certainty, ChangeImpact, ChangeKind, ChangedFiles, DEFAULT_SINCE,
         DEFAULT_TRACE_DEPTH, DefinitionUses, FoundPiece, ImpactRequest, MAX_TRACE_DEPTH, MovedFile,
         ReachingDefinition, ReferenceLine, RelatedSymbol, RelationKind, SymbolNeighbour,
         SymbolPlace, SymbolRelations, TouchedDefinition, TraceDirection, TraceRequest, TraceStep,

@@ -8,7 +8,7 @@ mod uses;
 
 pub use impact::render_impact;
 pub use outline::render_outline;
-pub use relations::{render_neighbours, render_relations, render_trace};
+pub use relations::{render_caller_changes, render_neighbours, render_relations, render_trace};
 pub use uses::{render_matches, render_uses};
 
 use std::fmt::Write;

@@ -4,6 +4,7 @@
 //! A relation is as certain as the rule by which its reference was resolved. Languages without
 //! rules have no relations; their names are only counted.
 
+mod caller_changes;
 mod changes;
 mod explain;
 mod graph_cache;
@@ -28,6 +29,7 @@ use super::{
     snapshot::retain_indexed,
     word::WordMatcher,
 };
+pub use caller_changes::CallerChange;
 pub use changes::{ChangedFiles, MovedFile};
 pub use codeinfo_facts::compare::ChangeKind;
 pub use codeinfo_graph::resolve::Certainty;
@@ -39,7 +41,7 @@ pub use impact::{
 };
 use name::SymbolName;
 pub use neighbours::{FoundPiece, SymbolNeighbour};
-use session::{FoundReference, GraphSession};
+use session::{FoundReference, GraphSession, LeasedTree};
 pub use trace::{
     CallTrace, DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, TraceDirection, TraceRequest, TraceStep,
 };
@@ -258,6 +260,18 @@ impl Evidence {
         Ok((name, found))
     }
 
+    /// Waits for the graph of a tree, and lists its files unless the graph has them.
+    async fn lease_tree(&self, root: &Root) -> Result<LeasedTree, EvidenceError> {
+        let lease = self.graphs.lease_graph(root.id).await;
+        let is_current = lease.as_ref().is_some_and(|tree| tree.is_current(root));
+        let files = if is_current {
+            None
+        } else {
+            Some(retain_indexed(self.store.files(root.id).await?, root))
+        };
+        Ok((lease, files))
+    }
+
     /// Runs work on the graph of a tree. Also returns whether files were not read.
     async fn run_with_graph<T: Send + 'static>(
         &self,
@@ -267,15 +281,9 @@ impl Evidence {
     ) -> Result<(T, bool), EvidenceError> {
         let evidence = self.clone();
         let run = async {
-            let lease = self.graphs.lease_graph(root.id).await;
-            let is_current = lease.as_ref().is_some_and(|tree| tree.is_current(&root));
-            let files = if is_current {
-                None
-            } else {
-                Some(retain_indexed(self.store.files(root.id).await?, &root))
-            };
+            let tree = self.lease_tree(&root).await?;
             self.run_blocking(move || {
-                let session = GraphSession::open(&evidence, &root, lease, files.as_deref(), time);
+                let session = GraphSession::open(&evidence, &root, tree, time);
                 let done = work(&session);
                 (done, session.close())
             })

@@ -8,8 +8,8 @@ use super::places::{
     describe_place, describe_searched, mark_certainty, quote_name, summarize_lines,
 };
 use crate::{
-    CallTrace, IndexedFile, RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace,
-    SymbolRelations, TraceDirection, TraceRequest, TraceStep,
+    CallTrace, CallerChange, ChangeKind, IndexedFile, RelatedSymbol, RelationKind, SymbolNeighbour,
+    SymbolPlace, SymbolRelations, TraceDirection, TraceRequest, TraceStep,
 };
 
 const MAX_PATH_CHARS: usize = 500;
@@ -212,18 +212,58 @@ pub fn render_neighbours(neighbours: &[SymbolNeighbour], max_bytes: usize) -> St
     const HEAD: &str = "\n\none call away (> these pieces call it, < it calls them):";
     let mut text = HEAD.to_owned();
     for neighbour in neighbours {
-        let SymbolPlace { file, line, name, .. } = &neighbour.place;
         let arrow = if neighbour.is_caller { '<' } else { '>' };
-        let path = plain_name(&file.rel_path, MAX_PATH_CHARS);
-        let name = plain_name(name, MAX_NAME_CHARS);
         let mark = mark_certainty(neighbour.certainty);
-        let line = format!("\n{arrow} {path}:{line} {name}{mark}");
+        let line = format!("\n{arrow} {}{mark}", describe_relative_place(&neighbour.place));
         if text.len() + line.len() > max_bytes {
             break;
         }
         text.push_str(&line);
     }
     if text.len() == HEAD.len() { String::new() } else { text }
+}
+
+/// Renders callers that differ, a line each, in at most `max_bytes` bytes; blank without any.
+pub fn render_caller_changes(
+    changes: &[CallerChange],
+    is_incomplete: bool,
+    max_bytes: usize,
+) -> String {
+    const HEAD: &str = "\n\ncallers (- only before, + only now, ~ changed):";
+    const LEFT_OUT: &str = "\n(some callers are left out, for want of time or room)";
+    let mut text = HEAD.to_owned();
+    let mut is_cut = is_incomplete;
+    let mut former = None;
+    for CallerChange { called, caller, change } in changes {
+        let sign = match change {
+            ChangeKind::Deleted => '-',
+            ChangeKind::Added => '+',
+            ChangeKind::Changed => '~',
+        };
+        let head = match former.replace(called) {
+            Some(former) if former == called => String::new(),
+            _ => format!("\nof {}", describe_relative_place(called)),
+        };
+        let mark = mark_certainty(caller.certainty);
+        let line = format!("{head}\n{sign} {}{mark}", describe_relative_place(&caller.place));
+        if text.len() + line.len() + LEFT_OUT.len() > max_bytes {
+            is_cut = true;
+            break;
+        }
+        text.push_str(&line);
+    }
+    if is_cut {
+        text.push_str(LEFT_OUT);
+    }
+    if (HEAD.len() + 1..=max_bytes).contains(&text.len()) { text } else { String::new() }
+}
+
+/// Writes where a definition is below its root: `path:12 Store.open`.
+fn describe_relative_place(place: &SymbolPlace) -> String {
+    let SymbolPlace { file, line, name, .. } = place;
+    let path = plain_name(&file.rel_path, MAX_PATH_CHARS);
+    let name = if name.is_empty() { "top level" } else { name };
+    format!("{path}:{line} {}", plain_name(name, MAX_NAME_CHARS))
 }
 
 /// Returns the steps, each after the one before it, with their depths.

@@ -243,6 +243,10 @@ impl FactReader {
             })
     }
 
+    pub(super) fn record(&self, path: &str) -> Option<&FileRecord> {
+        self.files.get(path)
+    }
+
     fn begin_request(&self, time: Duration) {
         let mut state = lock(&self.state);
         state.bytes_left = MAX_READ_BYTES;

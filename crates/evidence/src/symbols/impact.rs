@@ -108,7 +108,7 @@ impl Evidence {
             let started = Instant::now();
             let changes = compare_tree(&root, &files, &request.since, started + COMPARING_TIME)?;
             let time = TIME.saturating_sub(started.elapsed());
-            let session = GraphSession::open(&evidence, &root, lease, Some(&files), time);
+            let session = GraphSession::open(&evidence, &root, (lease, Some(files)), time);
             let mut impact = session.find_impact(changes, request.depth);
             impact.is_cut |= session.close();
             Ok(impact)

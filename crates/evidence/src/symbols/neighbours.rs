@@ -143,7 +143,7 @@ impl GraphSession<'_> {
     }
 
     /// Returns the functions and types whose names are in a piece, else the one around it.
-    fn list_definitions_in(&self, piece: &FoundPiece) -> Vec<DefinitionId> {
+    pub(super) fn list_definitions_in(&self, piece: &FoundPiece) -> Vec<DefinitionId> {
         let Some(file) = self.graph().find_file(&piece.rel_path) else { return Vec::new() };
         let Some(facts) = self.graph().file_facts(file) else { return Vec::new() };
         let LineRange { first, last } = piece.lines;

@@ -44,6 +44,9 @@ pub(super) struct GraphSession<'a> {
     overriding: RefCell<HashMap<DefinitionId, Vec<DefinitionId>>>,
 }
 
+/// The graph of a tree, and the files of the tree if they may be others than those of the graph.
+pub(super) type LeasedTree = (GraphLease, Option<Vec<FileRecord>>);
+
 /// A reference that may lead to a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FoundReference {
@@ -59,15 +62,15 @@ pub(super) struct FoundReference {
 }
 
 impl<'a> GraphSession<'a> {
-    /// Begins a request on a tree with these files, or with those of its kept graph.
+    /// Begins a request on a tree.
     pub(super) fn open(
         evidence: &'a Evidence,
         root: &'a Root,
-        mut lease: GraphLease,
-        files: Option<&[FileRecord]>,
+        leased: LeasedTree,
         time: Duration,
     ) -> Self {
-        let tree = GraphCache::take_graph(&mut lease, evidence, root, files, time);
+        let (mut lease, files) = leased;
+        let tree = GraphCache::take_graph(&mut lease, evidence, root, files.as_deref(), time);
         Self { evidence, root, tree, lease, overriding: RefCell::default() }
     }
 

@@ -1,6 +1,7 @@
 //! Evidence from real indexes.
 #![cfg(test)]
 
+mod caller_changes;
 mod graph_property;
 mod impact;
 mod relations;

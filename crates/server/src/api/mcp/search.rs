@@ -30,6 +30,8 @@ use crate::api::{
 const MAX_UNSEARCHED_CHARS: usize = 600;
 /// Maximum bytes of the lines with what the shown chunks call and what calls them.
 const MAX_NEIGHBOUR_BYTES: usize = 1_200;
+/// Maximum bytes of the lines with callers that differ between two trees.
+const MAX_CALLER_BYTES: usize = 600;
 /// Maximum number of remembered conversations; the least recently used one is forgotten first.
 const MAX_CONVERSATIONS: NonZero<usize> = NonZero::new(256).unwrap();
 /// Maximum chunks remembered of a conversation. A turn that received more has lost the first ones
@@ -125,7 +127,8 @@ impl RawSearch {
         let max_bytes = MAX_TOOL_TEXT_BYTES - unsearched.len();
         let excerpt =
             codeinfo_search::render_excerpt(&found, query.text(), &freshness, &known, max_bytes);
-        let whole: Vec<FoundPiece> = list_pieces(&found, &excerpt.whole);
+        let whole: Vec<FoundPiece> =
+            list_pieces(&found, |hit| excerpt.whole.contains(&hit.chunk_id));
         self.shown.add_chunks(conversation, excerpt.whole);
         info!(
             search.hits = found.hits.len(),
@@ -149,8 +152,10 @@ impl RawSearch {
         query: &str,
         max_bytes: usize,
     ) -> String {
-        let is_compared = found.hits.iter().any(|hit| hit.only_in.is_some());
-        if whole.is_empty() || is_compared {
+        if found.hits.iter().any(|hit| hit.only_in.is_some()) {
+            return self.render_caller_changes(found, max_bytes).await;
+        }
+        if whole.is_empty() {
             return String::new();
         }
         match self.services.evidence.find_neighbours(whole, query).await {
@@ -159,6 +164,24 @@ impl RawSearch {
             }
             Err(failure) => {
                 warn!(error = %failure, "neighbours not found");
+                String::new()
+            }
+        }
+    }
+
+    /// Renders which callers of the definitions in the results differ between two trees.
+    async fn render_caller_changes(&self, found: &SearchResults, max_bytes: usize) -> String {
+        let before = found.diffs.iter().find_map(|diff| diff.before.as_deref());
+        let now = found.diffs.iter().find_map(|diff| diff.after.as_deref());
+        let Some(trees) = before.zip(now) else { return String::new() };
+        let pieces = list_pieces(found, |_| true);
+        match self.services.evidence.compare_callers(trees.into(), pieces).await {
+            Ok((changes, is_incomplete)) => {
+                let max_bytes = max_bytes.min(MAX_CALLER_BYTES);
+                render::render_caller_changes(&changes, is_incomplete, max_bytes)
+            }
+            Err(failure) => {
+                warn!(error = %failure, "callers not compared");
                 String::new()
             }
         }
@@ -238,15 +261,15 @@ impl RawSearch {
     }
 }
 
-/// Returns where the chunks with some ids are.
-fn list_pieces(found: &SearchResults, chunk_ids: &[String]) -> Vec<FoundPiece> {
-    let shown = found.hits.iter().filter(|hit| chunk_ids.contains(&hit.chunk_id));
+/// Returns where some of the results are.
+fn list_pieces(found: &SearchResults, is_wanted: impl Fn(&Hit) -> bool) -> Vec<FoundPiece> {
+    let wanted = found.hits.iter().filter(|hit| is_wanted(hit));
     let piece = |hit: &Hit| FoundPiece {
         repo: hit.repo.clone(),
         rel_path: hit.rel_path.clone(),
         lines: LineRange { first: hit.start_line, last: hit.end_line },
     };
-    shown.map(piece).collect()
+    wanted.map(piece).collect()
 }
 
 fn surrounding_lines(first: u32, last: Option<u32>) -> RequestedLines {
