@@ -118,6 +118,7 @@ async fn the_routes_of_definitions_answer_with_places_and_certainties() {
         ("uses", "/symbols?name=load"),
         ("trace", "/symbols/trace?from=Store.open&to=Store.load"),
         ("at", "/symbols/at?path=app.py&line=5&column=10"),
+        ("possible", "/symbols/at?path=app.py&line=6&column=10"),
     ] {
         let reply = send_get(server.main, path).await;
         writeln!(replies, "{name} {}", reply.body.replace(&folder, "FOLDER")).unwrap();
@@ -126,7 +127,8 @@ async fn the_routes_of_definitions_answer_with_places_and_certainties() {
     symbols {"asked":"Store.open","kind":"callees","definitions":[{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":5,"lines":[5,6],"name":"Store.open","isTest":false}],"related":[{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":8,"lines":[8,9],"name":"Store.load","isTest":false,"certainty":"certain","count":1,"references":[{"number":6,"text":"return self.load()","certainty":"certain"}],"referencesIn":{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop"}}],"more":0,"isIncomplete":false,"recorded":[0,0]}
     uses {"name":"load","asked":null,"bare":null,"count":2,"files":1,"groups":[{"group":"definitions","count":1,"files":[{"file":{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop"},"lines":[{"number":8,"text":"def load(self):","count":1,"enclosing":null}]}]},{"group":"uses","count":1,"files":[{"file":{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop"},"lines":[{"number":6,"text":"return self.load()","count":1,"enclosing":"Store.open"}]}]}],"unread":0,"definitions":[{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":8,"lines":[8,9],"name":"Store.load","isTest":false,"byCertainty":[1,0,0]}],"spellings":[],"unsearched":null}
     trace {"starts":[{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":5,"lines":[5,6],"name":"Store.open","isTest":false}],"steps":[{"before":null,"depth":1,"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":8,"lines":[8,9],"name":"Store.load","isTest":false,"callLine":6,"certainty":"certain"}],"ends":[{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":8,"lines":[8,9],"name":"Store.load","isTest":false}],"isReached":true,"isCut":false}
-    at {"definitions":[{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":5,"lines":[5,6],"name":"Store.open","isTest":false}]}
+    at {"definitions":[{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":5,"lines":[5,6],"name":"Store.open","isTest":false,"certainty":"certain"}]}
+    possible {"definitions":[{"path":"FOLDER/shop/store.py","relPath":"store.py","repo":"shop","line":5,"lines":[5,6],"name":"Store.open","isTest":false,"certainty":"possible"},{"path":"FOLDER/shop/door.py","relPath":"door.py","repo":"shop","line":2,"lines":[2,3],"name":"Door.open","isTest":false,"certainty":"possible"}]}
     "#);
     for (path, fault) in [
         ("/symbols", "`name` is missing"),
@@ -160,6 +162,11 @@ async fn a_name_in_a_source_leads_to_its_definition() {
     page.wait_for_text("No definition of door is known.").await;
     let asked = page.requests().into_iter().filter(|one| one.url.contains("/symbols/at"));
     assert_eq!(asked.count(), 2);
+    // What a member of an unknown value may be is listed.
+    page.click_word(&line_selector(6), "open", "left").await;
+    page.wait_for_text("may be one of these definitions").await;
+    let listed = page.read_texts(".definitions li").await;
+    assert_eq!(listed, ["Store.open store.py:5 possible", "Door.open door.py:2 possible"]);
     // The reader chooses between two definitions.
     page.goto(&page.url().await.replace("app.py", "pick.py")).await;
     wait_for_open_lines(&page, "pick.py:4").await;

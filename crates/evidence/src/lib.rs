@@ -47,9 +47,10 @@ pub use self::{
     source::{FilePermalink, HighlightedSource},
     symbols::{
         CallTrace, CallerChange, Certainty, ChangeImpact, ChangeKind, ChangedFiles, DEFAULT_SINCE,
-        DEFAULT_TRACE_DEPTH, DefinitionUses, FoundPiece, ImpactRequest, MAX_TRACE_DEPTH, MovedFile,
-        ReachingDefinition, ReferenceLine, RelatedSymbol, RelationKind, SymbolNeighbour,
-        SymbolPlace, SymbolRelations, TouchedDefinition, TraceDirection, TraceRequest, TraceStep,
+        DEFAULT_TRACE_DEPTH, DefinitionUses, FoundDefinition, FoundPiece, ImpactRequest,
+        MAX_TRACE_DEPTH, MovedFile, ReachingDefinition, ReferenceLine, RelatedSymbol, RelationKind,
+        SymbolNeighbour, SymbolPlace, SymbolRelations, TouchedDefinition, TraceDirection,
+        TraceRequest, TraceStep,
     },
     uses::{NameUses, OccurrenceGroup, UsedFile, UsedLine},
 };

@@ -104,6 +104,16 @@ pub struct SymbolPlace {
     pub is_test: bool,
 }
 
+/// A definition to which a name leads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FoundDefinition {
+    /// The definition.
+    #[serde(flatten)]
+    pub place: SymbolPlace,
+    /// Certainty that the name means it.
+    pub certainty: Certainty,
+}
+
 /// A definition with a relation to the one that was asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -212,13 +222,14 @@ impl Evidence {
     }
 
     /// Finds the definitions that the name at a line and a column, counted in bytes from 0, leads
-    /// to; the definition itself where it is defined.
+    /// to; the definition itself where it is defined. A member of an unknown value leads to at most five
+    /// possible ones.
     pub async fn find_definitions_at(
         &self,
         path: &str,
         at: (u32, u32),
         within: RootFilter,
-    ) -> Result<Vec<SymbolPlace>, EvidenceError> {
+    ) -> Result<Vec<FoundDefinition>, EvidenceError> {
         let ResolvedPath::File(root, record) = self.resolve_path(path, within).await? else {
             return Err(EvidenceError::IsFolder(path.to_owned()));
         };

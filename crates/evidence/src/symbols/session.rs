@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 
 use super::{
     super::{Evidence, IndexedFile, word::WordMatcher},
-    SymbolPlace,
+    FoundDefinition, SymbolPlace,
     graph_cache::{FactReader, GraphCache, GraphLease, TreeGraph},
     name::SymbolName,
 };
@@ -28,6 +28,8 @@ use super::{
 const MAX_ALIASES: usize = 8;
 /// Maximum definitions with one name that are distinguished.
 pub(super) const MAX_DEFINITIONS: usize = 50;
+/// Maximum definitions that a member of an unknown value may be.
+const MAX_POSSIBLE: usize = 5;
 /// Maximum types whose methods may replace one that is called.
 const MAX_SUBTYPES: usize = 20;
 /// Names of constructors, which are called by the name of their type.
@@ -253,8 +255,8 @@ impl<'a> GraphSession<'a> {
         found
     }
 
-    /// Returns where the name at a place leads.
-    pub(super) fn find_definitions_at(&self, path: &str, at: (u32, u32)) -> Vec<SymbolPlace> {
+    /// Returns where the name at a place leads; where a member of an unknown value may lead.
+    pub(super) fn find_definitions_at(&self, path: &str, at: (u32, u32)) -> Vec<FoundDefinition> {
         let Some(file) = self.graph().find_file(path) else { return Vec::new() };
         let Some(facts) = self.graph().file_facts(file) else { return Vec::new() };
         let is_at = |start: (u32, u32), name: &str| {
@@ -262,21 +264,27 @@ impl<'a> GraphSession<'a> {
             start.0 == at.0 && (start.1..start.1.saturating_add(length)).contains(&at.1)
         };
         let definitions = (0u32..).zip(&facts.definitions);
-        let mut found: Vec<DefinitionId> = definitions
+        let mut found: Vec<(DefinitionId, Certainty)> = definitions
             .filter(|(_, fact)| is_at(fact.name_at, &fact.name))
-            .map(|(index, _)| DefinitionId { file, index })
+            .map(|(index, _)| (DefinitionId { file, index }, Certainty::Certain))
             .collect();
         let here = facts
             .references
             .iter()
             .filter(|reference| reference.name().is_some_and(|name| is_at(reference.at, name)));
         for reference in here {
-            let targets = self.resolve_reference(file, reference);
-            found.extend(targets.into_iter().map(|reference| reference.target));
+            let targets = self.resolve_reference(file, reference).into_iter();
+            found.extend(targets.map(|reference| (reference.target, reference.certainty)));
+            if matches!(self.graph().resolve(file, reference), ResolutionResult::Unknown) {
+                let possible = self.graph().list_possible_members(file, reference, MAX_POSSIBLE);
+                found.extend(possible.into_iter().map(|id| (id, Certainty::Possible)));
+            }
         }
         let mut seen = HashSet::new();
-        found.retain(|id| seen.insert(*id));
-        found.into_iter().filter_map(|id| self.place(id)).collect()
+        found.retain(|(id, _)| seen.insert(*id));
+        let describe =
+            |(id, certainty)| Some(FoundDefinition { place: self.place(id)?, certainty });
+        found.into_iter().filter_map(describe).collect()
     }
 
     /// Finds the types that extend or implement a type, directly or through others, nearest first.

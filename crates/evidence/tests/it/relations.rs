@@ -1,7 +1,9 @@
 //! Relations of definitions, by the graph of an indexed repository.
 
 use codeinfo_core::{LineRange, PathMap, RootFilter};
-use codeinfo_evidence::{Evidence, FoundPiece, RelationKind, TraceDirection, TraceRequest, render};
+use codeinfo_evidence::{
+    Certainty, Evidence, FoundPiece, RelationKind, TraceDirection, TraceRequest, render,
+};
 use codeinfo_test_support::ingest::{TestIndex, TestRepository};
 
 const STORE: &str = "\
@@ -257,6 +259,9 @@ async fn a_name_leads_to_its_definitions() {
     for (path, at, expected) in [
         ("app.py", (5, 10), "store.py:8 Store.open"),
         ("app.py", (5, 4), ""),
+        // The receiver is not known.
+        ("app.py", (6, 10), "store.py:8 Store.open, possible door.py:2 Door.open, possible"),
+        ("shut.py", (4, 9), "store.py:2 Base.close"),
         ("app.py", (7, 11), "store.py:17 read"),
         ("app.py", (1, 18), "store.py:4 Store"),
         ("store.py", (8, 8), "store.py:8 Store.open"),
@@ -266,7 +271,11 @@ async fn a_name_leads_to_its_definitions() {
         let found = evidence.find_definitions_at(path, at, RootFilter::Everything).await.unwrap();
         let places: Vec<String> = found
             .iter()
-            .map(|place| format!("{}:{} {}", place.file.rel_path, place.line, place.name))
+            .map(|found| {
+                let mark = if found.certainty == Certainty::Possible { ", possible" } else { "" };
+                let place = &found.place;
+                format!("{}:{} {}{mark}", place.file.rel_path, place.line, place.name)
+            })
             .collect();
         assert_eq!(places.join(" "), expected, "{path} {at:?}");
     }

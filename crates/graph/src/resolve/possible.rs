@@ -31,17 +31,32 @@ impl SymbolGraph {
         }
         self.memory.begin_reference();
         let scope = ScopeId { file, index: reference.scope };
-        self.evaluate(scope, receiver).is_empty() && self.reaches_file(file, definition.file)
+        self.evaluate(scope, receiver).is_empty()
+            && self.list_reached_files(file).contains(&definition.file)
     }
 
-    fn reaches_file(&self, from: FileIndex, to: FileIndex) -> bool {
+    /// Returns at most `max_members` definitions that a member whose receiver is unknown may be, those
+    /// in files that fewer imports lead to first.
+    pub fn list_possible_members(
+        &self,
+        file: FileIndex,
+        reference: &ReferenceFact,
+        max_members: usize,
+    ) -> Vec<DefinitionId> {
+        let ShortExpression::Member(_, name) = &reference.target else { return Vec::new() };
+        let reached = self.list_reached_files(file);
+        let named = reached.iter().flat_map(|reached| self.find_definitions(*reached, name));
+        let is_possible = |id: &DefinitionId| self.may_refer_to_member(file, reference, *id);
+        named.filter(is_possible).take(max_members).collect()
+    }
+
+    fn list_reached_files(&self, from: FileIndex) -> Arc<Vec<FileIndex>> {
         let known = self.memory.reached_files.borrow().get(&from).cloned();
-        let reached = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let reached = Arc::new(self.follow_imports(from));
             self.memory.reached_files.borrow_mut().insert(from, Arc::clone(&reached));
             reached
-        });
-        reached.contains(&to)
+        })
     }
 
     fn follow_imports(&self, from: FileIndex) -> Vec<FileIndex> {

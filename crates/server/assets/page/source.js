@@ -8,7 +8,7 @@ import { Lines } from './lines.js';
 import { announce, problem, waiting } from './notice.js';
 import { beside, go, link, place, shownUses, written } from './router.js';
 import { on, pageConfig } from './state.js';
-import { addressOf, placeText, symbolLink } from './symbols.js';
+import { addressOf, certaintyBadge, placeText, symbolLink } from './symbols.js';
 import { verdictOf } from './verdicts.js';
 
 /** Lines that are asked for at once. */
@@ -167,7 +167,7 @@ export class Source {
       this.close && h('button', { type: 'button', class: 'plain', onclick: this.close }, 'Close'));
   }
 
-  /** Opens where a name is defined. Where that is several places, they are listed. */
+  /** Opens where a name is defined. Several definitions and those that are only possible are listed. */
   async follow({ text, line, column }, isNewTab) {
     const { file, at: { path, repository }, lines } = this;
     const isByKey = document.activeElement === lines.element;
@@ -177,7 +177,7 @@ export class Source {
         return;
       }
       const [first] = definitions;
-      if (definitions.length !== 1) {
+      if (definitions.length !== 1 || first.certainty === 'possible') {
         this.listDefinitions(text, definitions);
         if (isByKey && definitions.length > 0) {
           this.definitions.querySelector('a').focus();
@@ -207,7 +207,8 @@ export class Source {
       ? h('p', { class: 'about' }, 'No definition of ', h('code', null, text), ' is known. ',
         h('a', { href: link(['search'], { q: text, at: written(this.at) }) }, 'Search for it'))
       : [h('p', { class: 'about' }, h('code', null, text), ' may be one of these definitions:'),
-        h('ul', null, definitions.map((place) => h('li', null, symbolLink(place), ' ', placeText(place))))]);
+        h('ul', null, definitions.map((place) => h('li', null,
+        symbolLink(place), ' ', placeText(place), ' ', certaintyBadge(place.certainty))))]);
   }
 
   /** Shows what uses a definition, or nothing. */

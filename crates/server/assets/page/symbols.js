@@ -36,6 +36,11 @@ export function symbolLink(place) {
     h('code', null, nameOf(place)));
 }
 
+/** @param {string} certainty @returns {HTMLElement | false} the word for what is not certain */
+export function certaintyBadge(certainty) {
+  return certainty !== 'certain' && h('span', { class: 'badge' }, certainty);
+}
+
 /** @param {SymbolPlace} place @returns {HTMLElement} where a definition is */
 export function placeText({ path, relPath, line }) {
   return h('span', { class: 'path about', title: path }, `${relPath}:${line}`);

@@ -5,7 +5,7 @@ import { counted } from './format.js';
 import { fill, h } from './h.js';
 import { announce, empty, problem, waiting } from './notice.js';
 import { beside, go, place } from './router.js';
-import { linkProps, nameOf, placeText, symbolLink } from './symbols.js';
+import { certaintyBadge, linkProps, nameOf, placeText, symbolLink } from './symbols.js';
 
 /** The relations, each with the word for one. */
 const KINDS = {
@@ -137,9 +137,4 @@ function listSymbols(symbols) {
 function listReference({ referencesIn, certainty }, reference) {
   return h('li', null, h('a', linkProps(referencesIn, reference.number), reference.number), ' ',
     h('code', null, reference.text), ' ', reference.certainty !== certainty && certaintyBadge(reference.certainty));
-}
-
-/** The word for what is not certain. */
-function certaintyBadge(certainty) {
-  return certainty !== 'certain' && h('span', { class: 'badge' }, certainty);
 }
