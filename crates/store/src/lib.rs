@@ -14,7 +14,6 @@ mod qdrant;
 mod settings;
 mod store;
 mod trees;
-mod unwritable;
 
 pub use codeinfo_index::{
     ChunkVectors, IndexError, MAX_PAGE, NewChunk, OnMismatch, StorageSize, StoredChunk,
@@ -26,9 +25,8 @@ pub use engine::{
 };
 pub use error::StoreError;
 pub use lease::Lease;
-pub use lock::{DataDirLock, LockHolder, ProcessIdentity, find_lock_holder};
+pub use lock::{DataDirLock, LockHolder, ProcessIdentity, copy_unwritable_index, find_lock_holder};
 pub use opening::StoreLocation;
 pub use qdrant::QdrantEngine;
 pub use settings::{EmbeddedStoreSettings, QdrantSettings, StoreSettings};
 pub use store::{RememberedRoots, Store, StoreMode};
-pub use unwritable::copy_unwritable_index;

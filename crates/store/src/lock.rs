@@ -1,5 +1,6 @@
 //! The lock of a data folder, which one process at a time uses, with the address where its holder listens, and the
-//! identity of that process among those that share a server.
+//! identity of that process among those that share a server; and a copy of the index of a folder that cannot be
+//! locked.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -13,6 +14,7 @@ use codeinfo_core::{
     atomic::{self, FileAccess},
 };
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::StoreError;
@@ -26,6 +28,8 @@ const ALIVE_FILE: &str = "lock.alive";
 const HOLDER_FILE: &str = "lock.json";
 /// Bytes of that file, padded with spaces, so that the next holder fits when the disk is full.
 const HOLDER_BYTES: usize = 1024;
+/// Parts of the data folder that form the index.
+const PARTS: [&str; 3] = ["store", "roots.json", "scip"];
 
 /// The right to use a data folder, held until dropped. The system releases it when the process
 /// ends.
@@ -120,6 +124,49 @@ pub fn find_lock_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreErro
         Err(TryLockError::WouldBlock) => read_holder(data_dir),
         Err(TryLockError::Error(source)) => Err(StoreError::io(&path, source)),
     }
+}
+
+/// Copies the index of an existing data folder that cannot be written; returns `None` for any other
+/// one.
+///
+/// The copy is a data folder for this account only, in the folder for temporary files, and is
+/// removed when dropped.
+pub fn copy_unwritable_index(data_dir: &Path) -> io::Result<Option<TempDir>> {
+    let lock = data_dir.join(LOCK_FILE);
+    let opened =
+        atomic::open_regular_file(&lock, File::options().write(true).create(true).truncate(false));
+    let is_unwritable = opened.is_err_and(|error| {
+        matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+    });
+    if !is_unwritable || !data_dir.try_exists()? {
+        return Ok(None);
+    }
+    let copy = TempDir::with_prefix("codeinfo-")?;
+    for part in PARTS {
+        copy_tree(&data_dir.join(part), &copy.path().join(part))?;
+    }
+    Ok(Some(copy))
+}
+
+/// Copies a file or folder, if it exists. Skips links.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    let kind = match from.symlink_metadata() {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if kind.is_file() {
+        // `fs::copy` would preserve the missing write permission.
+        let mut file = atomic::open_regular_file(from, File::options().read(true))?;
+        io::copy(&mut file, &mut File::create_new(to)?)?;
+    } else if kind.is_dir() {
+        fs::create_dir(to)?;
+        for entry in fs::read_dir(from)? {
+            let name = entry?.file_name();
+            copy_tree(&from.join(&name), &to.join(&name))?;
+        }
+    }
+    Ok(())
 }
 
 fn open_lock_file(data_dir: &Path, path: &Path) -> Result<File, StoreError> {

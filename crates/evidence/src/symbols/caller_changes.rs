@@ -47,19 +47,17 @@ impl Evidence {
         let evidence = self.clone();
         let compare = async {
             // In one order, so that no comparison waits for another one that waits for it.
-            let (former_tree, current_tree) = if before.id < now.id {
-                let former_tree = self.lease_tree(&before).await?;
-                (former_tree, self.lease_tree(&now).await?)
-            } else {
-                let current_tree = self.lease_tree(&now).await?;
-                (self.lease_tree(&before).await?, current_tree)
-            };
+            let is_first = before.id < now.id;
+            let [one, other] = if is_first { [before, now] } else { [now, before] };
+            let (leased_one, leased_other) =
+                (self.lease_tree(&one).await?, self.lease_tree(&other).await?);
             self.run_blocking(move || {
-                let former = GraphSession::open(&evidence, &before, former_tree, TIME);
-                let current = GraphSession::open(&evidence, &now, current_tree, 2 * TIME);
-                let changes = compare_in_pieces([&former, &current], &pieces);
-                let (is_former_cut, is_current_cut) = (former.close(), current.close());
-                (changes, is_former_cut || is_current_cut)
+                let one = GraphSession::open(&evidence, &one, leased_one, 2 * TIME);
+                let other = GraphSession::open(&evidence, &other, leased_other, 2 * TIME);
+                let trees = if is_first { [&one, &other] } else { [&other, &one] };
+                let changes = compare_in_pieces(trees, &pieces);
+                let (is_one_cut, is_other_cut) = (one.close(), other.close());
+                (changes, is_one_cut || is_other_cut)
             })
             .await
         };
