@@ -99,13 +99,12 @@ pub(super) async fn ingest_folder(
     let unusable =
         |path: &Path, source| CliError::Path { path: path.display().to_string(), source };
     let absolute = std::path::absolute(path).map_err(|source| unusable(path, source))?;
-    let scip_file = match scip.as_deref().map(Path::new) {
-        Some(file) if !file.as_os_str().is_empty() => {
-            let opened = atomic::open_regular_file(file, fs::File::options().read(true));
-            Some(opened.map_err(|source| unusable(file, source))?)
-        }
-        _ => None,
+    let scip_path = scip.as_deref().map(Path::new).filter(|file| !file.as_os_str().is_empty());
+    let open = |file: &Path| {
+        let opened = atomic::open_regular_file(file, fs::File::options().read(true));
+        opened.map_err(|source| unusable(file, source))
     };
+    let scip_file = scip_path.map(open).transpose()?;
     let mut body = json!({ "path": absolute });
     for (key, value) in [("name", name), ("description", description)] {
         if let (Some(value), Some(body)) = (value, body.as_object_mut()) {

@@ -7,7 +7,7 @@ use std::{
     fs,
     io::{self, Seek},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use codeinfo_core::{
@@ -15,7 +15,10 @@ use codeinfo_core::{
     atomic::{create_private_folder, remove_file},
     error::ErrorCode,
 };
-use codeinfo_graph::scip::{MAX_INDEX_BYTES, ScipError, ScipIndex};
+use codeinfo_graph::{
+    resolve::SharedScipIndex,
+    scip::{MAX_INDEX_BYTES, ScipError, ScipIndex},
+};
 use codeinfo_store::StoreError;
 use codeinfo_worktree::beneath::{FileFacts, FileHandle, RootDir};
 use tempfile::{NamedTempFile, TempPath};
@@ -25,11 +28,15 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::spawn_blocking,
 };
+use tracing::warn;
 
 use super::Evidence;
 
 /// Name of an index in the folder of a tree, which counts if none was given.
 const TREE_FILE: &str = "index.scip";
+
+/// Maximum bytes of the files of kept indexes.
+const MAX_KEPT_BYTES: u64 = 128 << 20;
 
 /// Folder of the given indexes; without one, none can be given. Clones share it.
 #[derive(Clone)]
@@ -37,6 +44,8 @@ pub(super) struct ScipFolder {
     path: Option<PathBuf>,
     /// Lets one index arrive at a time, because each takes as much disk space as it may.
     turn: Arc<Semaphore>,
+    /// Indexes that were read, the last one first. Unlike graphs, they remain when much is read.
+    kept: Arc<Mutex<Vec<(RootId, FileFacts, SharedScipIndex)>>>,
 }
 
 /// A SCIP index that arrives in pieces. The former one counts until [`Self::finish`].
@@ -85,7 +94,7 @@ impl ScipFileError {
 
 impl ScipFolder {
     pub(super) fn new(path: Option<PathBuf>) -> Self {
-        Self { path, turn: Arc::new(Semaphore::new(1)) }
+        Self { path, turn: Arc::new(Semaphore::new(1)), kept: Arc::default() }
     }
 
     /// Opens the index that was given for a root, else the one in the folder of its tree.
@@ -97,6 +106,30 @@ impl ScipFolder {
             let tree = RootDir::open_root(root).ok().filter(|_| root.revision.is_none());
             open(tree?, TREE_FILE)
         })
+    }
+
+    /// Reads an opened index of a root unless it is kept; `None` if it is damaged.
+    pub(super) fn read_index(
+        &self,
+        root: RootId,
+        opened: (FileHandle, FileFacts),
+    ) -> Option<SharedScipIndex> {
+        let (file, facts) = opened;
+        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., index)) = lock().iter().find(|known| (known.0, known.1) == (root, facts)) {
+            return Some(Arc::clone(index));
+        }
+        let read = ScipIndex::read(file);
+        let content = read.inspect_err(|error| warn!(%error, "the SCIP index is not used")).ok()?;
+        let index = Arc::new(Mutex::new(content));
+        let mut kept = lock();
+        kept.insert(0, (root, facts, Arc::clone(&index)));
+        let mut bytes = 0;
+        kept.retain(|(_, known, _)| {
+            bytes += known.size;
+            bytes <= MAX_KEPT_BYTES
+        });
+        Some(index)
     }
 }
 
@@ -113,7 +146,7 @@ impl Evidence {
     ///
     /// Another index is being received, or the folder cannot be written.
     pub fn receive_scip_index(&self, root: Root) -> Result<ScipUpload, ScipFileError> {
-        let ScipFolder { path, turn } = &self.scip_folder;
+        let ScipFolder { path, turn, .. } = &self.scip_folder;
         let turn = Arc::clone(turn).try_acquire_owned().map_err(|_| ScipFileError::Busy)?;
         let folder = path.clone().ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?;
         create_private_folder(&folder)?;
@@ -154,8 +187,7 @@ impl ScipUpload {
             file.sync_all()?;
             file.rewind()?;
             let index = ScipIndex::read(&file)?;
-            let described = files.iter().filter(|file| index.document(&file.path).is_some());
-            let count = described.count();
+            let count = files.iter().filter(|file| index.document(&file.path).is_some()).count();
             if count == 0 {
                 return Err(ScipFileError::Foreign(self.root.name));
             }

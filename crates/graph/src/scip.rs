@@ -129,7 +129,8 @@ impl ScipIndex {
     }
 
     /// Compares a document with the text of its file, and returns true if it describes this text.
-    /// Then its columns become bytes, and [`Self::definition_of`] answers for it.
+    /// Then its columns become bytes, and [`Self::definition_of`] answers for it until it is compared
+    /// with a text that it does not describe.
     pub fn confirm_document(&mut self, path: &str, text: &str) -> bool {
         let found = self.find_document(path).and_then(|place| self.documents.get_mut(place));
         found.is_some_and(|document| document.confirm_text(text))
@@ -200,6 +201,7 @@ impl ScipDocument {
 
     /// Replaces columns by those in bytes, if the document describes this text.
     fn confirm_text(&mut self, text: &str) -> bool {
+        self.is_confirmed = false;
         let Some(located) = self.locate_occurrences(text) else { return false };
         for (occurrence, [start, end]) in self.occurrences.iter_mut().zip(located) {
             occurrence.start.column = start.column;

@@ -7,7 +7,6 @@
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
-    io::BufReader,
     mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -18,13 +17,11 @@ use codeinfo_facts::{SourceFacts, extract_facts, reads_language};
 use codeinfo_graph::{
     is_manifest,
     resolve::{FileIndex, SharedScipIndex, SymbolGraph},
-    scip::ScipIndex,
 };
 use codeinfo_lang::detect;
 use codeinfo_store::Store;
-use codeinfo_worktree::beneath::{FileFacts, FileHandle};
+use codeinfo_worktree::beneath::FileFacts;
 use tokio::{runtime::Handle, sync};
-use tracing::warn;
 
 use super::super::{Evidence, snapshot::load_snapshots};
 
@@ -89,9 +86,10 @@ impl GraphCache {
             outdated => {
                 let known = outdated.iter().flat_map(|tree| tree.reader.files.values().cloned());
                 let listed = files.map_or_else(|| known.collect(), <[FileRecord]>::to_vec);
-                // A file that was confirmed with another text must not stay so.
+                // Each file is compared with the SCIP index again, because its text may be another one.
                 let former = outdated.filter(|tree| tree.stamp.is_none() && stamp.is_none());
-                let compiler = compiler_index.and_then(|(file, _)| read_compiler_index(file));
+                let compiler = compiler_index
+                    .and_then(|opened| evidence.scip_folder.read_index(root.id, opened));
                 TreeGraph {
                     stamp,
                     ..TreeGraph::new(&evidence.store, root, listed, former, compiler)
@@ -340,16 +338,6 @@ impl FactReader {
         }
         self.read(vec![self.files.get(path)?.clone()]);
         lock(&self.state).ready.remove(path)?
-    }
-}
-
-fn read_compiler_index(file: FileHandle) -> Option<SharedScipIndex> {
-    match ScipIndex::read(BufReader::new(file)) {
-        Ok(index) => Some(Arc::new(Mutex::new(index))),
-        Err(error) => {
-            warn!(%error, "the SCIP index is not used");
-            None
-        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! SCIP indexes in the folder of a repository, and given ones.
 
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, SystemTime},
+};
 
 use codeinfo_core::{PathMap, Root, RootFilter};
 use codeinfo_evidence::{Evidence, RelationKind, ScipFileError, render};
@@ -156,6 +159,42 @@ async fn a_given_index_counts_before_that_in_the_folder_until_it_is_removed() {
     assert!(!file.try_exists().unwrap());
     assert_eq!(callers(&later).await, by_rules);
     assert!(matches!(plain.receive_scip_index(root).err().unwrap(), ScipFileError::Unwritable(_)));
+}
+
+#[tokio::test]
+async fn an_index_is_read_once_and_anew_when_it_changes() {
+    let index = TestIndex::new().await;
+    let (repository, evidence) = index_shop(&index).await;
+    let compiled = [
+        encode_document("door.py", true, &[([1, 8, 4], OPEN)]),
+        encode_document("app.py", false, &[([5, 9, 4], OPEN)]),
+    ]
+    .concat();
+    // Later than any change of the file, so that the time counts.
+    let time = SystemTime::now() + Duration::from_hours(1);
+    let write = |bytes: &[u8], time| {
+        fs::write(repository.join("index.scip"), bytes).unwrap();
+        let file = fs::File::options().write(true).open(repository.join("index.scip")).unwrap();
+        file.set_modified(time).unwrap();
+    };
+    write(&compiled, time);
+    let relations = async |name: &str| {
+        let within = RootFilter::Everything;
+        evidence.find_relations(name, RelationKind::Callers, within).await.unwrap().recorded
+    };
+    assert_eq!(relations("Door.open").await, [2, 0]);
+    // The graphs of other trees take the place of that of the shop.
+    for name in ["one", "two", "three", "four"] {
+        let text = format!("def {name}():\n    pass\n");
+        let other = index.create_repository(name, &[("other.py", &text)]);
+        index.ingest(&other).await;
+        relations(name).await;
+    }
+    // Other bytes of the same size and time count as read.
+    write(&vec![255; compiled.len()], time);
+    assert_eq!(relations("Door.open").await, [2, 0]);
+    write(&vec![255; compiled.len()], time + Duration::from_secs(1));
+    assert_eq!(relations("Door.open").await, [0, 0]);
 }
 
 #[cfg(unix)]

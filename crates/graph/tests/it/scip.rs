@@ -140,6 +140,9 @@ fn documents_answer_only_after_they_were_compared_with_their_text() {
     );
     assert!(index.definition_of("src/main.ts", 2, 2).is_some());
     assert!(!index.confirm_document("src/gone.ts", SHOP));
+    // Another text later takes it back.
+    assert!(!index.confirm_document("src/main.ts", &main));
+    assert_eq!(index.definition_of("src/main.ts", 2, 2), None);
     let mut without_reference = read_index(&encode_shop_index()).unwrap();
     assert!(without_reference.confirm_document("src/shop.ts", SHOP));
     assert_eq!(without_reference.definition_of("src/main.ts", 2, 2), None);

@@ -125,12 +125,8 @@ impl ApiState {
                 request.refuse_other_than_json()?;
                 ingest::remove_root(services, root).await
             }
-            ApiRoute::ScipIndex { root, is_given: true } => {
-                ingest::store_scip_index(services, request, root).await
-            }
-            ApiRoute::ScipIndex { root, is_given: false } => {
-                request.refuse_other_than_json()?;
-                ingest::remove_scip_index(services, root).await
+            ApiRoute::ScipIndex { root, is_given } => {
+                ingest::change_scip_index(services, request, root, is_given).await
             }
             ApiRoute::Roots => ingest::list_roots(services).await,
             _ => Err(HttpError::RouteNotFound.into()),

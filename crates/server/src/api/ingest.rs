@@ -173,29 +173,27 @@ pub(super) async fn remove_root(services: &ApiServices, root: &str) -> Result<Re
     Ok(reply::json_response(StatusCode::OK, &BTreeMap::from([("removed", removed)])))
 }
 
-/// Receives the SCIP index of a root. Needs no content type, because browsers let no page of another
-/// site use `PUT`.
-pub(super) async fn store_scip_index(
+/// Receives the SCIP index of a root, or removes it. `PUT` needs no content type, because browsers let
+/// no page of another site use it.
+pub(super) async fn change_scip_index(
     services: &ApiServices,
     request: &mut Request,
     root: &str,
+    is_given: bool,
 ) -> Result<Response, ApiError> {
-    let root = services.resolve_root(root).await?;
-    let mut upload = services.evidence.receive_scip_index(root)?;
-    while let Some(piece) = request.read_piece().await? {
-        upload.write_piece(&piece).await?;
+    let mut files = 0;
+    if is_given {
+        let root = services.resolve_root(root).await?;
+        let mut upload = services.evidence.receive_scip_index(root)?;
+        while let Some(piece) = request.read_piece().await? {
+            upload.write_piece(&piece).await?;
+        }
+        files = upload.finish().await?;
+    } else {
+        request.refuse_other_than_json()?;
+        services.evidence.remove_scip_index(services.resolve_root(root).await?.id)?;
     }
-    let files = upload.finish().await?;
     Ok(reply::json_response(StatusCode::OK, &StoredScip { files }))
-}
-
-pub(super) async fn remove_scip_index(
-    services: &ApiServices,
-    root: &str,
-) -> Result<Response, ApiError> {
-    let root = services.resolve_root(root).await?;
-    services.evidence.remove_scip_index(root.id)?;
-    Ok(reply::json_response(StatusCode::OK, &StoredScip { files: 0 }))
 }
 
 pub(super) async fn list_roots(services: &ApiServices) -> Result<Response, ApiError> {
