@@ -173,7 +173,7 @@ async fn a_name_in_a_source_leads_to_its_definition() {
     page.click_word(&line_selector(8), "pick", "left").await;
     page.wait_for_text("may be one of these definitions").await;
     let listed = page.read_texts(".definitions li").await;
-    assert_eq!(listed, ["pick pick.py:4", "pick pick.py:6"]);
+    assert_eq!(listed, ["pick pick.py:4 likely", "pick pick.py:6 likely"]);
     check_appearance(&page, "symbols-definitions").await;
     page.click_text("link", "pick, pick.py, line 6").await;
     wait_for_open_lines(&page, "pick.py:6").await;

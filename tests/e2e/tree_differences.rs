@@ -216,3 +216,35 @@ async fn models_and_people_can_compare_and_get_clear_errors() {
     let arguments = ["search", "--between", "app@v1", "app", "--repository", "app", QUERY];
     assert_eq!(run_command(data.path(), &without, &arguments).await.status.code(), Some(2));
 }
+
+#[tokio::test]
+async fn models_see_which_callers_of_a_changed_definition_differ() {
+    let server = InProcessServer::start().await;
+    let pump = |step: u32| {
+        format!("def start_pump(limit):\n    pressure = limit * {step}\n    return pressure\n")
+    };
+    let caller =
+        |name: &str| format!("from pump import start_pump\n\ndef {name}():\n    start_pump(1)\n");
+    server.write("app/pump.py", &pump(1));
+    server.write("app/drain.py", &caller("drain"));
+    let app = server.folder.path().join("app");
+    commit_all(&app, "Begin");
+    run_git(&app, &["tag", "v1"]);
+    server.write("app/pump.py", &pump(2));
+    server.write("app/fill.py", &caller("fill"));
+    for path in ["app", "app@v1"] {
+        let body = json!({ "path": server.folder.path().join(path) });
+        let started = send_post(server.main, "/ingest/start", &body.to_string()).await;
+        server.wait_for_run(started.json()["runId"].as_str().unwrap()).await;
+    }
+    let arguments = json!({ "query": "pressure of start_pump", "between": ["app@v1", "app"] });
+    let params = json!({ "name": "VectorSearch", "arguments": arguments });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let reply = send_rpc(server.main, &body.to_string()).await.json();
+    let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+    let (diffs, callers) = text.split_once("\n\ncallers ").unwrap();
+    assert!(diffs.contains("+    pressure = limit * 2\n"), "{text}");
+    let expected =
+        "(- only before, + only now, ~ changed):\nof pump.py:1 start_pump\n+ fill.py:3 fill";
+    assert_eq!(callers, expected);
+}
