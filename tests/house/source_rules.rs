@@ -96,11 +96,18 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     (
         "crates/graph/src/modules.rs",
         &[
-            "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "def", "go", "go.mod", "h", "hh", "hpp",
-            "hxx", "inl", "ipp", "java", "js", "jsx", "mjs", "mts", "py", "pyi", "rs", "ts", "tsx",
+            "bash", "bats", "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "def", "go", "go.mod", "h",
+            "hh", "hpp", "hxx", "inl", "ipp", "java", "js", "jsx", "mjs", "mts", "py", "pyi", "rb",
+            "rs", "sh", "ts", "tsx",
         ],
         "endings in the order in which importers try them, and those of files that a compiler joins",
     ),
+    (
+        "crates/graph/src/resolve/imports.rs",
+        &["bash", "rb", "sh"],
+        "endings in the order in which scripts are searched for",
+    ),
+    ("crates/facts/src/extract/typed.rs", &["class"], "the name of a type without one"),
     ("crates/facts/src/extract/c.rs", &["function", "struct"], "fields and kinds of syntax trees"),
     (
         "crates/facts/src/extract/cpp.rs",
@@ -114,6 +121,12 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "fields of syntax trees; the beginning of a version",
     ),
     ("crates/facts/src/extract/java.rs", &["class"], "the name of a type without one"),
+    ("crates/facts/src/extract/php.rs", &["function"], "a field of syntax trees"),
+    (
+        "crates/facts/src/extract/ruby.rs",
+        &["class", "module"],
+        "kinds of syntax trees, and a method of the language",
+    ),
     ("crates/facts/src/extract/rust.rs", &["function", "trait"], "fields of syntax trees"),
     (
         "crates/facts/src/extract/rust/tokens.rs",

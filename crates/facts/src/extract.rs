@@ -1,5 +1,6 @@
 //! Reads the facts of a file from its syntax tree.
 
+mod bash;
 mod builder;
 mod c;
 mod cpp;
@@ -7,15 +8,18 @@ mod csharp;
 mod go;
 mod java;
 mod manifest;
+mod php;
 mod python;
+mod ruby;
 mod rust;
 mod script;
 mod syntax;
 mod typed;
+mod words;
 
 use codeinfo_lang::{Language, StructureReader, grammar::ParserId};
 
-use crate::SourceFacts;
+use crate::{ModuleSystem, SourceFacts};
 use builder::{FactBuilder, SyntaxRules};
 
 /// Name under which a script exports its default value.
@@ -25,25 +29,31 @@ pub const MODULE_EXPORTS: &str = "module.exports";
 /// Maximum pieces of a text that are parsed one by one; the last one has the rest.
 const MAX_PIECES: usize = 5_000;
 
-/// Reads the facts of a text in Python, JavaScript, TypeScript, Go, Java, Rust, C, C++ or C#, or of
-/// the manifest of a package.
+/// Reads the facts of a text in one of [`crate::LANGUAGES`], or of the manifest of a package.
 ///
-/// Returns `None` for other languages, and if parsing takes too long. Statements that the parser
+/// Returns `None` for data, pages and prose, and if parsing takes too long. Statements that the parser
 /// cannot read are skipped. At most 200,000 facts of a kind, 200 bytes of a name and 300 levels of
 /// nesting are read.
 pub fn extract_facts(language: &Language, text: &str) -> Option<SourceFacts> {
     let StructureReader::Grammar(grammar) = language.reader else {
-        return manifest::extract_package_name(text);
+        return if words::is_read_by_words(language) {
+            Some(words::extract_words(language, text))
+        } else {
+            manifest::extract_package_name(text)
+        };
     };
-    let syntax = find_syntax(grammar.parser)?;
-    let tree = codeinfo_chunk::parse_tree(grammar, text)?;
-    let mut builder = FactBuilder::new(syntax, text);
+    let syntax = find_syntax(grammar.parser);
+    // The parser of shells joins a line with the one before it if it begins with a backslash.
+    let shell_text = (grammar.parser == ParserId::Bash).then(|| text.replace("\n\\", "\n "));
+    let parsed = shell_text.as_deref().unwrap_or(text);
+    let tree = codeinfo_chunk::parse_tree(grammar, parsed)?;
+    let mut builder = FactBuilder::new(syntax, parsed);
     if !tree.root_node().is_error() {
         builder.visit_children(tree.root_node());
         return Some(builder.into_facts());
     }
     // One statement that the parser cannot read must not cost the others.
-    for (first_row, piece) in split_statements(text) {
+    for (first_row, piece) in split_statements(parsed) {
         builder.begin_piece(piece, first_row);
         if let Some(tree) = codeinfo_chunk::parse_tree(grammar, piece) {
             builder.visit_children(tree.root_node());
@@ -54,21 +64,30 @@ pub fn extract_facts(language: &Language, text: &str) -> Option<SourceFacts> {
 
 /// Returns true if [`extract_facts`] reads a language.
 pub fn reads_language(language: &Language) -> bool {
-    let StructureReader::Grammar(grammar) = language.reader else { return false };
-    find_syntax(grammar.parser).is_some()
+    find_module_system(language).is_some()
 }
 
-fn find_syntax(parser: ParserId) -> Option<&'static SyntaxRules> {
+/// Returns the rules of imports of a language; `None` if [`extract_facts`] does not read it.
+pub fn find_module_system(language: &Language) -> Option<ModuleSystem> {
+    match language.reader {
+        StructureReader::Grammar(grammar) => Some(find_syntax(grammar.parser).module_system),
+        _ => words::is_read_by_words(language).then_some(ModuleSystem::Words),
+    }
+}
+
+fn find_syntax(parser: ParserId) -> &'static SyntaxRules {
     match parser {
-        ParserId::Python => Some(&python::SYNTAX),
-        ParserId::Javascript | ParserId::Typescript | ParserId::Tsx => Some(&script::SYNTAX),
-        ParserId::C => Some(&c::SYNTAX),
-        ParserId::Cpp => Some(&cpp::SYNTAX),
-        ParserId::Csharp => Some(&csharp::SYNTAX),
-        ParserId::Go => Some(&go::SYNTAX),
-        ParserId::Java => Some(&java::SYNTAX),
-        ParserId::Rust => Some(&rust::SYNTAX),
-        _ => None,
+        ParserId::Bash => &bash::SYNTAX,
+        ParserId::Php => &php::SYNTAX,
+        ParserId::Python => &python::SYNTAX,
+        ParserId::Javascript | ParserId::Typescript | ParserId::Tsx => &script::SYNTAX,
+        ParserId::C => &c::SYNTAX,
+        ParserId::Cpp => &cpp::SYNTAX,
+        ParserId::Csharp => &csharp::SYNTAX,
+        ParserId::Go => &go::SYNTAX,
+        ParserId::Java => &java::SYNTAX,
+        ParserId::Ruby => &ruby::SYNTAX,
+        ParserId::Rust => &rust::SYNTAX,
     }
 }
 

@@ -9,10 +9,13 @@ mod queries;
 
 use serde::{Deserialize, Serialize};
 
-pub use extract::{DEFAULT_EXPORT, MODULE_EXPORTS, extract_facts, reads_language};
+pub use extract::{
+    DEFAULT_EXPORT, MODULE_EXPORTS, extract_facts, find_module_system, reads_language,
+};
 
 /// Names of the languages that [`extract_facts`] reads, for people.
-pub const LANGUAGES: &str = "Python, JavaScript, TypeScript, Go, Java, Rust, C, C++ and C#";
+pub const LANGUAGES: &str = "Python, JavaScript, TypeScript, Go, Java, Rust, C, C++, C#, PHP, Ruby and \
+     Bash, and words before `(` in other code";
 
 /// Index of a scope in [`SourceFacts::scopes`]. Scope 0 is the file.
 pub type ScopeIndex = u32;
@@ -77,17 +80,30 @@ pub enum ModuleSystem {
     C,
     /// C++: as C; methods see members of their types.
     Cpp,
+    /// PHP: namespaces, given by their full names.
+    Php,
+    /// Ruby: constants of types that any file adds to.
+    Ruby,
+    /// Shells: functions of the file and of the files that it sources.
+    Bash,
+    /// Languages read by their layout: names of the file, and those that are unique.
+    Words,
 }
 
 impl ModuleSystem {
+    /// Returns true for languages whose files see names of one another without imports.
+    pub fn joins_files(self) -> bool {
+        matches!(self, Self::Php | Self::Ruby | Self::Bash | Self::Words)
+    }
+
     /// Returns true for languages whose files include others.
     pub fn has_includes(self) -> bool {
-        matches!(self, Self::C | Self::Cpp)
+        matches!(self, Self::C | Self::Cpp | Self::Bash)
     }
 }
 
 /// A region in which names have one meaning.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameScope {
     /// Scope around this one; `None` for the file.
     pub parent: Option<ScopeIndex>,
@@ -100,9 +116,10 @@ pub struct NameScope {
 }
 
 /// Kind of a scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScopeKind {
     /// The file. Its names are what the module exports.
+    #[default]
     File,
     /// Body of a class, another type or an object. Its names are found through a receiver.
     Type,
@@ -144,7 +161,7 @@ pub enum BoundValue {
 }
 
 /// A definition and what is written about its type.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefinitionFact {
     /// Name, at most 200 bytes.
     pub name: String,
@@ -185,9 +202,10 @@ pub struct DefinitionTraits {
 }
 
 /// Kind of a definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DefinitionKind {
     /// A function or method.
+    #[default]
     Function,
     /// A class, interface, enumeration or namespace.
     Type,

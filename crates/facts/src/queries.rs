@@ -104,11 +104,15 @@ impl ReferenceFact {
     /// Returns the name that is referred to, without its receiver.
     pub fn name(&self) -> Option<&str> {
         match &self.target {
-            // `run()` and `.run` tell methods from fields.
+            // `run()` and `.run` tell methods from fields, `self.run` those of a type itself.
             ShortExpression::Name(name) | ShortExpression::Member(_, name) => {
-                let name = name.strip_suffix("()").unwrap_or(name);
-                Some(name.strip_prefix('.').unwrap_or(name))
+                let own = name.strip_prefix("self.").unwrap_or(name);
+                let plain = own.strip_suffix("()").unwrap_or(own);
+                let is_setter = |name: &&str| name.ends_with(char::is_alphanumeric);
+                let read = plain.strip_suffix('=').filter(is_setter).unwrap_or(plain);
+                Some(read.strip_prefix('.').unwrap_or(read))
             }
+            ShortExpression::Root(path) => path.rsplit(['\\', ':']).next(),
             _ => None,
         }
     }

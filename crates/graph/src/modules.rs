@@ -2,6 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use codeinfo_facts::find_module_system;
+use codeinfo_lang::detect;
+
 use crate::manifests::ImportNames;
 
 /// Index of a file in a graph.
@@ -31,6 +34,15 @@ pub(crate) const C_UNIT: &str = "C";
 /// Unit of all files of C#.
 pub(crate) const CSHARP_UNIT: &str = "C#";
 
+/// Unit of all files of PHP.
+pub(crate) const PHP_UNIT: &str = "language php";
+
+/// Unit of all files of Ruby.
+pub(crate) const RUBY_UNIT: &str = "language ruby";
+
+/// Unit of all scripts of the shell, also of files without an ending that no language claims.
+pub(crate) const BASH_UNIT: &str = "language bash";
+
 /// Names of the root files of crates of Rust.
 const CRATE_ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
 
@@ -38,8 +50,10 @@ const CRATE_ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
 const CRATE_FOLDERS: [&str; 4] = ["bin", "tests", "examples", "benches"];
 
 /// Ends of files that are found by the end of their path.
-const END_SUFFIXES: [&str; 12] =
-    [".java", ".h", ".c", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".def", ".cc", ".cpp", ".ipp"];
+const END_SUFFIXES: [&str; 16] = [
+    ".java", ".h", ".c", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".def", ".cc", ".cpp", ".ipp",
+    ".rb", ".sh", ".bash", ".bats",
+];
 
 /// Maximum files with the same end of their path that are compared.
 const MAX_PATH_ENDS: usize = 256;
@@ -129,14 +143,23 @@ impl ModuleIndex {
     /// Returns the name of the unit that a file is part of.
     pub(crate) fn find_unit(&self, path: &str) -> Option<String> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        match name.rsplit_once('.')?.1 {
+        match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
             "go" => Some(folder.to_owned()),
             "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "inl" | "ipp" => {
                 Some(C_UNIT.to_owned())
             }
             "cs" => Some(CSHARP_UNIT.to_owned()),
             "rs" => Some(format!("crate {}", self.find_crate_folder(path).unwrap_or(path))),
-            _ => None,
+            ending => {
+                let known = detect::detect_by_path(path);
+                if ending.is_empty() && known.is_none() {
+                    return Some(BASH_UNIT.to_owned());
+                }
+                // Files of other languages are only read once an import leads to them.
+                let language = known?;
+                find_module_system(language).filter(|system| system.joins_files())?;
+                Some(format!("language {}", language.name))
+            }
         }
     }
 

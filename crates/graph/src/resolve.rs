@@ -63,6 +63,8 @@ pub struct DefinitionId {
 /// | member of a call's value | annotated result; for `with`, what `__enter__` returns or the generator yields | `Result` | 98.4 |
 /// | member of an argument of a call, or of a parameter of a function that is one | parameter of the called function, by its annotation | `Argument` | 98.4 |
 /// | member of a call's value without annotation | values that the function returns | `Inferred` | 100.0 |
+/// | name before `(` in a language that is read by its layout | the file, else the only file of the language that defines it | `Word` | |
+/// | command that no sourced script defines | the only script that defines it | `Word` | |
 ///
 /// The last column is what a compiler confirms in five repositories that no rule was made for, which
 /// `benches/measurements.md` names. [`Self::certainty`] says it in three steps. `Argument` is only
@@ -92,6 +94,8 @@ pub enum ResolutionRule {
     Argument,
     /// A member of what a function without annotation returns.
     Inferred,
+    /// A name that only its spelling leads to.
+    Word,
 }
 
 /// Result of resolving a reference.

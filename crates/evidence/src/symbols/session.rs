@@ -33,7 +33,8 @@ const MAX_POSSIBLE: usize = 5;
 /// Maximum types whose methods may replace one that is called.
 const MAX_SUBTYPES: usize = 20;
 /// Names of constructors, which are called by the name of their type.
-pub(super) const CONSTRUCTORS: [&str; 4] = ["__init__", "__new__", "constructor", "__construct"];
+pub(super) const CONSTRUCTORS: [&str; 5] =
+    ["__init__", "__new__", "constructor", "__construct", "initialize"];
 const DEFAULT_EXPORT: &str = "default";
 
 /// The graph of one tree during a request.

@@ -10,9 +10,9 @@ use std::{
 use tree_sitter::Node;
 
 use crate::{
-    BoundValue, DefinitionFact, DefinitionIndex, DefinitionKind, DefinitionTraits, ImportFact,
-    NameBinding, NameScope, ReferenceFact, ReferenceKind, ScopeIndex, ScopeKind, ShortExpression,
-    SourceFacts, TypeExtension, to_index,
+    BoundValue, DefinitionFact, DefinitionIndex, DefinitionKind, ImportFact, NameBinding,
+    NameScope, ReferenceFact, ReferenceKind, ScopeIndex, ScopeKind, ShortExpression, SourceFacts,
+    TypeExtension, to_index,
 };
 
 pub(super) use rules::{NodeRole, SyntaxRules};
@@ -20,7 +20,7 @@ pub(super) use rules::{NodeRole, SyntaxRules};
 /// Maximum depth of nodes that are visited; deeper ones are skipped.
 const MAX_DEPTH: u32 = 300;
 /// Maximum facts of a kind in a file; the rest is skipped.
-const MAX_FACTS: usize = 200_000;
+pub(super) const MAX_FACTS: usize = 200_000;
 /// Maximum modules of which a file imports all names.
 const MAX_STAR_IMPORTS: usize = 1_000;
 /// Maximum bytes of a name; longer ones are skipped.
@@ -33,12 +33,6 @@ const MAX_PIECE_DEPTH: u32 = 3;
 pub(super) const FILE_SCOPE: ScopeIndex = 0;
 /// Maximum values of a function, field or variable.
 const MAX_VALUES: usize = 8;
-
-/// Reads a node as an expression, to a bounded depth.
-pub(super) struct ExpressionReader<'a, 'text> {
-    pub(super) builder: &'a FactBuilder<'text>,
-    pub(super) depth: usize,
-}
 
 /// Facts of the nodes already visited, and the position of the visitor.
 pub(super) struct FactBuilder<'text> {
@@ -55,6 +49,10 @@ pub(super) struct FactBuilder<'text> {
     global_names: HashSet<(ScopeIndex, &'text str)>,
     /// Scopes of objects and types without a name, by the id of their node.
     member_scopes: HashMap<usize, ScopeIndex>,
+    /// Names that a language has to know as local variables before it reads a name.
+    local_names: HashSet<(ScopeIndex, &'text str)>,
+    /// Full names of imported ones, for languages in which these are known.
+    full_names: HashMap<&'text str, String>,
     /// Context that the code around the next node gives it.
     next_value: ValueContext,
     /// Names that a condition gives a type, where it holds; the last one counts.
@@ -82,12 +80,7 @@ pub(super) struct DefinitionNodes<'tree> {
 
 impl<'text> FactBuilder<'text> {
     pub(super) fn new(syntax: &'static SyntaxRules, text: &'text str) -> Self {
-        let file = NameScope {
-            parent: None,
-            kind: ScopeKind::File,
-            definition: None,
-            bindings: Vec::new(),
-        };
+        let file = NameScope::default();
         let facts = SourceFacts {
             module_system: syntax.module_system,
             scopes: vec![file],
@@ -102,6 +95,8 @@ impl<'text> FactBuilder<'text> {
             first_definitions: HashMap::new(),
             global_names: HashSet::new(),
             member_scopes: HashMap::new(),
+            local_names: HashSet::new(),
+            full_names: HashMap::new(),
             next_value: ValueContext::default(),
             narrowed: Vec::new(),
             scope: 0,
@@ -197,8 +192,8 @@ impl<'text> FactBuilder<'text> {
         }
         let outer = self.scope;
         self.scope = to_index(self.facts.scopes.len());
-        let bindings = Vec::new();
-        self.facts.scopes.push(NameScope { parent: Some(outer), kind, definition, bindings });
+        let parent = Some(outer);
+        self.facts.scopes.push(NameScope { parent, kind, definition, ..NameScope::default() });
         let body = self.scope;
         let narrowed_before = self.narrowed.len();
         if let Some(definition) = self.definition_mut(definition) {
@@ -254,8 +249,7 @@ impl<'text> FactBuilder<'text> {
         scope.map_or(ShortExpression::Unknown, |scope| ShortExpression::Members(*scope))
     }
 
-    /// Adds the members of a type to all types of its name in its namespace: those that it is a part
-    /// of.
+    /// Adds the members of a type to all types of its name in its namespace.
     pub(super) fn extend_with_itself(&mut self, definition: Option<DefinitionIndex>) {
         let Some(fact) = self.definition_mut(definition) else { return };
         let (target, bases) = (ShortExpression::Name(fact.name.clone()), fact.bases.clone());
@@ -399,14 +393,9 @@ impl<'text> FactBuilder<'text> {
             name: name.to_owned(),
             kind,
             scope,
-            body: None,
             lines: (first_line, last_line),
             name_at: self.position(nodes.name),
-            bases: Vec::new(),
-            parameters: Vec::new(),
-            result: None,
-            values: Vec::new(),
-            traits: DefinitionTraits::default(),
+            ..DefinitionFact::default()
         });
         Some(index)
     }
@@ -478,6 +467,23 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
+    /// Imports a full name by a local one.
+    pub(super) fn import_name(&mut self, local: &'text str, full_name: String) {
+        if self.full_names.len() < MAX_FACTS && full_name.len() <= MAX_NAME_BYTES {
+            self.full_names.insert(local, full_name);
+        }
+    }
+
+    /// Returns the full name of a name of PHP: an imported one, or one of the namespace of the file.
+    pub(super) fn full_name(&self, name: &str) -> String {
+        let (first, rest) = name.split_at(name.find('\\').unwrap_or(name.len()));
+        match self.full_names.get(first) {
+            _ if first.is_empty() => rest.trim_start_matches('\\').to_owned(),
+            Some(full_name) => format!("{full_name}{rest}"),
+            None => format!("{}\\{name}", self.facts.namespace).trim_start_matches('\\').to_owned(),
+        }
+    }
+
     /// Sets the package or namespace of the file, unless it has one.
     pub(super) fn set_namespace(&mut self, namespace: &str) {
         if self.facts.namespace.is_empty() && namespace.len() <= MAX_NAME_BYTES {
@@ -492,18 +498,57 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Calls `visit` with a scope whose names are members of a type that is defined elsewhere.
+    /// Calls `visit` with a scope whose names are members of a type, of which it may be a part.
     pub(super) fn visit_extension(
         &mut self,
         target: ShortExpression,
         bases: Vec<ShortExpression>,
+        part: Option<DefinitionIndex>,
         visit: impl FnOnce(&mut Self),
     ) {
         if self.facts.scopes.len() < MAX_FACTS {
             let body = to_index(self.facts.scopes.len());
             self.facts.extensions.push(TypeExtension { target, bases, body });
-            self.visit_in_scope(ScopeKind::Type, None, visit);
+            self.visit_in_scope(ScopeKind::Type, part, visit);
         }
+    }
+
+    /// Adds a type before the bases of the one whose body is the current scope.
+    pub(super) fn add_base(&mut self, base: ShortExpression) {
+        let body = self.scope(self.scope).filter(|scope| scope.kind == ScopeKind::Type);
+        let holder = body.and_then(|scope| scope.definition);
+        if let Some(definition) = self.definition_mut(holder) {
+            definition.bases.insert(0, base);
+        }
+    }
+
+    /// Returns the type that the innermost type body around the current scope extends.
+    pub(super) fn enclosing_extension(&self) -> Option<&ShortExpression> {
+        let body = self.enclosing_type_body()?;
+        let extensions = &self.facts.extensions;
+        let place = extensions.binary_search_by_key(&body, |extension| extension.body).ok()?;
+        extensions.get(place).map(|extension| &extension.target)
+    }
+
+    /// Binds a local variable as `$name`.
+    pub(super) fn bind_local(&mut self, name: &'text str, value: BoundValue) {
+        if self.local_names.len() < MAX_FACTS {
+            self.local_names.insert((self.scope, name));
+            self.bind(&format!("${name}"), value);
+        }
+    }
+
+    /// Returns true if a local variable is bound here or in the blocks around, up to the function.
+    pub(super) fn is_local(&self, name: &'text str) -> bool {
+        let mut index = Some(self.scope);
+        while let Some(current) = index {
+            if self.local_names.contains(&(current, name)) {
+                return true;
+            }
+            let scope = self.scope(current).filter(|scope| scope.kind == ScopeKind::Block);
+            index = scope.and_then(|scope| scope.parent);
+        }
+        false
     }
 
     /// Returns the line of a node, counted from 1, and its column in bytes, counted from 0.

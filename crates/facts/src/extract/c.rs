@@ -15,14 +15,7 @@ use crate::{
 /// Maximum declarators inside one another.
 const MAX_DECLARATORS: usize = 20;
 
-pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
-    module_system: ModuleSystem::C,
-    classify: classify_node,
-    visit_node: typed::visit_node,
-    read_node: typed::read_node,
-    member_kind: "",
-    member_field: "",
-};
+pub(super) static SYNTAX: SyntaxRules = typed::make_syntax(ModuleSystem::C, classify_node);
 
 pub(super) fn classify_node(kind: &str) -> NodeRole {
     match kind {
@@ -64,19 +57,7 @@ pub(super) fn classify_node(kind: &str) -> NodeRole {
         "preproc_function_def" => {
             NodeRole::Custom(|builder, node| visit_macro(builder, node, DefinitionKind::Function))
         }
-        "string_literal"
-        | "concatenated_string"
-        | "number_literal"
-        | "char_literal"
-        | "true"
-        | "false"
-        | "null"
-        | "binary_expression"
-        | "unary_expression"
-        | "sizeof_expression"
-        | "primitive_type"
-        | "sized_type_specifier"
-        | "update_expression" => NodeRole::Literal,
+        "concatenated_string" | "primitive_type" | "sized_type_specifier" => NodeRole::Literal,
         _ => NodeRole::Children,
     }
 }

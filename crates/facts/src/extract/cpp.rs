@@ -12,14 +12,7 @@ use super::{
 };
 use crate::{BoundValue, DefinitionKind, ModuleSystem, ReferenceKind, ScopeKind, ShortExpression};
 
-pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
-    module_system: ModuleSystem::Cpp,
-    classify: classify_node,
-    visit_node: typed::visit_node,
-    read_node: typed::read_node,
-    member_kind: "",
-    member_field: "",
-};
+pub(super) static SYNTAX: SyntaxRules = typed::make_syntax(ModuleSystem::Cpp, classify_node);
 
 /// Maximum parts of a path that are read.
 const MAX_PATH_PARTS: usize = 12;
@@ -56,7 +49,6 @@ fn classify_node(kind: &str) -> NodeRole {
         "using_declaration" => NodeRole::Custom(visit_using),
         "namespace_definition" => NodeRole::Custom(visit_namespace),
         "if_statement" | "while_statement" | "catch_clause" => NodeRole::Block,
-        "raw_string_literal" | "nullptr" => NodeRole::Literal,
         _ => c::classify_node(kind),
     }
 }
@@ -172,7 +164,7 @@ fn visit_class(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         && let Some(body) = node.child_by_field_name("body")
     {
         let target = builder.read(scope);
-        return builder.visit_extension(target, Vec::new(), |builder| {
+        return builder.visit_extension(target, Vec::new(), None, |builder| {
             define_class(builder, node, last, body);
         });
     }
@@ -271,7 +263,7 @@ fn visit_function(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         last = path.child_by_field_name("name");
     }
     let Some(last) = last else { return };
-    builder.visit_extension(target, Vec::new(), |builder| {
+    builder.visit_extension(target, Vec::new(), None, |builder| {
         c::define_function(builder, node, last, parameters);
     });
 }

@@ -7,21 +7,13 @@ use super::{
     syntax::{ExpressionReader, list_named_children, make_member},
     typed::{self, declare_variable, use_node, visit_others},
 };
-use crate::{BoundValue, ModuleSystem, ReferenceKind, ScopeKind, ShortExpression};
+use crate::{BoundValue, ModuleSystem, ReferenceKind, ShortExpression};
 
 /// Maximum nodes between a member and the receiver before its `?`.
 const MAX_PARENTS: usize = 20;
 
-pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
-    module_system: ModuleSystem::Csharp,
-    classify: classify_node,
-    visit_node: typed::visit_node,
-    read_node: typed::read_node,
-    member_kind: "",
-    member_field: "",
-};
+pub(super) static SYNTAX: SyntaxRules = typed::make_syntax(ModuleSystem::Csharp, classify_node);
 
-#[expect(clippy::too_many_lines, reason = "a table of node kinds")]
 fn classify_node(kind: &str) -> NodeRole {
     match kind {
         "comment" | "modifier" | "goto_statement" | "extern_alias_directive" => NodeRole::Skipped,
@@ -33,13 +25,13 @@ fn classify_node(kind: &str) -> NodeRole {
         "conditional_access_expression" => NodeRole::Value(read_last),
         "member_binding_expression" => NodeRole::Special(visit_binding, read_binding),
         "invocation_expression" => NodeRole::Call("function"),
-        "object_creation_expression" => NodeRole::Special(visit_creation, read_creation),
+        "object_creation_expression" => NodeRole::Special(visit_creation, typed::read_creation),
         "generic_name" => NodeRole::Generic(""),
         "type_argument_list" => NodeRole::Custom(visit_types),
         "nullable_type" | "ref_type" | "primary_constructor_base_type" => NodeRole::Same("type"),
         "array_type" => NodeRole::Container("[]", &["type"]),
         "element_access_expression" => NodeRole::Index("expression"),
-        "parenthesized_expression" | "argument" => NodeRole::Same(""),
+        "parenthesized_expression" | "postfix_unary_expression" | "argument" => NodeRole::Same(""),
         "cast_expression" => NodeRole::Conversion("type"),
         "as_expression" => NodeRole::Conversion("right"),
         "await_expression" => NodeRole::Held(""),
@@ -64,7 +56,7 @@ fn classify_node(kind: &str) -> NodeRole {
             NodeRole::Variables("name", "type", "")
         }
         "variable_declaration" => NodeRole::Custom(visit_variables),
-        "foreach_statement" => NodeRole::Custom(visit_loop),
+        "foreach_statement" => NodeRole::Loop("left", "right"),
         "type_parameter" => NodeRole::TypeParameter,
         "type_parameter_constraints_clause" => NodeRole::Custom(visit_constraints),
         "block"
@@ -78,26 +70,12 @@ fn classify_node(kind: &str) -> NodeRole {
         "attribute" => NodeRole::Custom(|builder, node| {
             visit_others(builder, node, node.child_by_field_name("name"));
         }),
-        "labeled_statement" => NodeRole::Custom(|builder, node| {
-            visit_others(builder, node, node.named_child(0));
-        }),
+        "labeled_statement" => NodeRole::Labeled,
         "namespace_declaration" | "file_scoped_namespace_declaration" => {
             NodeRole::Custom(visit_namespace)
         }
         "using_directive" => NodeRole::Custom(visit_using),
-        "string_literal"
-        | "interpolated_string_expression"
-        | "verbatim_string_literal"
-        | "raw_string_literal"
-        | "integer_literal"
-        | "real_literal"
-        | "boolean_literal"
-        | "character_literal"
-        | "null_literal"
-        | "binary_expression"
-        | "predefined_type"
-        | "typeof_expression"
-        | "prefix_unary_expression" => NodeRole::Literal,
+        "interpolated_string_expression" | "predefined_type" => NodeRole::Literal,
         _ => NodeRole::Children,
     }
 }
@@ -153,10 +131,6 @@ fn visit_creation(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     }
 }
 
-fn read_creation(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
-    ShortExpression::Call(Box::new(reader.read_part(node.child_by_field_name("type"))), Vec::new())
-}
-
 fn visit_types(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     for kind in list_named_children(node) {
         use_node(builder, kind, ReferenceKind::Type);
@@ -191,13 +165,6 @@ fn visit_variables(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         let nodes = DefinitionNodes { name, definition: node };
         declare_variable(builder, nodes, annotation.clone(), value);
     }
-}
-
-fn visit_loop(builder: &mut FactBuilder<'_>, node: Node<'_>) {
-    builder.visit_in_scope(ScopeKind::Block, None, |builder| {
-        typed::visit_loop_variable(builder, node, "left", "right");
-        builder.visit_field(node, "body");
-    });
 }
 
 /// Visits `where T : A`.

@@ -12,14 +12,7 @@ use crate::{BoundValue, DefinitionKind, ModuleSystem, ReferenceKind, ScopeKind, 
 /// Maximum results of a function that are read.
 const MAX_RESULTS: usize = 4;
 
-pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
-    module_system: ModuleSystem::Go,
-    classify: classify_node,
-    visit_node: typed::visit_node,
-    read_node: typed::read_node,
-    member_kind: "",
-    member_field: "",
-};
+pub(super) static SYNTAX: SyntaxRules = typed::make_syntax(ModuleSystem::Go, classify_node);
 
 fn classify_node(kind: &str) -> NodeRole {
     match kind {
@@ -72,16 +65,7 @@ fn classify_node(kind: &str) -> NodeRole {
         "return_statement" => NodeRole::Return,
         "import_spec" => NodeRole::Custom(visit_import),
         "package_clause" => NodeRole::Custom(visit_package),
-        "interpreted_string_literal"
-        | "raw_string_literal"
-        | "int_literal"
-        | "float_literal"
-        | "rune_literal"
-        | "true"
-        | "false"
-        | "nil"
-        | "binary_expression"
-        | "function_type" => NodeRole::Literal,
+        "function_type" => NodeRole::Literal,
         _ => NodeRole::Children,
     }
 }
@@ -196,7 +180,7 @@ fn visit_literal_value(builder: &mut FactBuilder<'_>, body: Node<'_>, kind: Node
 fn visit_method(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let receiver = node.child_by_field_name("receiver").map(|list| builder.read(list));
     let target = receiver.unwrap_or(ShortExpression::Unknown);
-    builder.visit_extension(target, Vec::new(), |builder| {
+    builder.visit_extension(target, Vec::new(), None, |builder| {
         let name = node.child_by_field_name("name");
         visit_function(builder, node, name, builder.field_text(node, "name"), "result");
     });

@@ -9,18 +9,10 @@ use super::{
 };
 use crate::{BoundValue, DefinitionKind, ModuleSystem, ReferenceKind, ScopeKind, ShortExpression};
 
-pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
-    module_system: ModuleSystem::Java,
-    classify: classify_node,
-    visit_node: typed::visit_node,
-    read_node: typed::read_node,
-    member_kind: "",
-    member_field: "",
-};
+pub(super) static SYNTAX: SyntaxRules = typed::make_syntax(ModuleSystem::Java, classify_node);
 
 /// Maximum parts of the path of an import.
 const MAX_PATH_PARTS: usize = 30;
-#[expect(clippy::too_many_lines, reason = "a table of node kinds")]
 fn classify_node(kind: &str) -> NodeRole {
     match kind {
         "line_comment" | "block_comment" | "break_statement" | "continue_statement" => {
@@ -32,7 +24,7 @@ fn classify_node(kind: &str) -> NodeRole {
         "scoped_identifier" => NodeRole::Member("scope", "name", ReferenceKind::Read),
         "field_access" => NodeRole::Special(visit_field_access, read_field_access),
         "method_invocation" => NodeRole::Invocation("object", "name"),
-        "object_creation_expression" => NodeRole::Special(visit_creation, read_creation),
+        "object_creation_expression" => NodeRole::Special(visit_creation, typed::read_creation),
         "method_reference" => {
             NodeRole::Special(visit_method_reference, |_, _| ShortExpression::Outside)
         }
@@ -45,9 +37,7 @@ fn classify_node(kind: &str) -> NodeRole {
         "cast_expression" => NodeRole::Conversion("type"),
         "parenthesized_expression" | "wildcard" => NodeRole::Same(""),
         "ternary_expression" => NodeRole::Either("consequence", "alternative"),
-        "assignment_expression" => NodeRole::Special(visit_assignment, |reader, node| {
-            reader.read_part(node.child_by_field_name("right"))
-        }),
+        "assignment_expression" => NodeRole::Special(visit_assignment, typed::read_right),
         "method_declaration" | "annotation_type_element_declaration" => NodeRole::Method("type"),
         "constructor_declaration" | "compact_constructor_declaration" => {
             NodeRole::Custom(typed::visit_constructor)
@@ -68,7 +58,7 @@ fn classify_node(kind: &str) -> NodeRole {
         "formal_parameter" | "resource" => NodeRole::Variables("name", "type", "value"),
         "spread_parameter" => NodeRole::Custom(visit_spread_parameter),
         "catch_formal_parameter" => NodeRole::Custom(visit_caught),
-        "enhanced_for_statement" => NodeRole::Custom(visit_loop),
+        "enhanced_for_statement" => NodeRole::Loop("name", "value"),
         "instanceof_expression" => {
             NodeRole::Special(visit_instance_test, |_, _| ShortExpression::Outside)
         }
@@ -86,27 +76,10 @@ fn classify_node(kind: &str) -> NodeRole {
         "element_value_pair" => {
             NodeRole::Custom(|builder, node| builder.visit_field(node, "value"))
         }
-        "labeled_statement" => NodeRole::Custom(|builder, node| {
-            visit_others(builder, node, node.named_child(0));
-        }),
+        "labeled_statement" => NodeRole::Labeled,
         "package_declaration" => NodeRole::Custom(visit_package),
         "import_declaration" => NodeRole::Custom(visit_import),
-        "string_literal"
-        | "decimal_integer_literal"
-        | "hex_integer_literal"
-        | "true"
-        | "false"
-        | "null_literal"
-        | "character_literal"
-        | "decimal_floating_point_literal"
-        | "class_literal"
-        | "binary_expression"
-        | "unary_expression"
-        | "update_expression"
-        | "integral_type"
-        | "floating_point_type"
-        | "boolean_type"
-        | "void_type" => NodeRole::Literal,
+        "integral_type" | "floating_point_type" | "boolean_type" | "void_type" => NodeRole::Literal,
         _ => NodeRole::Children,
     }
 }
@@ -190,10 +163,6 @@ fn visit_creation(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.visit_in_scope(ScopeKind::Type, defined, |builder| builder.visit_children(body));
 }
 
-fn read_creation(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
-    ShortExpression::Call(Box::new(reader.read_part(node.child_by_field_name("type"))), Vec::new())
-}
-
 /// Visits `a::run` as a read of the member, and `A::new` as a read of the type.
 fn visit_method_reference(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let children = list_named_children(node);
@@ -261,13 +230,6 @@ fn visit_caught(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let kinds = list_named_children(node).into_iter().find(|child| child.kind() == "catch_type");
     let kind = kinds.and_then(|kinds| kinds.named_child(0)).map(|kind| builder.read(kind));
     builder.bind(builder.text(name), kind.map_or(BoundValue::Unknown, BoundValue::Typed));
-}
-
-fn visit_loop(builder: &mut FactBuilder<'_>, node: Node<'_>) {
-    builder.visit_in_scope(ScopeKind::Block, None, |builder| {
-        typed::visit_loop_variable(builder, node, "name", "value");
-        builder.visit_field(node, "body");
-    });
 }
 
 /// Visits `a instanceof A b`, which declares `b`.

@@ -20,14 +20,7 @@ const MAX_TUPLE_PARTS: usize = 8;
 const OTHER_CLOSURES: [&str; 6] =
     ["fold", "map_err", "or_else", "unwrap_or_else", "try_fold", "sort_by"];
 
-pub(super) static SYNTAX: SyntaxRules = SyntaxRules {
-    module_system: ModuleSystem::Rust,
-    classify: classify_node,
-    visit_node: typed::visit_node,
-    read_node: typed::read_node,
-    member_kind: "",
-    member_field: "",
-};
+pub(super) static SYNTAX: SyntaxRules = typed::make_syntax(ModuleSystem::Rust, classify_node);
 
 #[expect(clippy::too_many_lines, reason = "a table of node kinds")]
 fn classify_node(kind: &str) -> NodeRole {
@@ -99,9 +92,7 @@ fn classify_node(kind: &str) -> NodeRole {
         "extern_crate_declaration" => NodeRole::Custom(imports::visit_extern_crate),
         "macro_definition" => NodeRole::Custom(visit_macro_definition),
         "type_binding" => NodeRole::Custom(|builder, node| builder.visit_field(node, "type")),
-        "string_literal" | "raw_string_literal" | "integer_literal" | "float_literal"
-        | "boolean_literal" | "char_literal" | "binary_expression" | "primitive_type"
-        | "unit_type" | "unit_expression" | "function_type" => NodeRole::Literal,
+        "unit_type" | "unit_expression" | "primitive_type" | "function_type" => NodeRole::Literal,
         _ => NodeRole::Children,
     }
 }
@@ -240,7 +231,7 @@ fn visit_implementation(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let target = builder.read_field(node, "type").unwrap_or(ShortExpression::Unknown);
     let bases = builder.read_field(node, "trait").into_iter().collect();
     let base = node.child_by_field_name("trait");
-    builder.visit_extension(target, bases, |builder| {
+    builder.visit_extension(target, bases, None, |builder| {
         if let Some(base) = base {
             if base.kind() == "scoped_type_identifier" {
                 visit_path(builder, base, ReferenceKind::Base);

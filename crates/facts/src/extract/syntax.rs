@@ -2,7 +2,6 @@
 
 use tree_sitter::Node;
 
-pub(super) use super::builder::ExpressionReader;
 use super::builder::{FactBuilder, MAX_NAME_BYTES, ValueContext};
 use crate::{ReferenceKind, ScopeKind, ShortExpression};
 
@@ -12,6 +11,12 @@ pub(super) const MAX_EXPRESSION_DEPTH: usize = 12;
 const MAX_CALL_ARGUMENTS: usize = 2;
 /// Maximum arguments of a type that are read.
 const MAX_TYPE_ARGUMENTS: usize = 3;
+
+/// Reads a node as an expression, to a bounded depth.
+pub(super) struct ExpressionReader<'a, 'text> {
+    pub(super) builder: &'a FactBuilder<'text>,
+    pub(super) depth: usize,
+}
 
 impl FactBuilder<'_> {
     /// Visits a node, unless the nesting is too deep.

@@ -3,18 +3,42 @@
 use tree_sitter::Node;
 
 use super::{
-    builder::{DefinitionNodes, ExpressionReader, FactBuilder, MAX_NAME_BYTES, NodeRole},
-    syntax::{list_named_children, make_member},
+    builder::{DefinitionNodes, FactBuilder, MAX_NAME_BYTES, NodeRole, SyntaxRules},
+    syntax::{ExpressionReader, list_named_children, make_member},
 };
 use crate::{
-    BoundValue, DefinitionIndex, DefinitionKind, ReferenceKind, ScopeKind, ShortExpression,
+    BoundValue, DefinitionIndex, DefinitionKind, ModuleSystem, ReferenceKind, ScopeKind,
+    ShortExpression,
 };
+
+/// Kinds of values without members of the repository, and how names of such kinds end.
+const LITERALS: [&str; 8] =
+    ["array", "false", "hash", "integer", "nullptr", "regex", "string", "true"];
+const LITERAL_ENDS: [&str; 4] =
+    ["_literal", "nary_expression", "eof_expression", "update_expression"];
+
+/// Returns the rules of a language whose nodes have roles.
+pub(super) const fn make_syntax(
+    module_system: ModuleSystem,
+    classify: fn(&str) -> NodeRole,
+) -> SyntaxRules {
+    SyntaxRules {
+        module_system,
+        classify,
+        visit_node,
+        read_node,
+        member_kind: "",
+        member_field: "",
+    }
+}
 
 /// Visits a node by its role.
 pub(super) fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     match find_role(builder, node) {
         NodeRole::Skipped | NodeRole::This | NodeRole::Super => {}
-        NodeRole::Name(kind) | NodeRole::Member(_, _, kind) => use_node(builder, node, kind),
+        NodeRole::Name(kind) | NodeRole::Member(_, _, kind) | NodeRole::Path(kind, _) => {
+            use_node(builder, node, kind);
+        }
         NodeRole::Field(..) => use_node(builder, node, ReferenceKind::Read),
         NodeRole::Call(field) | NodeRole::Construct(field) => visit_call(builder, node, field),
         NodeRole::Invocation(receiver, name) => visit_invocation(builder, node, receiver, name),
@@ -47,6 +71,8 @@ pub(super) fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         NodeRole::TypeParameter => visit_type_parameter(builder, node),
         NodeRole::Block => builder.visit_block(node),
         NodeRole::Return => builder.visit_return(node),
+        NodeRole::Loop(name, source) => visit_loop(builder, node, name, source),
+        NodeRole::Labeled => visit_others(builder, node, node.named_child(0)),
         NodeRole::Custom(visit) | NodeRole::Special(visit, _) => visit(builder, node),
         NodeRole::Children
         | NodeRole::Literal
@@ -112,18 +138,39 @@ pub(super) fn read_node(
             ShortExpression::Either(Box::new(read_field(one)), Box::new(read_field(other)))
         }
         NodeRole::Assignment(_, value) | NodeRole::Variables(_, value, _) => read_field(value),
-        NodeRole::Value(read) | NodeRole::Special(_, read) => read(&reader, node),
+        NodeRole::Value(read) | NodeRole::Special(_, read) | NodeRole::Path(_, read) => {
+            read(&reader, node)
+        }
         _ => ShortExpression::Unknown,
     }
 }
 
-/// Returns the part of a node in a field, or its first named child if the field is blank.
+/// Reads the construction of an object as a call of its type.
+pub(super) fn read_creation(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
+    ShortExpression::Call(Box::new(reader.read_part(node.child_by_field_name("type"))), Vec::new())
+}
+
+/// Reads an assignment as its value.
+pub(super) fn read_right(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
+    reader.read_part(node.child_by_field_name("right"))
+}
+
+/// Returns the part of a node in a field, its first named child for a blank field, or the next for `1`.
 pub(super) fn find_part<'tree>(node: Node<'tree>, field: &str) -> Option<Node<'tree>> {
-    if field.is_empty() { node.named_child(0) } else { node.child_by_field_name(field) }
+    match field {
+        "" => node.named_child(0),
+        "1" => node.named_child(1),
+        field => node.child_by_field_name(field),
+    }
 }
 
 pub(super) fn find_role(builder: &FactBuilder<'_>, node: Node<'_>) -> NodeRole {
-    (builder.syntax().classify)(node.kind())
+    let kind = node.kind();
+    let is_literal = || LITERAL_ENDS.iter().any(|end| kind.ends_with(end));
+    match (builder.syntax().classify)(kind) {
+        NodeRole::Children if is_literal() || LITERALS.contains(&kind) => NodeRole::Literal,
+        role => role,
+    }
 }
 
 /// Returns the expression of a name; unknown if it is too long.
@@ -138,6 +185,11 @@ pub(super) fn make_name(name: &str) -> ShortExpression {
 pub(super) fn use_node(builder: &mut FactBuilder<'_>, node: Node<'_>, kind: ReferenceKind) {
     match find_role(builder, node) {
         NodeRole::Name(_) => builder.add_reference(kind, builder.read_name(node), node),
+        NodeRole::Path(..) => {
+            builder.visit_field(node, "scope");
+            let name = list_named_children(node).into_iter().last().unwrap_or(node);
+            builder.add_reference(kind, builder.read(node), name);
+        }
         NodeRole::Member(object, name, _) => {
             let (object, name) = (find_part(node, object), find_part(node, name));
             let (Some(object), Some(name)) = (object, name) else { return };
@@ -164,10 +216,10 @@ pub(super) fn use_node(builder: &mut FactBuilder<'_>, node: Node<'_>, kind: Refe
     }
 }
 
-/// Returns a name without arguments of types.
+/// Returns a name without arguments of types, and without the mark of a variable.
 pub(super) fn name_text<'text>(builder: &FactBuilder<'text>, name: Node<'_>) -> &'text str {
     let text = builder.text(name);
-    text.split('<').next().unwrap_or(text)
+    text.split('<').next().unwrap_or(text).trim_start_matches('$')
 }
 
 /// Visits the arguments of types that a name has.
@@ -280,15 +332,16 @@ pub(super) fn visit_body(
     });
 }
 
-/// Defines a type and visits its body.
+/// Defines a type, which may have no name, and visits its body.
 pub(super) fn visit_type(
     builder: &mut FactBuilder<'_>,
     node: Node<'_>,
     base_kinds: &[&str],
 ) -> Option<DefinitionIndex> {
-    let name = node.child_by_field_name("name")?;
+    let name = node.child_by_field_name("name").unwrap_or(node);
     let nodes = DefinitionNodes { name, definition: node };
-    let defined = builder.define(DefinitionKind::Type, builder.text(name), nodes);
+    let text = if name == node { "class" } else { builder.text(name) };
+    let defined = builder.define(DefinitionKind::Type, text, nodes);
     let mut bases = Vec::new();
     builder.visit_in_scope(ScopeKind::Type, defined, |builder| {
         for child in list_named_children(node) {
@@ -299,7 +352,7 @@ pub(super) fn visit_type(
             }
         }
     });
-    builder.definition_mut(defined)?.bases = bases;
+    builder.definition_mut(defined)?.bases.extend(bases);
     defined
 }
 
@@ -448,19 +501,17 @@ pub(super) fn visit_constructor(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     visit_body(builder, node, defined);
 }
 
-/// Visits type and source of a loop, and binds its variable in the current scope.
-pub(super) fn visit_loop_variable(
-    builder: &mut FactBuilder<'_>,
-    node: Node<'_>,
-    name_field: &str,
-    source_field: &str,
-) {
-    if let Some(kind) = node.child_by_field_name("type") {
-        use_node(builder, kind, ReferenceKind::Type);
-    }
-    builder.visit_field(node, source_field);
-    let annotation = builder.read_field(node, "type").filter(|kind| !is_inferred(kind));
-    let source = builder.read_field(node, source_field).unwrap_or(ShortExpression::Unknown);
-    let bound = annotation.map_or(BoundValue::Element(source), BoundValue::Typed);
-    builder.bind(builder.field_text(node, name_field), bound);
+/// Visits a loop, whose variable is bound inside.
+fn visit_loop(builder: &mut FactBuilder<'_>, node: Node<'_>, name_field: &str, source_field: &str) {
+    builder.visit_in_scope(ScopeKind::Block, None, |builder| {
+        if let Some(kind) = node.child_by_field_name("type") {
+            use_node(builder, kind, ReferenceKind::Type);
+        }
+        builder.visit_field(node, source_field);
+        let annotation = builder.read_field(node, "type").filter(|kind| !is_inferred(kind));
+        let source = builder.read_field(node, source_field).unwrap_or(ShortExpression::Unknown);
+        let bound = annotation.map_or(BoundValue::Element(source), BoundValue::Typed);
+        builder.bind(builder.field_text(node, name_field), bound);
+        builder.visit_field(node, "body");
+    });
 }

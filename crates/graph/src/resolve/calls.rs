@@ -36,7 +36,13 @@ impl SymbolGraph {
             }
         }
         let mut values = Values::new();
-        let functions = self.evaluate(scope, function);
+        let mut functions = self.evaluate(scope, function);
+        // A method from outside of the repository may give any object of Ruby.
+        if self.module_system(scope.file) == ModuleSystem::Ruby
+            && matches!(function, ShortExpression::Member(..))
+        {
+            functions.retain(|(value, _)| *value != ExpressionValue::External);
+        }
         if let ShortExpression::Member(receiver, method) = function
             && gives_receiver(self.module_system(scope.file), method)
             && !functions.iter().any(|(value, _)| matches!(value, ExpressionValue::Function(..)))

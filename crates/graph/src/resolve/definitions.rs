@@ -70,7 +70,10 @@ impl SymbolGraph {
                                 }
                             }
                         }
-                        ExpressionValue::External => {
+                        // Arrays of PHP do not tell what they hold.
+                        ExpressionValue::External
+                            if self.module_system(scope.file) != ModuleSystem::Php =>
+                        {
                             add_value(&mut values, ExpressionValue::External, rule);
                         }
                         _ => {}

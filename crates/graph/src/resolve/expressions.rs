@@ -164,7 +164,7 @@ impl SymbolGraph {
     /// Returns the type that the members of a scope belong to.
     pub(super) fn find_body_owner(&self, body: ScopeId) -> Option<DefinitionId> {
         match self.scope(body)?.definition {
-            Some(index) => Some(DefinitionId { file: body.file, index }),
+            Some(index) => Some(self.unify_parts(DefinitionId { file: body.file, index })),
             None => self.find_extended_type(body),
         }
     }

@@ -13,6 +13,9 @@ use codeinfo_facts::{DEFAULT_EXPORT, MODULE_EXPORTS, ModuleSystem};
 /// Maximum files that a file includes, with those that they include.
 const MAX_INCLUDED: usize = 1_000;
 
+/// Ends of files that shells and Ruby read by a path without them.
+const SOURCE_SUFFIXES: [&str; 4] = ["", ".rb", ".bash", ".sh"];
+
 impl SymbolGraph {
     /// Finds what an import of a file leads to.
     pub(super) fn find_imported(&self, file: FileIndex, index: u32) -> Targets {
@@ -50,6 +53,12 @@ impl SymbolGraph {
             ModuleSystem::Script => self.modules.find_script(importer, module),
             ModuleSystem::C | ModuleSystem::Cpp => self.modules.find_include(importer, module),
             ModuleSystem::Rust => self.modules.find_rust_child(importer, module),
+            ModuleSystem::Bash | ModuleSystem::Ruby => {
+                let paths = SOURCE_SUFFIXES.iter().map(|suffix| format!("{module}{suffix}"));
+                let mut found = paths.map(|path| self.modules.find_include(importer, &path));
+                let is_found = |file: &ImportedModule| *file != ImportedModule::Outside;
+                found.find(is_found).unwrap_or(ImportedModule::Outside)
+            }
             _ => ImportedModule::Outside,
         }
     }
@@ -128,7 +137,7 @@ impl SymbolGraph {
 
     /// Returns the files that a file includes, and those that they include, in the order of a
     /// compiler.
-    fn list_included(&self, file: FileIndex) -> Arc<Vec<FileIndex>> {
+    pub(super) fn list_included(&self, file: FileIndex) -> Arc<Vec<FileIndex>> {
         if let Some(known) = self.memory.included.borrow().get(&file) {
             return Arc::clone(known);
         }

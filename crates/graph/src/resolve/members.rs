@@ -6,7 +6,7 @@ use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     value::{ExpressionValue, NameTarget, ScopeId, Targets, weaken},
 };
-use codeinfo_facts::ModuleSystem;
+use codeinfo_facts::{ModuleSystem, ShortExpression};
 
 /// Maximum types that a type inherits from.
 const MAX_ANCESTORS: usize = 64;
@@ -23,6 +23,9 @@ impl SymbolGraph {
     /// Finds a member of a value.
     pub(super) fn find_member(&self, value: &ExpressionValue, name: &str) -> Targets {
         match value {
+            ExpressionValue::Type(id) if self.module_system(id.file) == ModuleSystem::Ruby => {
+                self.find_own_member(*id, name)
+            }
             ExpressionValue::Instance(id) | ExpressionValue::Type(id) => {
                 self.find_type_member(*id, name)
             }
@@ -62,6 +65,23 @@ impl SymbolGraph {
                 vec![(NameTarget::External, ResolutionRule::Scope)]
             }
         }
+    }
+
+    /// Finds a constant or method of a type of Ruby itself, or one of a module that it extends itself with.
+    fn find_own_member(&self, id: DefinitionId, name: &str) -> Targets {
+        let is_found = |(target, _): &(NameTarget, _)| matches!(target, NameTarget::Definition(..));
+        let is_constant = name.starts_with(char::is_uppercase);
+        let own_name = if is_constant { name.to_owned() } else { format!("self.{name}") };
+        let own = self.find_type_member(id, &own_name);
+        if own.iter().any(is_found) {
+            return own;
+        }
+        let modules = self.find_type_member(id, "extend").into_iter();
+        let mut extending = modules.filter_map(|(module, _)| match module {
+            NameTarget::Definition(module, _) => Some(self.find_type_member(module, name)),
+            _ => None,
+        });
+        extending.find(|targets| targets.iter().any(is_found)).unwrap_or(own)
     }
 
     /// Finds a member of a type, or of those that it inherits from if it has none of that name.
@@ -114,7 +134,8 @@ impl SymbolGraph {
             let Some(fact) = self.extension(extension) else { continue };
             let body = ScopeId { file: extension.file, index: fact.body };
             let is_part = self.scope(body).is_some_and(|scope| scope.definition.is_some());
-            if bodies.iter().all(|(known, _)| *known != body) {
+            // Extensions differ from one another.
+            if bodies.first().is_none_or(|(known, _)| *known != body) {
                 bodies.push((body, !fact.bases.is_empty() && !is_part));
             }
         }
@@ -137,14 +158,30 @@ impl SymbolGraph {
         let Some(fact) = self.definition(id) else { return ancestors };
         let scope = ScopeId { file: id.file, index: fact.scope };
         let mut bases: Vec<_> = fact.bases.iter().map(|base| (scope, base)).collect();
+        let is_ruby = self.module_system(id.file) == ModuleSystem::Ruby;
+        if is_ruby {
+            bases.clear();
+        }
         for extension in self.list_extensions(id) {
             let Some(fact) = self.extension(extension) else { continue };
             let body = ScopeId { file: extension.file, index: fact.body };
-            let scope = self.find_outer_scope(body);
-            bases.extend(fact.bases.iter().map(|base| (scope, base)));
+            // Each part of a type of Ruby has bases, which it may define itself.
+            let index = self.scope(body).and_then(|entry| entry.definition).filter(|_| is_ruby);
+            let part =
+                index.and_then(|index| self.definition(DefinitionId { file: body.file, index }));
+            let added = part.map_or(&fact.bases, |part| &part.bases);
+            let scope = if is_ruby { body } else { self.find_outer_scope(body) };
+            bases.extend(added.iter().map(|base| (scope, base)));
         }
         for (scope, base) in bases {
-            let values = self.evaluate(scope, base);
+            let values = match base {
+                // The constants that a type inherits are not known yet.
+                ShortExpression::Root(path) if is_ruby => {
+                    let found = self.find_lexical_constant(scope, path).into_iter();
+                    found.flat_map(|target| self.target_values(scope.file, target)).collect()
+                }
+                base => self.evaluate(scope, base),
+            };
             ancestors.is_open |= values.is_empty();
             for (value, _) in values {
                 let ExpressionValue::Type(base) = value else {

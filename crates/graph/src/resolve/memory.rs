@@ -2,7 +2,7 @@
 
 use std::{
     cell::{OnceCell, RefCell},
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::Hash,
     sync::Arc,
 };
@@ -34,6 +34,8 @@ pub(super) struct ResolutionMemory {
     pub(super) units: RefCell<HashMap<String, Arc<UnitIndex>>>,
     /// Files that a file includes, with those that they include.
     pub(super) included: RefCell<HashMap<FileIndex, Arc<Vec<FileIndex>>>>,
+    /// Files that scripts of the shell source.
+    pub(super) sourced: OnceCell<HashSet<FileIndex>>,
     /// Crates of Rust by their names in paths.
     pub(super) crates: OnceCell<HashMap<String, FileIndex>>,
     progress: RefCell<ResolutionProgress>,

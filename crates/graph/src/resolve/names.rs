@@ -91,7 +91,8 @@ impl SymbolGraph {
         if found.is_empty() {
             found = self.find_in_unit(scope.file, name);
         }
-        if found.is_empty() {
+        // A variable that is bound nowhere has an unknown value.
+        if found.is_empty() && !name.starts_with('$') {
             found.push((NameTarget::External, ResolutionRule::Scope));
         }
         self.widen_namespace(scope, found)
@@ -113,8 +114,12 @@ impl SymbolGraph {
         found.find(|targets| !targets.is_empty()).unwrap_or_default()
     }
 
-    /// Returns what the file of a scope sees of a namespace that was found in one of its files.
-    fn widen_namespace(&self, scope: ScopeId, targets: Targets) -> Targets {
+    /// Returns what the file of a scope sees of a namespace that was found in one of its files. Names
+    /// of languages that are read by words are only possible.
+    fn widen_namespace(&self, scope: ScopeId, mut targets: Targets) -> Targets {
+        if self.module_system(scope.file) == ModuleSystem::Words {
+            weaken(&mut targets, ResolutionRule::Word);
+        }
         let is_namespace =
             targets.iter().any(|(target, _)| matches!(target, NameTarget::Module(_)));
         if is_namespace && self.module_system(scope.file) == ModuleSystem::Cpp {

@@ -7,7 +7,7 @@ use super::{
     value::{NameTarget, ScopeId},
 };
 use crate::modules::{FileIndex, ImportedModule};
-use codeinfo_facts::{ReferenceFact, ShortExpression, to_index};
+use codeinfo_facts::{ModuleSystem, ReferenceFact, ShortExpression, to_index};
 
 /// Maximum files that are followed from one through imports, nearest first.
 const MAX_REACHED_FILES: usize = 256;
@@ -24,13 +24,20 @@ impl SymbolGraph {
         reference: &ReferenceFact,
         definition: DefinitionId,
     ) -> bool {
-        let ShortExpression::Member(receiver, name) = &reference.target else { return false };
-        let is_named = self.definition(definition).is_some_and(|fact| fact.name == *name);
+        let ShortExpression::Member(receiver, _) = &reference.target else { return false };
+        let is_named =
+            self.definition(definition).is_some_and(|fact| reference.name() == Some(&fact.name));
         if !is_named || self.enclosing_type(definition).is_none() {
             return false;
         }
         self.memory.begin_reference();
         let scope = ScopeId { file, index: reference.scope };
+        // Files of these languages see one another without imports, and a method may be one of a type
+        // that includes the one around it.
+        let system = self.module_system(file);
+        if matches!(system, ModuleSystem::Php | ModuleSystem::Ruby) {
+            return self.module_system(definition.file) == system;
+        }
         self.evaluate(scope, receiver).is_empty()
             && self.list_reached_files(file).contains(&definition.file)
     }

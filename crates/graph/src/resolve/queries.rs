@@ -23,6 +23,7 @@ impl ResolutionRule {
     pub fn certainty(self) -> Certainty {
         match self {
             Self::Argument => Certainty::Likely,
+            Self::Word => Certainty::Possible,
             Self::Compiler
             | Self::Scope
             | Self::Import
@@ -68,7 +69,7 @@ impl SymbolGraph {
         let scope = ScopeId { file: id.file, index: self.definition(id)?.scope };
         let holder = self.scope(scope).filter(|scope| scope.kind == ScopeKind::Type)?;
         if let Some(index) = holder.definition {
-            return Some(DefinitionId { file: id.file, index });
+            return Some(self.unify_parts(DefinitionId { file: id.file, index }));
         }
         self.memory.begin_reference();
         self.find_body_owner(scope)

@@ -5,7 +5,7 @@ use super::{
     names::MAX_BINDINGS,
     value::{NameTarget, ScopeId, Targets},
 };
-use crate::modules::FileIndex;
+use crate::modules::{CSHARP_UNIT, FileIndex, PHP_UNIT, RUBY_UNIT};
 use codeinfo_facts::{BoundValue, ModuleSystem, ScopeKind, ShortExpression};
 
 impl SymbolGraph {
@@ -18,9 +18,15 @@ impl SymbolGraph {
             }
             // A namespace has the names of the file.
             ModuleSystem::Cpp => vec![NameTarget::Module(scope.file)],
+            ModuleSystem::Php => {
+                let (namespace, name) = path.rsplit_once('\\').unwrap_or(("", path));
+                let found = self.find_in_namespace(PHP_UNIT, namespace, name);
+                if found.is_empty() { self.find_in_namespace(PHP_UNIT, "", name) } else { found }
+            }
+            ModuleSystem::Ruby => self.find_constant(scope, path),
             ModuleSystem::Csharp => {
                 let (namespace, name) = path.rsplit_once('.').unwrap_or(("", path));
-                let found = self.find_in_namespace(namespace, name);
+                let found = self.find_in_namespace(CSHARP_UNIT, namespace, name);
                 if found.is_empty() { vec![NameTarget::Folder(path.to_owned())] } else { found }
             }
             ModuleSystem::Java => match path.rsplit_once('.') {
@@ -36,6 +42,58 @@ impl SymbolGraph {
             return vec![with_rule(NameTarget::External)];
         }
         targets.into_iter().map(with_rule).collect()
+    }
+
+    /// Finds a constant of Ruby that the type around a scope sees, also one that it inherits.
+    fn find_constant(&self, scope: ScopeId, path: &str) -> Vec<NameTarget> {
+        let found = self.find_lexical_constant(scope, path);
+        if !found.is_empty() || path.starts_with("::") {
+            return found;
+        }
+        let owner = self.find_enclosing_type(scope);
+        let ancestors = owner.map(|id| self.list_ancestors(id).types).unwrap_or_default();
+        // Modules that files include give their constants to all.
+        let index = self.unit_index(RUBY_UNIT);
+        let object = index.extensions.get("Object").into_iter().flatten().take(MAX_BINDINGS);
+        let included = object.filter_map(|part| self.extension(*part)).flat_map(|part| &part.bases);
+        let own_names = ancestors.iter().filter_map(|id| self.full_name(*id));
+        let names = own_names.chain(included.filter_map(|module| match module {
+            ShortExpression::Root(name) => Some(name.as_str()),
+            _ => None,
+        }));
+        let mut inherited = names.map(|name| self.find_constant_of(&format!("{name}::{path}")));
+        inherited.find(|targets| !targets.is_empty()).unwrap_or_default()
+    }
+
+    /// Finds a constant of the types around a scope, innermost first, or of the top level.
+    pub(super) fn find_lexical_constant(&self, scope: ScopeId, path: &str) -> Vec<NameTarget> {
+        let owner = self.find_enclosing_type(scope).filter(|_| !path.starts_with("::"));
+        let mut around = owner.and_then(|id| self.full_name(id)).unwrap_or_default();
+        let relative = path.trim_start_matches(':');
+        while !around.is_empty() {
+            let found = self.find_constant_of(&format!("{around}::{relative}"));
+            if !found.is_empty() {
+                return found;
+            }
+            around = around.rsplit_once("::").map_or("", |(outer, _)| outer);
+        }
+        self.find_constant_of(relative)
+    }
+
+    /// Finds a constant by its full name: a type, or a value that a type or file binds.
+    fn find_constant_of(&self, full_name: &str) -> Vec<NameTarget> {
+        if let Some(id) = self.find_first_part(full_name) {
+            return vec![NameTarget::Definition(id, None)];
+        }
+        let Some((owner, name)) = full_name.rsplit_once("::") else {
+            let found = self.find_unit_names(RUBY_UNIT, full_name).into_iter();
+            let values = found.filter(|id| self.full_name(*id).is_none());
+            return values.map(|id| NameTarget::Definition(id, None)).collect();
+        };
+        let holder = self.find_first_part(owner);
+        let bodies = holder.map(|id| self.list_bodies(id)).unwrap_or_default().into_iter();
+        let bound = bodies.flat_map(|(body, _)| self.find_bound(body, name));
+        bound.map(|(target, _)| target).collect()
     }
 
     /// Finds a type of Java by its package and name, in the file that has its name.

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use super::{
-    DefinitionId, SymbolGraph,
+    DefinitionId, ResolutionRule, SymbolGraph,
     memory::ExtendedType,
     value::{ExpressionValue, ExtensionId, NameTarget, ScopeId, Targets, UnitIndex},
 };
-use crate::modules::{C_UNIT, CSHARP_UNIT, FileIndex};
+use crate::modules::{BASH_UNIT, C_UNIT, CSHARP_UNIT, FileIndex, RUBY_UNIT};
 use codeinfo_facts::{
     BoundValue, ModuleSystem, NameBinding, ScopeIndex, ShortExpression, TypeExtension, to_index,
 };
@@ -32,6 +32,10 @@ impl SymbolGraph {
     /// Returns the extensions of a type.
     pub(super) fn list_extensions(&self, id: DefinitionId) -> Vec<ExtensionId> {
         let Some(fact) = self.definition(id) else { return Vec::new() };
+        if let Some(name) = self.full_name(id) {
+            let parts = self.unit_index(RUBY_UNIT).extensions.get(name).cloned();
+            return parts.unwrap_or_default();
+        }
         let Some(unit) = self.modules.find_unit(self.file_path(id.file)) else { return Vec::new() };
         let extensions = &self.memory.extensions;
         self.memory.get_or_compute(extensions, ExtendedType(id), || {
@@ -40,6 +44,30 @@ impl SymbolGraph {
             let is_extended = |extension: &&ExtensionId| self.extends_type(**extension, id);
             same_name.iter().filter(is_extended).copied().collect()
         })
+    }
+
+    /// Returns the full name of a type of Ruby; `None` for other definitions.
+    pub(super) fn full_name(&self, id: DefinitionId) -> Option<&str> {
+        let body =
+            self.body_scope(id).filter(|_| self.module_system(id.file) == ModuleSystem::Ruby)?;
+        match &self.find_body_extension(body)?.target {
+            ShortExpression::Root(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns the first part of a type of Ruby, which represents all, by its full name.
+    pub(super) fn find_first_part(&self, full_name: &str) -> Option<DefinitionId> {
+        let index = self.unit_index(RUBY_UNIT);
+        index.extensions.get(full_name)?.iter().find_map(|part| {
+            let body = ScopeId { file: part.file, index: self.extension(*part)?.body };
+            Some(DefinitionId { file: part.file, index: self.scope(body)?.definition? })
+        })
+    }
+
+    /// Returns the definition that represents a type: the first of its parts in Ruby.
+    pub(super) fn unify_parts(&self, id: DefinitionId) -> DefinitionId {
+        self.full_name(id).and_then(|name| self.find_first_part(name)).unwrap_or(id)
     }
 
     fn extends_type(&self, extension: ExtensionId, id: DefinitionId) -> bool {
@@ -93,7 +121,7 @@ impl SymbolGraph {
     }
 
     /// Returns the index of a unit, which reads the facts of all its files once.
-    fn unit_index(&self, unit: &str) -> Arc<UnitIndex> {
+    pub(super) fn unit_index(&self, unit: &str) -> Arc<UnitIndex> {
         if let Some(known) = self.memory.units.borrow().get(unit) {
             return Arc::clone(known);
         }
@@ -136,10 +164,23 @@ impl SymbolGraph {
     /// Finds a name that a file sees without an import.
     pub(super) fn find_in_unit(&self, file: FileIndex, name: &str) -> Targets {
         let Some(facts) = self.file_facts(file) else { return Vec::new() };
+        let mut rule = ResolutionRule::Scope;
         let names = match facts.module_system {
             ModuleSystem::Go => self.find_in_folder(file, &facts.namespace, name),
             ModuleSystem::Rust => self.find_in_crate(file, name),
             ModuleSystem::C | ModuleSystem::Cpp => self.find_linked(name),
+            ModuleSystem::Bash | ModuleSystem::Ruby | ModuleSystem::Words => {
+                let unit = self.modules.find_unit(self.file_path(file)).unwrap_or_default();
+                let mut found = self.find_unit_names(&unit, name);
+                // Alternatives of one file are one function.
+                let first = found.first().map(|id| id.file);
+                if found.iter().any(|id| Some(id.file) != first) {
+                    found.clear();
+                } else if unit != BASH_UNIT || !first.is_some_and(|file| self.is_sourced(file)) {
+                    rule = ResolutionRule::Word;
+                }
+                found.into_iter().map(|id| NameTarget::Definition(id, None)).collect()
+            }
             ModuleSystem::Csharp => {
                 let found = self.find_in_namespaces(&facts.namespace, name);
                 if found.is_empty() { self.find_in_global_imports(file, name) } else { found }
@@ -147,8 +188,7 @@ impl SymbolGraph {
             ModuleSystem::Java => self.find_java_type(file, &facts.namespace, name),
             _ => Vec::new(),
         };
-        let mut targets =
-            names.into_iter().map(|target| (target, super::ResolutionRule::Scope)).collect();
+        let mut targets = names.into_iter().map(|target| (target, rule)).collect();
         self.join_definitions(&mut targets);
         targets
     }
@@ -182,11 +222,20 @@ impl SymbolGraph {
         }
     }
 
+    /// Returns true if a script of the shell sources a file.
+    fn is_sourced(&self, file: FileIndex) -> bool {
+        let sourced = self.memory.sourced.get_or_init(|| {
+            let scripts = self.modules.list_unit_files(BASH_UNIT).iter();
+            scripts.flat_map(|script| self.list_included(*script).to_vec()).collect()
+        });
+        sourced.contains(&file)
+    }
+
     /// Finds a name of a namespace or of those around it.
     fn find_in_namespaces(&self, namespace: &str, name: &str) -> Vec<NameTarget> {
         let mut current = namespace;
         loop {
-            let found = self.find_in_namespace(current, name);
+            let found = self.find_in_namespace(CSHARP_UNIT, current, name);
             if !found.is_empty() || current.is_empty() {
                 return found;
             }
@@ -203,7 +252,7 @@ impl SymbolGraph {
             let imports = self.file_facts(*importer).filter(|_| path.starts_with(folder));
             for namespace in imports.map(|facts| facts.star_imports.as_slice()).unwrap_or_default()
             {
-                let mut found = self.find_in_namespace(namespace, name);
+                let mut found = self.find_in_namespace(CSHARP_UNIT, namespace, name);
                 if found.is_empty()
                     && let Some((outer, kind)) = namespace.rsplit_once('.')
                 {
@@ -219,7 +268,7 @@ impl SymbolGraph {
 
     /// Finds a member of a type of which all members are imported.
     fn find_static_members(&self, namespace: &str, kind: &str, name: &str) -> Vec<NameTarget> {
-        let types = self.find_in_namespace(namespace, kind).into_iter();
+        let types = self.find_in_namespace(CSHARP_UNIT, namespace, kind).into_iter();
         let members = types.flat_map(|target| match target {
             NameTarget::Definition(id, _) => self.find_type_member(id, name),
             _ => Vec::new(),
@@ -228,8 +277,13 @@ impl SymbolGraph {
         found.filter(|target| !matches!(target, NameTarget::External)).collect()
     }
 
-    pub(super) fn find_in_namespace(&self, namespace: &str, name: &str) -> Vec<NameTarget> {
-        let mut found = self.find_unit_names(CSHARP_UNIT, name);
+    pub(super) fn find_in_namespace(
+        &self,
+        unit: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Vec<NameTarget> {
+        let mut found = self.find_unit_names(unit, name);
         found.retain(|id| self.has_namespace(id.file, namespace));
         found.into_iter().map(|id| NameTarget::Definition(id, None)).collect()
     }
@@ -278,7 +332,7 @@ impl SymbolGraph {
     /// Finds a name of a package, given by its folder.
     pub(super) fn find_package_member(&self, folder: &str, name: &str) -> Vec<NameTarget> {
         if !self.modules.has_unit(folder) {
-            let found = self.find_in_namespace(folder, name);
+            let found = self.find_in_namespace(CSHARP_UNIT, folder, name);
             if !found.is_empty() {
                 return found;
             }

@@ -1,6 +1,6 @@
 //! Rules of C#.
 
-use super::check_resolved;
+use super::{check_file, check_resolved};
 
 const MAIN: &str = "using System;
 using App.Data;
@@ -106,4 +106,10 @@ fn members_and_types_are_found_by_declared_types_and_namespaces() {
             ("src/Main.cs", "Console.WriteLine", "External"),
         ],
     );
+}
+
+#[test]
+fn a_value_that_is_not_null_has_its_type() {
+    let text = "class A {\n  void Go(A? a) { a!.Go(null); }\n}\n";
+    check_file("A.cs", text, &[("a!.Go", "A.cs:2 Go (Receiver)")]);
 }

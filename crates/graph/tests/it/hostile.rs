@@ -118,6 +118,26 @@ fn deep_and_long_texts_of_typed_languages_are_read_in_part() {
         ("A.java", named),
         ("A.java", format!("import a{};\n", ".b".repeat(20_000))),
         ("a.go", format!("package a\nvar x = T{}{}\n", "{".repeat(2_000), "}".repeat(2_000))),
+        ("a.php", format!("<?php\nclass {name} extends {name} {{ function {name}() {{}} }}\n")),
+        (
+            "a.php",
+            format!("<?php\nuse a{};\nnew a{}\\{name};\n", "\\b".repeat(20_000), "\\b".repeat(40)),
+        ),
+        ("a.php", format!("<?php\n{}$x{};\n", "(".repeat(5_000), ")".repeat(5_000))),
+        ("a.php", format!("<?php\n{}\n", "$a->f($b);\n".repeat(110_000))),
+        ("a.php", format!("<?php\n$x{};\n", "->y()".repeat(5_000))),
+        ("a.rb", format!("class {name}::B\n def {name}; {name} = 1; {name}; end\nend\n")),
+        ("a.rb", format!("{}def f; x; end\n{}", "module A\n".repeat(2_000), "end\n".repeat(2_000))),
+        ("a.rb", "a b, c, d\n".repeat(70_000)),
+        ("a.rb", format!("x{}\n", ".y".repeat(20_000))),
+        ("a.rb", format!("def f\n{}end\n", "x = x.y\n".repeat(20_000))),
+        ("a.rb", format!("{}1{}\n", "x [".repeat(3_000), "]".repeat(3_000))),
+        ("a.sh", format!("{name}() {{ {name}; }}\n{}", "a \"$(b)\"\n".repeat(110_000))),
+        ("a.sh", format!("a \"{}{}\"\n", "$(a ".repeat(2_000), ")".repeat(2_000))),
+        ("a.sh", format!("source {}\n", "../".repeat(30_000))),
+        ("a.lua", format!("function {name}()\nend\n{}", "a(b(c(\n".repeat(70_000))),
+        ("a.lua", "(".repeat(100_000)),
+        ("a.kt", format!("{}fun f() = g()\n", "class A {\n".repeat(5_000))),
     ];
     for (path, text) in &texts {
         let repository = ResolvedFiles::new(&[(path, text)]);
@@ -156,6 +176,44 @@ fn files_that_include_and_types_that_extend_each_other_terminate() {
     check_file("a.rs", rust, &[("{ x.c", "Unknown")]);
 }
 
+#[test]
+fn scripts_that_source_and_types_that_include_one_another_end() {
+    let names: Vec<String> = (0..60).map(|number| format!("m{number}.sh")).collect();
+    let mut text = String::new();
+    for number in 0..60 {
+        writeln!(text, ". m{number}.sh").unwrap();
+    }
+    text.push_str("missing\n");
+    let files: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    check_resolved(&files, &[("m7.sh", "missing", "External")]);
+    let ruby = "module A\n  include B\n  extend A\n  def go; lost; stay; end\nend\nmodule B\n  include A\n  extend C::D\n  def stay; A.lost; end\nend\nclass X < Y; end\nclass Y < X; end\nX.new.lost\n";
+    check_file(
+        "a.rb",
+        ruby,
+        &[("go; lost", "Unknown"), ("lost; stay", "a.rb:9 stay (Own)"), ("new.lost", "Unknown")],
+    );
+    let php = "<?php\nclass A extends B { use T; function go() { $this->lost(); } }\nclass B extends A {}\ntrait T { use T; }\n";
+    check_file("a.php", php, &[("this->lost", "Unknown")]);
+}
+
+#[test]
+fn a_type_of_many_parts_is_read_in_linear_time() {
+    let mut text = String::new();
+    for number in 0..5_000 {
+        write!(
+            text,
+            "module A\n  class B{number}\n    def go; B{number}.new.go; end\n  end\nend\n"
+        )
+        .unwrap();
+    }
+    let repository = ResolvedFiles::new(&[("a.rb", &text)]);
+    for reference in &repository.graph.file_facts(0).unwrap().references {
+        let result = format!("{:?}", repository.graph.resolve(0, reference));
+        assert!(result.starts_with("Found"), "{result}");
+    }
+}
+
 /// Resolves every reference in an order, and returns the results in that of the files.
 fn resolve_all(files: &[(&str, &str)], step: usize) -> Vec<String> {
     let repository = ResolvedFiles::new(files);
@@ -190,10 +248,17 @@ fn results_do_not_depend_on_what_was_resolved_before() {
             "from b import B\nclass Base(B):\n    def base(self): return self.go()\n    def go(self): return self\nBase().base().go().next()\n",
         ),
     ];
-    let expected = resolve_all(&files, 1);
+    check_orders(&files);
+    let ruby = "module A\n  class B < C\n    include D\n    def go; @x = next_one.go; late.go; end\n    def next_one; B.new.go; end\n  end\n  class C\n    include D\n    def late; B.make.next_one; end\n    def self.make; A::B.new; end\n  end\n  module D\n    def go; late.next_one; end\n  end\nend\nA::B.make.go.go\n";
+    check_orders(&[("a.rb", ruby), ("b.rb", "module A::D\n  def late; C.make.late; end\nend\n")]);
+}
+
+/// Checks that results are the same in several orders.
+fn check_orders(files: &[(&str, &str)]) {
+    let expected = resolve_all(files, 1);
     for step in [3, 5, 7, 11, 13, 17, 19, 23] {
         if !expected.len().is_multiple_of(step) {
-            assert_eq!(resolve_all(&files, step), expected, "step {step}");
+            assert_eq!(resolve_all(files, step), expected, "step {step}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Each rule of resolution, with its trap, on files written here.
 #![cfg(test)]
 
+mod bash;
 mod c;
 mod cpp;
 mod csharp;
@@ -10,12 +11,15 @@ mod hostile;
 mod java;
 mod javascript;
 mod manifests;
+mod php;
 mod possible;
 mod python;
 mod python_values;
+mod ruby;
 mod rust;
 mod scip;
 mod typescript;
+mod words;
 
 use codeinfo_facts::extract_facts;
 use codeinfo_graph::resolve::{ResolutionResult, SymbolGraph};

@@ -31,3 +31,21 @@ fn a_member_is_possible_where_imports_lead_to_it_and_the_receiver_is_unknown() {
         assert!(!may_refer(line, "base.py", 1), "known or outside in line {line}");
     }
 }
+
+#[test]
+fn only_files_that_imports_lead_to_are_read() {
+    let files = ResolvedFiles::new(&[
+        ("a.py", "class A:\n    def go(self): self.go()\n"),
+        ("b.py", "class B: pass\n"),
+        ("a.ts", "class A { go() { this.go() } }\n"),
+        ("b.ts", "class B {}\n"),
+    ]);
+    for path in ["a.py", "a.ts"] {
+        let file = files.graph.find_file(path).unwrap();
+        let reference = files.graph.file_facts(file).unwrap().references.last().unwrap();
+        files.graph.resolve(file, reference);
+    }
+    for path in ["b.py", "b.ts"] {
+        assert!(!files.graph.is_loaded(files.graph.find_file(path).unwrap()), "{path}");
+    }
+}

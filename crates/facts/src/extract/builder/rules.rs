@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{ExpressionReader, FactBuilder};
+use super::{super::syntax::ExpressionReader, FactBuilder};
 use crate::{ModuleSystem, ReferenceKind, ShortExpression};
 
 /// Functions that read a language, and its names for nodes that all languages have.
@@ -36,6 +36,8 @@ pub(in crate::extract) enum NodeRole {
     Literal,
     /// A name and how it is used.
     Name(ReferenceKind),
+    /// A name or path that a function of the language reads, and how it is used.
+    Path(ReferenceKind, ReadFunction),
     This,
     Super,
     /// A member of a receiver: `object.name`.
@@ -81,6 +83,10 @@ pub(in crate::extract) enum NodeRole {
     /// A region with names of its own.
     Block,
     Return,
+    /// A loop over a collection: fields of its variable and of the collection.
+    Loop(&'static str, &'static str),
+    /// A statement after its label.
+    Labeled,
     /// Visited by a function of the language.
     Custom(fn(&mut FactBuilder<'_>, Node<'_>)),
     /// Visited as its children, and read by a function of the language.
