@@ -96,9 +96,9 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     (
         "crates/graph/src/modules.rs",
         &[
-            "bash", "bats", "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "def", "go", "go.mod", "h",
-            "hh", "hpp", "hxx", "inl", "ipp", "java", "js", "jsx", "mjs", "mts", "py", "pyi", "rb",
-            "rs", "sh", "ts", "tsx",
+            "bash", "bats", "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "def", "go", "go.mod",
+            "h", "hh", "hpp", "hxx", "inl", "ipp", "java", "js", "jsx", "mjs", "mts", "py", "pyi",
+            "rb", "rs", "sh", "ts", "tsx",
         ],
         "endings in the order in which importers try them, and those of files that a compiler joins",
     ),

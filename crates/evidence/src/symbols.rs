@@ -292,7 +292,8 @@ impl Evidence {
     ) -> Result<(T, bool), EvidenceError> {
         let evidence = self.clone();
         let run = async {
-            let tree = self.lease_tree(&root).await?;
+            let leasing = timeout(time, self.lease_tree(&root)).await;
+            let tree = leasing.map_err(|_| EvidenceError::Stalled)??;
             self.run_blocking(move || {
                 let session = GraphSession::open(&evidence, &root, tree, time);
                 let done = work(&session);

@@ -187,6 +187,7 @@ impl SymbolGraph {
             for scope in &mut facts.scopes {
                 scope.bindings.sort_by(|one, other| one.name.cmp(&other.name));
             }
+            facts.extensions.sort_by_key(|extension| extension.body);
             Some(Box::new(facts))
         };
         file.facts.get_or_init(load).as_deref()

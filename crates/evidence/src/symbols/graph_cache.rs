@@ -257,6 +257,15 @@ impl FactReader {
         state.bytes_left == 0 || state.deadline.is_some_and(|deadline| deadline < Instant::now())
     }
 
+    /// Skips a file if the current request has used its time or its bytes. Returns true if so.
+    pub(super) fn skip_if_spent(&self, path: &str) -> bool {
+        let is_spent = self.is_spent();
+        if is_spent {
+            lock(&self.state).skipped.insert(path.to_owned());
+        }
+        is_spent
+    }
+
     /// Returns true if a file was needed and not read.
     pub(super) fn is_incomplete(&self) -> bool {
         !lock(&self.state).skipped.is_empty()
@@ -332,8 +341,7 @@ impl FactReader {
         if let Some(facts) = known {
             return facts;
         }
-        if self.is_spent() {
-            lock(&self.state).skipped.insert(path.to_owned());
+        if self.skip_if_spent(path) {
             return None;
         }
         self.read(vec![self.files.get(path)?.clone()]);

@@ -195,6 +195,7 @@ impl<'a> GraphSession<'a> {
                     let is_named = reference.name().is_some_and(|name| local_names.contains(&name));
                     if is_named
                         && !places.contains(&(file, reference.at))
+                        && !self.reader().skip_if_spent(self.graph().file_path(file))
                         && let Some(reference) = search.judge(file, reference)
                     {
                         places.insert((file, reference.at));

@@ -306,3 +306,17 @@ async fn types_of_rust_implement_traits_in_other_files() {
         assert_eq!(relate(&evidence, name, kind).await, [expected], "{kind:?} of {name}");
     }
 }
+
+#[tokio::test]
+async fn a_question_about_values_that_depend_on_one_another_ends_in_time() {
+    let index = TestIndex::new().await;
+    let text = format!(
+        "class A:\n    def y(self):\n        return self\ndef f(x):\n{}",
+        "    x = x.y()\n".repeat(3_000)
+    );
+    let repository = index.create_repository("hostile", &[("a.py", text.as_str())]);
+    index.ingest(&repository).await;
+    let evidence = Evidence::new(index.store.clone(), PathMap::default());
+    let finding = evidence.find_relations("A.y", RelationKind::Callers, RootFilter::Everything);
+    assert!(finding.await.unwrap().is_incomplete);
+}

@@ -51,8 +51,14 @@ impl SymbolGraph {
         max_members: usize,
     ) -> Vec<DefinitionId> {
         let ShortExpression::Member(_, name) = &reference.target else { return Vec::new() };
-        let reached = self.list_reached_files(file);
-        let named = reached.iter().flat_map(|reached| self.find_definitions(*reached, name));
+        let files = match self.module_system(file) {
+            ModuleSystem::Php | ModuleSystem::Ruby => {
+                let unit = self.modules.find_unit(self.file_path(file)).unwrap_or_default();
+                Arc::new(self.modules.list_unit_files(&unit).to_vec())
+            }
+            _ => self.list_reached_files(file),
+        };
+        let named = files.iter().flat_map(|file| self.find_definitions(*file, name));
         let is_possible = |id: &DefinitionId| self.may_refer_to_member(file, reference, *id);
         named.filter(is_possible).take(max_members).collect()
     }
