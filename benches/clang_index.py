@@ -10,6 +10,7 @@ of a macro refers to is left out.
 
 import ctypes
 import os
+import re
 import sys
 
 from clang.cindex import CursorKind, Index, LinkageKind, SourceLocation, TranslationUnit, conf
@@ -77,7 +78,8 @@ def main():
             else:
                 continue
             text = lines[path][line - 1][column:]
-            if not target.spelling or not text.startswith(target.spelling.encode()):
+            # Names in the body of a macro are at the place where it is used.
+            if not target.spelling or re.match(rb"[\w~]*", text).group() != target.spelling.encode():
                 continue
             symbol = name_symbol(target)
             if symbol:

@@ -115,6 +115,11 @@ class CompilerIndex:
         symbols = [self.defined_at[place]] if place in self.defined_at else self.used_at.get(place, [str(place)])
         return describe_symbol(symbols[0])
 
+    def name_groups(self, groups, named):
+        """Returns a symbol for each group of alternatives: the one of them that is named, else the first."""
+        symbols = [[self.name_definition(place) for place in places] for places in groups]
+        return {next((symbol for symbol in group if symbol in named), group[0]) for group in symbols}
+
     def is_inside(self, symbol):
         return is_definition(symbol) and describe_symbol(symbol) in self.inside
 
@@ -156,15 +161,18 @@ class SourceFolder:
         return bool(member) and not any(member in re.findall(r"[\w$]+", symbol)[-1:] for symbol in truth)
 
 
+def read_place(text):
+    name, line, column = text.rsplit(":", 2)
+    return name, int(line), int(column)
+
+
 def read_resolved(path):
+    """Yields place, kind, rule and definitions of each reference, a definition as the places of its alternatives."""
     with open(path) as file:
         for line in file:
             name, number, column, kind, rule, targets = line.rstrip("\n").split("\t")
-            places = []
-            for target in targets.split():
-                target, target_line, target_column = target.rsplit(":", 2)
-                places.append((target, int(target_line), int(target_column)))
-            yield (name, int(number), int(column)), kind, rule, places
+            groups = [[read_place(place) for place in target.split("|")] for target in targets.split(" ") if target]
+            yield (name, int(number), int(column)), kind, rule, groups
 
 
 def judge_reference(index, truth, targets):
@@ -175,15 +183,15 @@ def judge_reference(index, truth, targets):
     truth = [symbol for symbol in truth if not symbol.startswith("local ") or symbol in index.defined]
     if not truth:
         return None
-    found = {index.name_definition(place) for place in targets}
+    named = {describe_symbol(symbol) for symbol in truth}
+    found = index.name_groups(targets, named)
     if all(symbol.startswith("rust-analyzer ") and is_unplaced(symbol) for symbol in truth):
         return None
     if not any(index.is_inside(symbol) for symbol in truth):
-        is_local = found <= {describe_symbol(symbol) for symbol in truth}
+        is_local = found <= named
         return None if not found or is_local else "outside"
     if not found:
         return "unresolved"
-    named = {describe_symbol(symbol) for symbol in truth}
     if found <= named:
         return "right"
     return "among" if found & named else "wrong"
@@ -191,11 +199,13 @@ def judge_reference(index, truth, targets):
 
 def judge_places(resolved, index, folder):
     """Yields each place with the verdict of its best result: `{name}` reads a variable and writes a member."""
-    order = ["right", None, "unresolved", "misnamed", "outside", "wrong"]
+    order = ["right", None, "unresolved", "among", "misnamed", "outside", "wrong"]
     best = {}
     for place, kind, rule, targets in read_resolved(resolved):
         if folder:
-            place, targets = folder.count_units(place), [folder.count_units(target) for target in targets]
+            place, targets = folder.count_units(place), [
+                [folder.count_units(target) for target in group] for group in targets
+            ]
         truth = index.used_at.get(place)
         verdict = judge_reference(index, truth, targets) if truth else None
         if verdict in ("wrong", "outside") and folder and folder.is_misnamed(place, truth):

@@ -76,8 +76,9 @@ def read_ours(truth, path):
     """Returns pairs of calls, and targets by place."""
     pairs, targets = set(), {}
     for place, kind, _, places in read_resolved(path):
-        place, places = truth.folder.count_units(place), [truth.folder.count_units(target) for target in places]
-        found = {truth.index.name_definition(target) for target in places}
+        place = truth.folder.count_units(place)
+        groups = [[truth.folder.count_units(target) for target in group] for group in places]
+        found = truth.index.name_groups(groups, truth.places.get(place, ()))
         if found:
             targets.setdefault(place, set()).update(found)
         if kind == "Call" and truth.is_call(place):

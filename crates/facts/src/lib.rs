@@ -47,6 +47,11 @@ pub struct SourceFacts {
     pub namespace: String,
     /// Members that are added to types which may be defined in other files.
     pub extensions: Vec<TypeExtension>,
+    /// First and last lines of items that only tests compile, in Rust.
+    pub tests: Vec<(u32, u32)>,
+    /// Branches after the first one of conditions such as `#if`: the line of the branch before, its own
+    /// first line, and the last line of the condition.
+    pub branches: Vec<(u32, u32, u32)>,
 }
 
 /// Members added to a type outside of its definition: `impl A for B`, a method with a receiver.

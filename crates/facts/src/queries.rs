@@ -6,6 +6,20 @@ use super::{
 };
 
 impl SourceFacts {
+    /// Returns true for a line of an item that only tests compile.
+    pub fn is_test_line(&self, line: u32) -> bool {
+        self.tests.iter().any(|(first, last)| (*first..=*last).contains(&line))
+    }
+
+    /// Returns true if two lines are in different branches of one condition, of which a compiler
+    /// reads one only.
+    pub fn are_exclusive(&self, one: u32, other: u32) -> bool {
+        let (first, second) = (one.min(other), one.max(other));
+        self.branches.iter().any(|(before, branch, last)| {
+            (*before..*branch).contains(&first) && (*branch..=*last).contains(&second)
+        })
+    }
+
     /// Returns the innermost function or type whose body contains a scope.
     pub fn enclosing_definition(&self, scope: ScopeIndex) -> Option<DefinitionIndex> {
         let mut current = Some(scope);

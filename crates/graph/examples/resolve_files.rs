@@ -2,7 +2,7 @@
 //!
 //! `resolve_files FOLDER LIST` reads the files that LIST names, a path below FOLDER a line. It prints
 //! a line for each reference: path, line, column, kind, rule or other result, and definitions, with
-//! tabs between them. `benches/graph.py` reads this.
+//! tabs between them and `|` between those that are alternatives. `benches/graph.py` reads this.
 #![expect(
     clippy::print_stderr,
     clippy::unwrap_used,
@@ -73,5 +73,7 @@ fn render_resolution(graph: &SymbolGraph, resolution: &ResolutionResult) -> Stri
         let path = graph.file_path(id.file);
         places.push(format!("{path}:{line}:{column}"));
     }
-    format!("{rule:?}\t{}", places.join(" "))
+    // Alternatives are one definition.
+    let separator = if graph.are_alternatives(definitions) { "|" } else { " " };
+    format!("{rule:?}\t{}", places.join(separator))
 }

@@ -55,6 +55,11 @@ const END_SUFFIXES: [&str; 16] = [
     ".rb", ".sh", ".bash", ".bats",
 ];
 
+/// Headers of C and of POSIX, which repositories also have files of the name of.
+const SYSTEM_HEADERS: &str = "assert complex ctype dirent dlfcn endian errno fcntl fenv float getopt \
+     glob inttypes limits locale math netdb poll pthread regex sched setjmp signal stdarg stdbool \
+     stddef stdint stdio stdlib string time unistd wchar wctype";
+
 /// Maximum files with the same end of their path that are compared.
 const MAX_PATH_ENDS: usize = 256;
 
@@ -230,8 +235,14 @@ impl ModuleIndex {
         }
         let found = beside.or_else(|| {
             let in_folder = format!("include/{end}");
-            let end = if is_system && !end.contains('/') { &in_folder } else { end };
-            self.list_path_ends(importer, end).first().copied()
+            let is_short = is_system && !end.contains('/');
+            let files = self.list_path_ends(importer, if is_short { &in_folder } else { end });
+            // A name alone may be that of a library, unless one file of the repository has it.
+            let only = || match self.list_path_ends(importer, end).as_slice() {
+                [file] if is_short && !is_system_header(end) => Some(*file),
+                _ => None,
+            };
+            files.first().copied().or_else(only)
         });
         found.map_or(ImportedModule::Outside, ImportedModule::File)
     }
@@ -366,6 +377,10 @@ impl ModuleIndex {
             .flat_map(|stem| SCRIPT_SUFFIXES.iter().map(move |suffix| format!("{stem}{suffix}")));
         files.find_map(|file| self.find_path(file.trim_start_matches('/')))
     }
+}
+
+fn is_system_header(name: &str) -> bool {
+    SYSTEM_HEADERS.split(' ').any(|stem| name.strip_suffix(".h") == Some(stem))
 }
 
 /// Returns the folder of a file with a name, without the last slash.

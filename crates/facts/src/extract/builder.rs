@@ -1,5 +1,6 @@
 //! Collects the facts of a file while its syntax tree is visited.
 
+mod conditions;
 mod rules;
 
 use std::{
@@ -25,8 +26,6 @@ pub(super) const MAX_FACTS: usize = 200_000;
 const MAX_STAR_IMPORTS: usize = 1_000;
 /// Maximum bytes of a name; longer ones are skipped.
 pub(super) const MAX_NAME_BYTES: usize = 200;
-/// Maximum names that have the type of a condition at a time.
-const MAX_NARROWED: usize = 16;
 /// Maximum texts inside one another that are parsed on their own.
 const MAX_PIECE_DEPTH: u32 = 3;
 /// Scope of the file.
@@ -53,6 +52,8 @@ pub(super) struct FactBuilder<'text> {
     local_names: HashSet<(ScopeIndex, &'text str)>,
     /// Full names of imported ones, for languages in which these are known.
     full_names: HashMap<&'text str, String>,
+    /// Files that are included on other systems only.
+    foreign_includes: Vec<String>,
     /// Context that the code around the next node gives it.
     next_value: ValueContext,
     /// Names that a condition gives a type, where it holds; the last one counts.
@@ -97,6 +98,7 @@ impl<'text> FactBuilder<'text> {
             member_scopes: HashMap::new(),
             local_names: HashSet::new(),
             full_names: HashMap::new(),
+            foreign_includes: Vec::new(),
             next_value: ValueContext::default(),
             narrowed: Vec::new(),
             scope: 0,
@@ -132,6 +134,7 @@ impl<'text> FactBuilder<'text> {
     /// Returns the facts without spare memory, which would be a third of them.
     pub(super) fn into_facts(self) -> SourceFacts {
         let mut facts = self.facts;
+        facts.star_imports.extend(self.foreign_includes);
         facts.scopes.iter_mut().for_each(|scope| scope.bindings.shrink_to_fit());
         facts.definitions.iter_mut().for_each(|definition| definition.values.shrink_to_fit());
         facts.scopes.shrink_to_fit();
@@ -202,34 +205,6 @@ impl<'text> FactBuilder<'text> {
         visit(self);
         self.narrowed.truncate(narrowed_before);
         self.scope = outer;
-    }
-
-    /// Gives a name a type up to the end of the current scope or of [`Self::visit_narrowed`].
-    pub(super) fn narrow(&mut self, name: Node<'_>, kind: ShortExpression) {
-        if self.narrowed.len() < MAX_NARROWED {
-            self.narrowed.push((self.text(name), ShortExpression::Typed(Box::new(kind))));
-        }
-    }
-
-    /// Calls `narrow` and `visit`, and forgets the types that names were given.
-    pub(super) fn visit_narrowed(
-        &mut self,
-        narrow: impl FnOnce(&mut Self),
-        visit: impl FnOnce(&mut Self),
-    ) {
-        let narrowed_before = self.narrowed.len();
-        narrow(self);
-        visit(self);
-        self.narrowed.truncate(narrowed_before);
-    }
-
-    /// Reads a name as the type that a condition gives it, else as a name.
-    pub(super) fn read_narrowed(&self, node: Node<'_>) -> ShortExpression {
-        let name = self.text(node);
-        match self.narrowed.iter().rev().find(|(narrowed, _)| *narrowed == name) {
-            Some((_, kind)) => kind.clone(),
-            None => self.read_name(node),
-        }
     }
 
     /// Calls `visit` with a scope for the members of an object or type without a name.

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    builder::{DefinitionNodes, FILE_SCOPE, FactBuilder, MAX_NAME_BYTES, NodeRole, SyntaxRules},
+    builder::{DefinitionNodes, FILE_SCOPE, FactBuilder, NodeRole, SyntaxRules},
     syntax::{ExpressionReader, list_named_children, make_member},
     typed::{self, CONSTRUCTOR, make_name},
 };
@@ -12,6 +12,8 @@ use crate::{
     ShortExpression,
 };
 
+/// Macros that compilers define for some systems.
+const FOREIGN_MACROS: [&str; 4] = ["WIN32", "_MSC_VER", "__MINGW", "__APPLE__"];
 /// Maximum declarators inside one another.
 const MAX_DECLARATORS: usize = 20;
 
@@ -25,7 +27,8 @@ pub(super) fn classify_node(kind: &str) -> NodeRole {
         | "preproc_call"
         | "storage_class_specifier"
         | "attribute_specifier" => NodeRole::Skipped,
-        "identifier" => NodeRole::Name(ReferenceKind::Read),
+        // Also macros `TRUE` and `FALSE`.
+        "identifier" | "true" | "false" => NodeRole::Name(ReferenceKind::Read),
         "type_identifier" => NodeRole::Name(ReferenceKind::Type),
         "field_expression" => NodeRole::Member("argument", "field", ReferenceKind::Read),
         "call_expression" => NodeRole::Call("function"),
@@ -50,6 +53,9 @@ pub(super) fn classify_node(kind: &str) -> NodeRole {
         }
         "compound_statement" | "for_statement" => NodeRole::Block,
         "return_statement" => NodeRole::Return,
+        "preproc_if" | "preproc_ifdef" | "preproc_elif" | "preproc_elifdef" => {
+            NodeRole::Custom(visit_condition)
+        }
         "preproc_include" => NodeRole::Custom(visit_include),
         "preproc_def" => {
             NodeRole::Custom(|builder, node| visit_macro(builder, node, DefinitionKind::Variable))
@@ -100,8 +106,24 @@ fn has_storage(builder: &FactBuilder<'_>, node: Node<'_>, storage: &str) -> bool
         .any(|child| child.kind() == "storage_class_specifier" && builder.text(*child) == storage)
 }
 
+/// Returns the type of a function or variable: that after a macro, if two names are written.
+fn find_written_type(node: Node<'_>) -> Option<Node<'_>> {
+    let kind = node.child_by_field_name("type")?;
+    let skipped = kind.next_named_sibling().filter(Node::is_error);
+    let second = skipped.and_then(|skipped| skipped.named_child(0));
+    second.filter(|second| second.kind() == "identifier").or(Some(kind))
+}
+
+/// Visits the type of a function or variable, and a macro before it.
+pub(super) fn visit_written_type(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    let (kind, first) = (find_written_type(node), node.child_by_field_name("type"));
+    for part in [first, kind.filter(|_| kind != first)].into_iter().flatten() {
+        typed::use_node(builder, part, ReferenceKind::Type);
+    }
+}
+
 fn visit_function(builder: &mut FactBuilder<'_>, node: Node<'_>) {
-    builder.visit_field(node, "type");
+    visit_written_type(builder, node);
     let declared = node.child_by_field_name("declarator").and_then(find_declared);
     let Some((name, parameters)) = declared else { return };
     define_function(builder, node, name, parameters);
@@ -117,7 +139,7 @@ pub(super) fn define_function(
     let nodes = DefinitionNodes { name, definition: node };
     let text = builder.text(name);
     // A constructor has no result.
-    let result = builder.read_field(node, "type");
+    let result = find_written_type(node).map(|kind| builder.read(kind));
     let is_constructor = builder.syntax().module_system == ModuleSystem::Cpp && result.is_none();
     let bound_name = if is_constructor { CONSTRUCTOR } else { text };
     let scope = builder.scope_index();
@@ -156,19 +178,33 @@ fn count_parameters(builder: &FactBuilder<'_>, list: Node<'_>) -> Option<u8> {
 fn visit_parameter(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.visit_field(node, "type");
     let annotation = builder.read_field(node, "type").unwrap_or(ShortExpression::Unknown);
+    if let Some(declarator) = node.child_by_field_name("declarator") {
+        visit_declarator(builder, declarator);
+    }
     if let Some((name, _)) = node.child_by_field_name("declarator").and_then(find_declared) {
-        builder.bind(builder.text(name), BoundValue::Typed(annotation));
+        let kind = read_outside(builder, annotation, builder.text(name));
+        builder.bind(builder.text(name), BoundValue::Typed(kind));
+    }
+}
+
+/// Reads the type of a variable in the scope around its own if both have one name: `list *list`.
+fn read_outside(builder: &FactBuilder<'_>, kind: ShortExpression, name: &str) -> ShortExpression {
+    match kind {
+        ShortExpression::Name(known) if known == name && builder.scope_index() != FILE_SCOPE => {
+            ShortExpression::Outer(Box::new(ShortExpression::Name(known)))
+        }
+        kind => kind,
     }
 }
 
 /// Visits prototypes of functions and declarations of variables.
 fn visit_declaration(builder: &mut FactBuilder<'_>, node: Node<'_>) {
-    builder.visit_field(node, "type");
-    let annotation = builder.read_field(node, "type");
+    visit_written_type(builder, node);
+    let annotation = find_written_type(node).map(|kind| builder.read(kind));
     let declarators: Vec<Node<'_>> =
         node.children_by_field_name("declarator", &mut node.walk()).collect();
     for declarator in declarators {
-        visit_sizes(builder, declarator);
+        visit_declarator(builder, declarator);
         let Some((name, parameters)) = find_declared(declarator) else { continue };
         if parameters.is_some() {
             define_function(builder, node, name, parameters);
@@ -210,7 +246,9 @@ fn declare(
         return None;
     }
     if is_local {
-        typed::declare_variable(builder, nodes, annotation, value);
+        let name = builder.text(nodes.name);
+        let kind = annotation.map(|kind| read_outside(builder, kind, name));
+        typed::declare_variable(builder, nodes, kind, value);
         return None;
     }
     let defined = builder.define(DefinitionKind::Variable, builder.text(nodes.name), nodes);
@@ -218,12 +256,18 @@ fn declare(
     defined
 }
 
-/// Visits the sizes of arrays in a declarator.
-fn visit_sizes(builder: &mut FactBuilder<'_>, declarator: Node<'_>) {
+/// Visits the sizes of arrays and the parameters of pointers to functions in a declarator.
+fn visit_declarator(builder: &mut FactBuilder<'_>, declarator: Node<'_>) {
     let mut node = Some(declarator);
     for _ in 0..MAX_DECLARATORS {
         let Some(current) = node else { break };
         builder.visit_field(current, "size");
+        let inner = current.child_by_field_name("declarator");
+        if inner.is_some_and(|inner| inner.kind() == "parenthesized_declarator")
+            && let Some(parameters) = current.child_by_field_name("parameters")
+        {
+            builder.visit_block(parameters);
+        }
         node = current.child_by_field_name("declarator");
     }
 }
@@ -295,7 +339,7 @@ fn visit_fields(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.visit_field(node, "type");
     let annotation = builder.read_field(node, "type");
     for declarator in declarators {
-        visit_sizes(builder, declarator);
+        visit_declarator(builder, declarator);
         let Some((name, parameters)) = find_declared(declarator) else { continue };
         if parameters.is_some() {
             define_function(builder, node, name, parameters);
@@ -353,6 +397,7 @@ fn visit_typedef(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let declarators: Vec<Node<'_>> =
         node.children_by_field_name("declarator", &mut node.walk()).collect();
     for declarator in declarators {
+        visit_declarator(builder, declarator);
         let Some((name, parameters)) = find_declared(declarator) else { continue };
         let nodes = DefinitionNodes { name, definition: node };
         let text = builder.text(name);
@@ -368,9 +413,28 @@ fn visit_typedef(builder: &mut FactBuilder<'_>, node: Node<'_>) {
 
 fn visit_include(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let path = builder.field_text(node, "path").trim_matches('"');
-    if path.len() <= MAX_NAME_BYTES {
+    if is_foreign(builder, node) {
+        builder.add_foreign_include(path);
+    } else {
         builder.add_star_import(path);
     }
+}
+
+/// Returns true for a node that is compiled for Windows or macOS only: most readers use other systems.
+fn is_foreign(builder: &FactBuilder<'_>, node: Node<'_>) -> bool {
+    let condition = node.parent().filter(|parent| parent.kind().starts_with("preproc_if"));
+    let first = condition.and_then(|condition| builder.text(condition).lines().next());
+    let line = first.unwrap_or_default();
+    let is_positive = !line.contains('!') && !line.starts_with("#ifndef");
+    is_positive && FOREIGN_MACROS.iter().any(|name| line.contains(name))
+}
+
+/// Visits the branches of `#if`, of which a compiler reads one.
+fn visit_condition(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    if let Some(branch) = node.child_by_field_name("alternative") {
+        builder.add_branch(node, branch);
+    }
+    builder.visit_children(node);
 }
 
 /// Defines a macro, which the whole file sees.

@@ -49,6 +49,7 @@ fn classify_node(kind: &str) -> NodeRole {
         "using_declaration" => NodeRole::Custom(visit_using),
         "namespace_definition" => NodeRole::Custom(visit_namespace),
         "if_statement" | "while_statement" | "catch_clause" => NodeRole::Block,
+        "true" | "false" => NodeRole::Literal,
         _ => c::classify_node(kind),
     }
 }
@@ -249,9 +250,7 @@ fn visit_function(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     {
         return define_class(builder, node, name, body);
     }
-    if let Some(kind) = node.child_by_field_name("type") {
-        use_node(builder, kind, ReferenceKind::Type);
-    }
+    c::visit_written_type(builder, node);
     let Some(scope) = name.child_by_field_name("scope") else {
         return c::define_function(builder, node, name, parameters);
     };

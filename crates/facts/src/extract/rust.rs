@@ -27,13 +27,13 @@ fn classify_node(kind: &str) -> NodeRole {
     match kind {
         "line_comment"
         | "block_comment"
-        | "attribute_item"
         | "inner_attribute_item"
         | "lifetime"
         | "label"
         | "self_parameter"
         | "visibility_modifier"
         | "remaining_field_pattern" => NodeRole::Skipped,
+        "attribute_item" => NodeRole::Custom(visit_attribute),
         "identifier" | "shorthand_field_identifier" => NodeRole::Name(ReferenceKind::Read),
         "type_identifier" => NodeRole::Name(ReferenceKind::Type),
         "self" => NodeRole::This,
@@ -94,6 +94,23 @@ fn classify_node(kind: &str) -> NodeRole {
         "type_binding" => NodeRole::Custom(|builder, node| builder.visit_field(node, "type")),
         "unit_type" | "unit_expression" | "primitive_type" | "function_type" => NodeRole::Literal,
         _ => NodeRole::Children,
+    }
+}
+
+/// Notes an item that only tests compile: one with `#[cfg(test)]` or with `#[test]`, also of a library.
+fn visit_attribute(builder: &mut FactBuilder<'_>, node: Node<'_>) {
+    let text = builder.text(node).trim_start_matches("#[");
+    let name = text.split(['(', ']', ' ', '=']).next().unwrap_or_default();
+    let is_condition = text.starts_with("cfg(test") || text.starts_with("cfg(all(test");
+    if !is_condition && !name.ends_with("test") {
+        return;
+    }
+    let mut item = node.next_named_sibling();
+    while let Some(next) = item.filter(|next| next.is_extra() || next.kind() == "attribute_item") {
+        item = next.next_named_sibling();
+    }
+    if let Some(item) = item {
+        builder.add_test(item);
     }
 }
 
@@ -222,8 +239,7 @@ fn read_struct_expression(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> 
 }
 
 fn read_tuple(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
-    let parts = list_named_children(node).into_iter().take(MAX_TUPLE_PARTS);
-    ShortExpression::Tuple(parts.map(|part| reader.read_part(Some(part))).collect())
+    reader.read_tuple(list_named_children(node))
 }
 
 /// Visits `impl A for B`, which adds members and a base to `B`.

@@ -9,6 +9,8 @@ use crate::{ReferenceKind, ScopeKind, ShortExpression};
 pub(super) const MAX_EXPRESSION_DEPTH: usize = 12;
 /// Maximum arguments of a call that are read.
 const MAX_CALL_ARGUMENTS: usize = 2;
+/// Maximum parts of a tuple that are read.
+const MAX_TUPLE_PARTS: usize = 8;
 /// Maximum arguments of a type that are read.
 const MAX_TYPE_ARGUMENTS: usize = 3;
 
@@ -146,6 +148,11 @@ impl ExpressionReader<'_, '_> {
     pub(super) fn read_container(&self, name: &str, node: Node<'_>) -> ShortExpression {
         let container = Box::new(ShortExpression::Name(name.to_owned()));
         ShortExpression::Item(container, vec![self.read_part(node.named_child(0))])
+    }
+
+    /// Reads the first of several values in order.
+    pub(super) fn read_tuple(&self, parts: Vec<Node<'_>>) -> ShortExpression {
+        ShortExpression::Tuple(self.read_parts(parts, MAX_TUPLE_PARTS))
     }
 
     fn read_parts(&self, parts: Vec<Node<'_>>, max_parts: usize) -> Vec<ShortExpression> {

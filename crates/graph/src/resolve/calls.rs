@@ -3,7 +3,7 @@
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     collections::{call_collection, gives_receiver},
-    containers::{call_container, list_callback_values},
+    containers::{call_container, is_known, list_callback_values},
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
 use codeinfo_facts::{DefinitionFact, ModuleSystem, ShortExpression};
@@ -58,7 +58,17 @@ impl SymbolGraph {
             return self.evaluate_annotation(scope, receiver, ResolutionRule::Result);
         }
         for (value, rule) in functions {
-            add_values(&mut values, self.call_value(&value), rule);
+            let mut results = self.call_value(&value);
+            if let ExpressionValue::Function(id, receiver) = value
+                && !arguments.is_empty()
+            {
+                results = self.bind_arguments(results, id, scope, arguments);
+                if !is_known(&results) {
+                    let chosen = self.call_overloads(id, receiver, scope, arguments);
+                    results = chosen.unwrap_or(results);
+                }
+            }
+            add_values(&mut values, results, rule);
         }
         values
     }
@@ -79,7 +89,24 @@ impl SymbolGraph {
         values
     }
 
-    fn call_value(&self, value: &ExpressionValue) -> Values {
+    /// Returns the known results of the first declaration of a function whose parameters tell the
+    /// variables in them.
+    fn call_overloads(
+        &self,
+        id: DefinitionId,
+        receiver: Option<DefinitionId>,
+        scope: ScopeId,
+        arguments: &[ShortExpression],
+    ) -> Option<Values> {
+        let fact = self.definition(id)?;
+        self.list_overloads(id, fact).find_map(|(overload, fact)| {
+            let declared = self.annotated_result(overload, fact, fact.result.as_ref()?, receiver);
+            let results = self.bind_arguments(declared, overload, scope, arguments);
+            is_known(&results).then_some(results)
+        })
+    }
+
+    pub(super) fn call_value(&self, value: &ExpressionValue) -> Values {
         match value {
             ExpressionValue::Type(id) => {
                 vec![(ExpressionValue::Instance(*id), ResolutionRule::Scope)]
@@ -97,7 +124,9 @@ impl SymbolGraph {
             ExpressionValue::Instance(_)
             | ExpressionValue::Holder(_)
             | ExpressionValue::Mapping(_) => vec![(value.clone(), ResolutionRule::Scope)],
-            ExpressionValue::External => vec![(ExpressionValue::External, ResolutionRule::Scope)],
+            ExpressionValue::External | ExpressionValue::Variable(_) => {
+                vec![(ExpressionValue::External, ResolutionRule::Scope)]
+            }
             _ => Values::new(),
         }
     }

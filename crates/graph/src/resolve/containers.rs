@@ -1,7 +1,7 @@
 //! Evaluates containers: types with arguments, their items and their methods.
 
 use super::{
-    ResolutionRule, SymbolGraph,
+    FileIndex, ResolutionRule, SymbolGraph,
     collections::is_pointer,
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
@@ -59,9 +59,6 @@ impl SymbolGraph {
                 ExpressionValue::Type(id) => {
                     add_value(&mut values, ExpressionValue::Type(id), rule);
                 }
-                ExpressionValue::Holder(held) | ExpressionValue::Mapping(held) => {
-                    add_held(&mut values, held, rule);
-                }
                 ExpressionValue::External
                     if is_wrapper(self.module_system(scope.file), name)
                         && !arguments.is_empty() =>
@@ -78,18 +75,31 @@ impl SymbolGraph {
                 ExpressionValue::Signature(..) | ExpressionValue::Members(_) => {
                     add_value(&mut values, value, rule);
                 }
-                ExpressionValue::Instance(id) => {
-                    add_values(&mut values, self.call_method(id, "__getitem__"), rule);
-                    for value in self.list_held(ExpressionValue::Instance(id)) {
-                        add_value(&mut values, value, rule);
-                    }
-                    // In C, arrays and pointers have the type of their items.
-                    if self.module_system(scope.file).has_includes() {
-                        add_value(&mut values, ExpressionValue::Instance(id), rule);
-                    }
-                }
-                _ => {}
+                value => add_values(&mut values, self.item_values(scope.file, value), rule),
             }
+        }
+        values
+    }
+
+    /// Returns the items of a container.
+    pub(super) fn item_values(&self, file: FileIndex, container: ExpressionValue) -> Values {
+        let rule = ResolutionRule::Scope;
+        let mut values = Values::new();
+        match container {
+            ExpressionValue::Holder(held) | ExpressionValue::Mapping(held) => {
+                add_held(&mut values, held, rule);
+            }
+            ExpressionValue::Instance(id) => {
+                add_values(&mut values, self.call_method(id, "__getitem__"), rule);
+                for value in self.list_held(ExpressionValue::Instance(id)) {
+                    add_value(&mut values, value, rule);
+                }
+                // In C, arrays and pointers have the type of their items.
+                if self.module_system(file).has_includes() {
+                    add_value(&mut values, ExpressionValue::Instance(id), rule);
+                }
+            }
+            _ => {}
         }
         values
     }
@@ -145,6 +155,17 @@ impl SymbolGraph {
     ) -> Vec<ExpressionValue> {
         match arguments {
             [kind] if TYPES_OF_TYPES.contains(&name) => self.evaluate_held(scope, kind),
+            [held, others @ ..] if matches!(name, "tuple" | "Tuple") && !others.is_empty() => {
+                if others.contains(&ShortExpression::Unknown) {
+                    return vec![ExpressionValue::Holder(self.evaluate_instances(scope, held))];
+                }
+                let parts = arguments.iter().map(|part| self.evaluate_instances(scope, part));
+                vec![ExpressionValue::Tuple(parts.collect())]
+            }
+            [_, result] if name == "Callable" => {
+                let result = self.evaluate_instances(scope, result);
+                vec![ExpressionValue::Signature(Vec::new(), result)]
+            }
             // The second argument of `Result` is the type of the error.
             [held, _] if name == "Result" => {
                 vec![ExpressionValue::Holder(self.evaluate_instances(scope, held))]
@@ -175,7 +196,9 @@ impl SymbolGraph {
 
 /// Returns true if a value is known to be one of the graph.
 pub(super) fn is_known(values: &Values) -> bool {
-    values.iter().any(|(value, _)| *value != ExpressionValue::External)
+    values.iter().any(|(value, _)| {
+        !matches!(value, ExpressionValue::External | ExpressionValue::Variable(_))
+    })
 }
 
 fn is_wrapper(system: ModuleSystem, name: &str) -> bool {
@@ -214,6 +237,10 @@ pub(super) fn call_container(container: ExpressionValue, method: &str) -> Vec<Ex
         (ExpressionValue::Mapping(held), "values")
         | (ExpressionValue::Holder(held), "copy" | "filter" | "slice" | "reverse" | "concat") => {
             vec![ExpressionValue::Holder(held)]
+        }
+        (ExpressionValue::Mapping(held), "items") => {
+            let item = ExpressionValue::Tuple(vec![vec![ExpressionValue::External], held]);
+            vec![ExpressionValue::Holder(vec![item])]
         }
         (ExpressionValue::Mapping(held), "copy") => vec![ExpressionValue::Mapping(held)],
         _ => Vec::new(),

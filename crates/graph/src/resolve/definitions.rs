@@ -1,5 +1,6 @@
 //! Tells the values of definitions, variables and results of functions.
 
+use super::variables::is_type_variable;
 use super::{
     DefinitionId, ResolutionRule, SymbolGraph,
     containers::is_known,
@@ -96,6 +97,7 @@ impl SymbolGraph {
             }
             DefinitionKind::Function => ExpressionValue::Function(id, receiver),
             DefinitionKind::Type => ExpressionValue::Type(id),
+            DefinitionKind::Variable if is_type_variable(fact) => ExpressionValue::Variable(id),
             DefinitionKind::TypeAlias | DefinitionKind::Variable | DefinitionKind::Field => {
                 let key = ValueKey::Definition(id, None);
                 return self.remember_values(key, || self.held_values(id, fact));
@@ -208,7 +210,7 @@ impl SymbolGraph {
         results.find(|values| !values.is_empty()).unwrap_or_default()
     }
 
-    fn annotated_result(
+    pub(super) fn annotated_result(
         &self,
         id: DefinitionId,
         fact: &DefinitionFact,
@@ -246,28 +248,13 @@ impl SymbolGraph {
     fn is_receiver_type(&self, method: DefinitionId, result: &ShortExpression) -> bool {
         match result {
             ShortExpression::This => true,
-            ShortExpression::Name(name) => {
-                name == "Self"
-                    || (self.is_type_variable(method.file, name)
-                        && !self.is_parameter_type(method, result))
+            ShortExpression::Name(name) if name == "Self" => true,
+            ShortExpression::Name(_) if !self.is_parameter_type(method, result) => {
+                let values = self.evaluate(ScopeId { file: method.file, index: 0 }, result);
+                matches!(values.as_slice(), [(ExpressionValue::Variable(_), _)])
             }
             _ => false,
         }
-    }
-
-    /// Returns true for a variable of a file that is assigned `TypeVar(…)`.
-    fn is_type_variable(&self, file: FileIndex, name: &str) -> bool {
-        let Some(scope) = self.scope(ScopeId { file, index: 0 }) else { return false };
-        scope.list_bindings(name).any(|binding| {
-            let BoundValue::Definition(index) = binding.value else { return false };
-            let value =
-                self.definition(DefinitionId { file, index }).and_then(|fact| fact.values.first());
-            let Some((_, ShortExpression::Call(function, _))) = value else { return false };
-            matches!(
-                &**function,
-                ShortExpression::Name(name) | ShortExpression::Member(_, name) if name == "TypeVar"
-            )
-        })
     }
 
     /// Returns true if a parameter of a function other than its receiver has a type.

@@ -5,7 +5,7 @@ use super::{
     containers::is_type_of_type,
     value::{ExpressionValue, NameTarget, ScopeId, Values, add_held, add_value, add_values},
 };
-use codeinfo_facts::{DefinitionKind, ScopeKind, ShortExpression};
+use codeinfo_facts::{DefinitionKind, ModuleSystem, ScopeKind, ShortExpression};
 
 /// Methods whose parameters the keywords of a call name, in Python.
 const CONSTRUCTORS: [&str; 2] = ["__init__", "__new__"];
@@ -90,8 +90,14 @@ impl SymbolGraph {
         match expression {
             ShortExpression::Tuple(parts) => {
                 let rule = ResolutionRule::Receiver;
-                let evaluated =
-                    parts.iter().map(|part| self.evaluate_annotation(scope, part, rule));
+                let is_value = self.module_system(scope.file) == ModuleSystem::Python;
+                let evaluated = parts.iter().map(|part| {
+                    if is_value {
+                        self.evaluate(scope, part)
+                    } else {
+                        self.evaluate_annotation(scope, part, rule)
+                    }
+                });
                 let values =
                     evaluated.map(|part| part.into_iter().map(|(value, _)| value).collect());
                 vec![(ExpressionValue::Tuple(values.collect()), ResolutionRule::Scope)]
@@ -104,6 +110,9 @@ impl SymbolGraph {
                             add_held(&mut values, parts.swap_remove(usize::from(*place)), rule);
                         }
                         ExpressionValue::External => add_value(&mut values, value, rule),
+                        value if self.module_system(scope.file) == ModuleSystem::Python => {
+                            add_values(&mut values, self.item_values(scope.file, value), rule);
+                        }
                         value if *place == 0 => add_value(&mut values, value, rule),
                         _ => {}
                     }

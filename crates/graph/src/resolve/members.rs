@@ -57,6 +57,7 @@ impl SymbolGraph {
                 targets.into_iter().map(with_rule).collect()
             }
             ExpressionValue::External
+            | ExpressionValue::Variable(_)
             | ExpressionValue::Holder(_)
             | ExpressionValue::Mapping(_)
             | ExpressionValue::Signature(..)
@@ -191,8 +192,9 @@ impl SymbolGraph {
                 let inherited = self.list_ancestors(base);
                 ancestors.is_open |= inherited.is_open;
                 for ancestor in iter::once(base).chain(inherited.types) {
-                    let is_new = ancestor != id && !ancestors.types.contains(&ancestor);
-                    if is_new && ancestors.types.len() < MAX_ANCESTORS {
+                    // A type comes after all that inherit from it.
+                    ancestors.types.retain(|known| *known != ancestor);
+                    if ancestor != id && ancestors.types.len() < MAX_ANCESTORS {
                         ancestors.types.push(ancestor);
                     }
                 }

@@ -1,10 +1,12 @@
 //! Answers questions about definitions: their names, bodies, references and types around them.
 
+use std::iter;
+
 use serde::Serialize;
 
 use super::{DefinitionId, ResolutionRule, SymbolGraph, members::TypeAncestors, value::ScopeId};
 use crate::modules::FileIndex;
-use codeinfo_facts::{DefinitionFact, ScopeKind, to_index};
+use codeinfo_facts::{DefinitionFact, ModuleSystem, ScopeKind, to_index};
 
 /// Measured likelihood that a resolved reference is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -88,6 +90,46 @@ impl SymbolGraph {
                 types.push(owner);
             }
         }
+        types
+    }
+
+    /// Returns the methods that an interface of Go declares, those of embedded ones included.
+    pub fn list_interface_methods(&self, id: DefinitionId) -> Vec<&DefinitionFact> {
+        if self.module_system(id.file) != ModuleSystem::Go {
+            return Vec::new();
+        }
+        let types = iter::once(id).chain(self.list_base_types(id));
+        let bodies = types.filter_map(|id| self.body_scope(id));
+        let members = bodies.flat_map(|body| {
+            let definitions = self.file_facts(body.file).map(|facts| facts.definitions.iter());
+            definitions.into_iter().flatten().filter(move |fact| fact.scope == body.index)
+        });
+        members.filter(|fact| fact.traits.is_declaration).collect()
+    }
+
+    /// Returns the types with methods in a file that have all methods of an interface of Go.
+    pub fn list_implementing_types(
+        &self,
+        file: FileIndex,
+        interface: DefinitionId,
+    ) -> Vec<DefinitionId> {
+        let methods = self.list_interface_methods(interface);
+        let Some(facts) = self.file_facts(file).filter(|_| !methods.is_empty()) else {
+            return Vec::new();
+        };
+        let mut types = Vec::new();
+        for extension in &facts.extensions {
+            self.memory.begin_reference();
+            let owner = self.find_body_owner(ScopeId { file, index: extension.body });
+            types.extend(owner.filter(|owner| !types.contains(owner)));
+        }
+        let count = |member: DefinitionId| self.definition(member)?.traits.parameter_count;
+        let has_method = |id: &DefinitionId, method: &DefinitionFact| {
+            let holders = iter::once(*id).chain(self.list_base_types(*id));
+            let mut members = holders.flat_map(|holder| self.list_members(holder, &method.name));
+            members.any(|member| count(member) == method.traits.parameter_count)
+        };
+        types.retain(|id| methods.iter().all(|method| has_method(id, method)));
         types
     }
 

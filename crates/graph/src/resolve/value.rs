@@ -9,6 +9,9 @@ use codeinfo_facts::ScopeIndex;
 /// Maximum values of an expression that are followed.
 pub(super) const MAX_VALUES: usize = 6;
 
+/// Maximum values in one another that are followed; larger values are external.
+const MAX_PARTS: usize = 64;
+
 /// A scope of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ScopeId {
@@ -44,6 +47,8 @@ pub(super) enum ExpressionValue {
     Signature(Vec<Vec<ExpressionValue>>, Vec<ExpressionValue>),
     /// Several values in order.
     Tuple(Vec<Vec<ExpressionValue>>),
+    /// A type variable of Python, of which the facts do not tell the type.
+    Variable(DefinitionId),
     Module(FileIndex),
     /// A package without a file of its own, by its path.
     Folder(String),
@@ -73,7 +78,23 @@ pub(super) fn add_value(values: &mut Values, value: ExpressionValue, rule: Resol
     if let Some((_, known)) = values.iter_mut().find(|(known, _)| *known == value) {
         *known = (*known).min(rule);
     } else if values.len() < MAX_VALUES {
-        values.push((value, rule));
+        let is_small = count_parts(&value, MAX_PARTS) < MAX_PARTS;
+        values.push((if is_small { value } else { ExpressionValue::External }, rule));
+    }
+}
+
+/// Returns the number of values in a value, itself included, at most a maximum.
+fn count_parts(value: &ExpressionValue, max_parts: usize) -> usize {
+    let count_all = |count: usize, part: &ExpressionValue| match max_parts.saturating_sub(count) {
+        0 => count,
+        left => count + count_parts(part, left),
+    };
+    match value {
+        ExpressionValue::Holder(held) | ExpressionValue::Mapping(held) => {
+            held.iter().fold(1, count_all)
+        }
+        ExpressionValue::Tuple(parts) => parts.iter().flatten().fold(1, count_all),
+        _ => 1,
     }
 }
 

@@ -102,3 +102,65 @@ fn fields_are_found_through_pointers_typedefs_and_initializers() {
         ],
     );
 }
+
+#[test]
+fn a_variable_may_have_the_name_of_its_type() {
+    let text = "typedef struct list { int size; } list;\nint go(list *list, int (*visit)(struct list *one)) {\n  { list *list; list->size = 1; }\n  return list->size; }\n";
+    super::check_file(
+        "a.c",
+        text,
+        &[
+            ("return list->size", "a.c:1 size (Receiver)"),
+            ("{ list *list; list->size", "a.c:1 size (Receiver)"),
+            ("(struct list", "a.c:1 list (Scope)"),
+        ],
+    );
+}
+
+#[test]
+fn a_name_between_brackets_may_be_that_of_the_only_file_with_it() {
+    let files = [
+        (
+            "src/a.c",
+            "#include <sds.h>\n#include <time.h>\n#include <twice.h>\nint run(void) {\n  sdsnew(); now();\n  pair(); }\n",
+        ),
+        ("deps/x/sds.h", "#define sdsnew() 1\n"),
+        ("deps/x/time.h", "#define now() 1\n"),
+        ("deps/x/twice.h", "#define pair() 1\n"),
+        ("deps/y/twice.h", "#define pair() 2\n"),
+    ];
+    check_resolved(
+        &files,
+        &[
+            ("src/a.c", "  sdsnew", "deps/x/sds.h:1 sdsnew (Import)"),
+            // `time.h` is a header of the library.
+            ("src/a.c", " now", "deps/x/time.h:1 now (Scope)"),
+        ],
+    );
+}
+
+#[test]
+fn files_for_other_systems_are_included_last() {
+    let files = [
+        (
+            "src/a.c",
+            "#ifdef _WIN32\n#include \"win.h\"\n#else\n#include \"unix.h\"\n#endif\n#ifndef _WIN32\n#include \"more.h\"\n#endif\n#if !defined(_WIN32)\n#include \"last.h\"\n#endif\nhandle one;\nint run(void) {\n  only_there(); other(); third(); }\n",
+        ),
+        ("src/last.h", "#define third() 4\n"),
+        (
+            "src/win.h",
+            "typedef void *handle;\n#define only_there() 1\n#define other() 2\n#define third() 2\n",
+        ),
+        ("src/unix.h", "typedef int handle;\n"),
+        ("src/more.h", "#define other() 3\n"),
+    ];
+    check_resolved(
+        &files,
+        &[
+            ("src/a.c", "#endif\nhandle", "src/unix.h:1 handle (Import)"),
+            ("src/a.c", "  only_there", "src/win.h:2 only_there (Import)"),
+            ("src/a.c", " other", "src/more.h:1 other (Import)"),
+            ("src/a.c", " third", "src/last.h:1 third (Import)"),
+        ],
+    );
+}

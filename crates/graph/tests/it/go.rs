@@ -133,3 +133,30 @@ fn type_parameters_hide_types_of_the_same_name() {
         &[("item T", "Local"), ("k.Close", "a.go:5 Close (Receiver)"), ("(k K", "Local")],
     );
 }
+
+#[test]
+fn a_type_with_all_methods_of_an_interface_implements_it() {
+    let files = [
+        (
+            "a/a.go",
+            "package a\ntype Reader interface { Read(to []byte) int }\ntype ReadCloser interface {\n\tReader\n\tClose()\n}\n",
+        ),
+        (
+            "a/b.go",
+            "package a\ntype Base struct{}\nfunc (b *Base) Read(to []byte) int { return 0 }\ntype File struct{ Base }\nfunc (f *File) Close() {}\ntype Other struct{}\nfunc (o Other) Read() int { return 0 }\nfunc (o Other) Close() {}\n",
+        ),
+    ];
+    let graph = super::ResolvedFiles::new(&files).graph;
+    let (declaring, file) =
+        (graph.find_file("a/a.go").unwrap(), graph.find_file("a/b.go").unwrap());
+    let list = |interface: &str| {
+        let interface = graph.find_definitions(declaring, interface)[0];
+        let types = graph.list_implementing_types(file, interface);
+        types.iter().map(|id| graph.definition(*id).unwrap().name.clone()).collect::<Vec<_>>()
+    };
+    // `Read` of `Other` has no parameter.
+    assert_eq!(list("Reader"), ["Base", "File"]);
+    assert_eq!(list("ReadCloser"), ["File"]);
+    let concrete = graph.find_definitions(file, "Base")[0];
+    assert!(graph.list_implementing_types(file, concrete).is_empty());
+}

@@ -262,3 +262,27 @@ fn check_orders(files: &[(&str, &str)]) {
         }
     }
 }
+
+#[test]
+fn tuples_of_tuples_are_bounded() {
+    let mut text = "from typing import TypeVar\nT = TypeVar('T')\nclass A:\n    def run(self): pass\ndef twice(x: T) -> tuple[T, T, T]: ...\na0 = A()\nb0 = A()\n".to_owned();
+    for level in 1..80 {
+        let before = level - 1;
+        write!(
+            text,
+            "a{level} = (a{before}, a{before}, a{before}, a{before}, a{before}, a{before})\nb{level} = twice(b{before})\n"
+        )
+        .unwrap();
+    }
+    text.push_str("a2[0][0].run()\nb2[0][0].run()\na79[0][0].run()\nb79[0][0].run()\n");
+    check_file(
+        "a.py",
+        &text,
+        &[
+            ("a2[0][0].run", "a.py:4 run (Receiver)"),
+            ("b2[0][0].run", "a.py:4 run (Result)"),
+            ("a79[0][0].run", "External"),
+            ("b79[0][0].run", "External"),
+        ],
+    );
+}

@@ -1,6 +1,7 @@
 //! Each rule of resolution, with its trap, on files written here.
 #![cfg(test)]
 
+mod alternatives;
 mod bash;
 mod c;
 mod cpp;
@@ -14,6 +15,7 @@ mod manifests;
 mod php;
 mod possible;
 mod python;
+mod python_types;
 mod python_values;
 mod ruby;
 mod rust;

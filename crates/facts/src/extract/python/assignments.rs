@@ -74,11 +74,21 @@ fn assign_each(builder: &mut FactBuilder<'_>, node: Node<'_>, left: Node<'_>) {
     let right = node.child_by_field_name("right");
     let items = right.map(list_named_children).unwrap_or_default();
     let is_list = right.is_some_and(|right| matches!(right.kind(), "expression_list" | "tuple"));
-    let is_paired = is_list && items.len() == left.named_child_count();
-    for (place, target) in list_named_children(left).into_iter().enumerate() {
-        let item = items.get(place).filter(|_| is_paired).map(|item| builder.read(*item));
-        bind_pattern(builder, target, &item.map_or(BoundValue::Unknown, BoundValue::Assigned));
+    if !is_list || items.len() != left.named_child_count() {
+        let whole = right.filter(|_| !is_list).map(|right| builder.read(right));
+        let value = whole.map_or(BoundValue::Unknown, BoundValue::Assigned);
+        return bind_pattern(builder, left, &value);
     }
+    for (target, item) in list_named_children(left).into_iter().zip(items) {
+        let value = BoundValue::Assigned(builder.read(item));
+        bind_pattern(builder, target, &value);
+    }
+}
+
+/// Returns the expression of the value at a place of several ones.
+fn read_place(whole: Option<&ShortExpression>, place: usize) -> Option<ShortExpression> {
+    let known = whole.filter(|whole| **whole != ShortExpression::Unknown)?.clone();
+    Some(ShortExpression::Part(Box::new(known), u8::try_from(place).ok()?))
 }
 
 /// Returns the receiver of the enclosing method, its first parameter, if it has a name.
@@ -105,11 +115,24 @@ fn bind_pattern(builder: &mut FactBuilder<'_>, pattern: Node<'_>, value: &BoundV
             define_attribute(builder, pattern, None, value);
         }
         "subscript" => builder.visit(pattern),
-        _ => builder.descend(|builder| {
-            for child in list_named_children(pattern) {
-                bind_pattern(builder, child, &BoundValue::Unknown);
-            }
-        }),
+        _ => {
+            let whole = match value {
+                BoundValue::Assigned(whole) => Some(whole.clone()),
+                BoundValue::Element(source) => {
+                    Some(ShortExpression::Item(Box::new(source.clone()), Vec::new()))
+                }
+                _ => None,
+            };
+            builder.descend(|builder| {
+                let parts = list_named_children(pattern);
+                let has_rest = parts.iter().any(|part| part.kind() == "list_splat_pattern");
+                for (place, child) in parts.into_iter().enumerate() {
+                    let part = read_place(whole.as_ref().filter(|_| !has_rest), place);
+                    let bound = part.map_or(BoundValue::Unknown, BoundValue::Assigned);
+                    bind_pattern(builder, child, &bound);
+                }
+            });
+        }
     }
 }
 

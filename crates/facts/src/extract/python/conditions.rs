@@ -62,7 +62,7 @@ pub(super) fn narrow_names(builder: &mut FactBuilder<'_>, condition: Node<'_>) {
         "call" if builder.field_text(condition, "function") == "isinstance" => {
             let arguments = condition.child_by_field_name("arguments").map(list_named_children);
             if let Some([name, types]) = arguments.as_deref()
-                && name.kind() == "identifier"
+                && matches!(name.kind(), "identifier" | "attribute" | "subscript")
             {
                 let kind = read_types(builder, *types);
                 builder.narrow(*name, kind);

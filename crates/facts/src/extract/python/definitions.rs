@@ -13,6 +13,8 @@ use crate::{BoundValue, DefinitionKind, ReferenceKind, ScopeKind, ShortExpressio
 
 const PROPERTY_DECORATORS: [&str; 5] =
     ["property", "cached_property", "setter", "getter", "deleter"];
+/// Maximum parameters of a function whose annotations are kept.
+const MAX_PARAMETERS: usize = 4;
 /// Methods that get the type itself without a decorator.
 const TYPE_METHODS: [&str; 3] = ["__new__", "__init_subclass__", "__class_getitem__"];
 
@@ -57,7 +59,10 @@ pub(super) fn visit_function(builder: &mut FactBuilder<'_>, node: Node<'_>, deco
     let receiver = choose_receiver(builder.text(name), decorators).filter(|_| is_method);
     builder.visit_in_scope(ScopeKind::Function, defined, |builder| {
         if let Some(parameters) = parameters {
-            bind_parameters(builder, parameters, receiver);
+            let annotations = bind_parameters(builder, parameters, receiver);
+            if let Some(definition) = builder.definition_mut(defined) {
+                definition.parameters = annotations;
+            }
         }
         builder.visit_field(node, "body");
     });
@@ -91,16 +96,21 @@ fn visit_defaults(builder: &mut FactBuilder<'_>, parameters: Node<'_>) {
     }
 }
 
-/// Binds parameters in the current scope, the first one to the receiver if there is one.
+/// Binds parameters in the current scope, the first one to the receiver if there is one. Returns the
+/// annotations of the first others.
 fn bind_parameters(
     builder: &mut FactBuilder<'_>,
     parameters: Node<'_>,
     mut receiver: Option<ShortExpression>,
-) {
+) -> Vec<ShortExpression> {
+    let mut annotations = Vec::new();
     for parameter in list_named_children(parameters) {
         match find_parameter_name(parameter) {
             Some(name) if name.kind() == "identifier" => {
                 let annotation = read_annotation_field(builder, parameter);
+                if receiver.is_none() && annotations.len() < MAX_PARAMETERS {
+                    annotations.push(annotation.clone().unwrap_or(ShortExpression::Unknown));
+                }
                 let value = match (receiver.take(), annotation) {
                     (Some(receiver), _) => BoundValue::Assigned(receiver),
                     (None, Some(annotation)) => BoundValue::Typed(annotation),
@@ -115,6 +125,10 @@ fn bind_parameters(
             None => {}
         }
     }
+    let is_annotated = |annotation: &ShortExpression| *annotation != ShortExpression::Unknown;
+    let annotated = annotations.iter().rposition(is_annotated).map_or(0, |last| last + 1);
+    annotations.truncate(annotated);
+    annotations
 }
 
 /// Returns the node of a parameter's name: an identifier, or one with stars.

@@ -77,6 +77,11 @@ pub(super) fn read_node(
     depth: usize,
 ) -> ShortExpression {
     let reader = ExpressionReader { builder, depth };
+    if matches!(node.kind(), "attribute" | "subscript")
+        && let Some(kind) = builder.find_narrowed(node)
+    {
+        return kind;
+    }
     match node.kind() {
         "identifier" => builder.read_narrowed(node),
         "attribute" => reader
@@ -86,7 +91,14 @@ pub(super) fn read_node(
         "subscript" => {
             let items: Vec<Node<'_>> =
                 node.children_by_field_name("subscript", &mut node.walk()).collect();
-            reader.read_item(node.child_by_field_name("value"), items)
+            let value = node.child_by_field_name("value");
+            match items.as_slice() {
+                [item] if item.kind() == "integer" => {
+                    let place = builder.text(*item).parse().unwrap_or(u8::MAX);
+                    ShortExpression::Part(Box::new(reader.read_part(value)), place)
+                }
+                _ => reader.read_item(value, items),
+            }
         }
         "generic_type" => {
             let arguments = node.named_child(1).map(list_named_children).unwrap_or_default();
@@ -104,6 +116,7 @@ pub(super) fn read_node(
             }
         }
         "named_expression" => reader.read_part(node.child_by_field_name("value")),
+        "tuple" | "expression_list" => reader.read_tuple(list_named_children(node)),
         "integer"
         | "float"
         | "true"
@@ -112,7 +125,6 @@ pub(super) fn read_node(
         | "list"
         | "dictionary"
         | "set"
-        | "tuple"
         | "list_comprehension"
         | "dictionary_comprehension"
         | "set_comprehension"
