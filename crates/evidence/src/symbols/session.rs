@@ -8,7 +8,7 @@ use std::{
 };
 
 use codeinfo_core::{FileRecord, Root};
-use codeinfo_facts::{DefinitionKind, ReferenceFact, ReferenceKind};
+use codeinfo_facts::{DefinitionKind, ModuleSystem, ReferenceFact, ReferenceKind};
 use codeinfo_graph::resolve::{Certainty, DefinitionId, FileIndex, ResolutionResult, SymbolGraph};
 use codeinfo_lang::{
     StructureReader, detect,
@@ -234,7 +234,7 @@ impl<'a> GraphSession<'a> {
         let ResolutionResult::Found(targets, rule) = self.graph().resolve(file, reference) else {
             return Vec::new();
         };
-        let certainty = weaken_ambiguous(rule.certainty(), targets.len());
+        let certainty = self.weaken_ambiguous(rule.certainty(), &targets);
         let enclosing = self.enclosing_definition(file, reference);
         let (kind, at) = (reference.kind, reference.at);
         let found = |target| FoundReference { file, at, kind, certainty, enclosing, target };
@@ -294,6 +294,8 @@ impl<'a> GraphSession<'a> {
         let mut found: Vec<FoundReference> = Vec::new();
         let mut next = vec![of];
         while let Some(target) = next.pop() {
+            found.extend(self.find_implementing(target));
+            found.truncate(max_types);
             for reference in self.find_references(&[target]) {
                 let facts = self.graph().file_facts(reference.file);
                 let is_type = matches!(reference.kind, ReferenceKind::Base | ReferenceKind::Type);
@@ -317,6 +319,45 @@ impl<'a> GraphSession<'a> {
             }
         }
         found
+    }
+
+    /// Finds the types that have the methods of an interface of Go without naming it.
+    fn find_implementing(&self, interface: DefinitionId) -> Vec<FoundReference> {
+        let methods = self.graph().list_interface_methods(interface);
+        let Some(method) = methods.first() else { return Vec::new() };
+        let files = self.find_files_with(&method.name).into_iter();
+        let types = files.flat_map(|file| self.graph().list_implementing_types(file, interface));
+        let describe = |subtype: DefinitionId| FoundReference {
+            file: subtype.file,
+            at: self.graph().definition(subtype).map(|fact| fact.name_at).unwrap_or_default(),
+            kind: ReferenceKind::Base,
+            certainty: Certainty::Likely,
+            enclosing: Some(subtype),
+            target: interface,
+        };
+        let mut seen = HashSet::new();
+        types.filter(|subtype| seen.insert(*subtype)).map(describe).collect()
+    }
+
+    /// Returns the methods that a method may be called by through interfaces of Go.
+    fn find_declaring(&self, method: DefinitionId, holder: DefinitionId) -> Vec<DefinitionId> {
+        let graph = self.graph();
+        let facts = graph.file_facts(method.file);
+        let is_go = facts.is_some_and(|facts| facts.module_system == ModuleSystem::Go);
+        let Some(fact) = graph.definition(method).filter(|_| is_go) else { return Vec::new() };
+        let is_declared = |id: &DefinitionId| {
+            let is_declaration =
+                graph.definition(*id).is_some_and(|fact| fact.traits.is_declaration);
+            let interface = graph.enclosing_type(*id).filter(|_| is_declaration);
+            interface.is_some_and(|interface| {
+                graph.list_implementing_types(method.file, interface).contains(&holder)
+            })
+        };
+        let files = self.find_files_with(&fact.name).into_iter();
+        files
+            .flat_map(|file| graph.find_definitions(file, &fact.name))
+            .filter(is_declared)
+            .collect()
     }
 
     /// Returns the names of the definitions around a definition, outermost first, and its own.
@@ -362,7 +403,7 @@ impl<'a> GraphSession<'a> {
             Some(StructureReader::Grammar(grammar)) => grammar.separator,
             _ => ".",
         };
-        let is_test = detect_roles(path).any(|role| role == FileRole::Test);
+        let is_test = self.is_test(path, line);
         let file = self.evidence.to_indexed_file(self.root, path);
         SymbolPlace { file, line, lines, name: names.join(separator), is_test }
     }
@@ -372,9 +413,18 @@ impl<'a> GraphSession<'a> {
         self.evidence.to_indexed_file(self.root, self.graph().file_path(file))
     }
 
-    /// Returns true for a file of tests.
-    pub(super) fn is_test(&self, file: FileIndex) -> bool {
-        detect_roles(self.graph().file_path(file)).any(|role| role == FileRole::Test)
+    /// Returns true for a line of a file of tests, or of an item that only tests compile.
+    pub(super) fn is_test(&self, path: &str, line: u32) -> bool {
+        let file = self.graph().find_file(path).filter(|file| self.graph().is_loaded(*file));
+        let facts = file.and_then(|file| self.graph().file_facts(file));
+        facts.is_some_and(|facts| facts.is_test_line(line))
+            || detect_roles(path).any(|role| role == FileRole::Test)
+    }
+
+    /// Returns how certain one of several definitions is; alternatives of one are as certain as it.
+    fn weaken_ambiguous(&self, certainty: Certainty, found: &[DefinitionId]) -> Certainty {
+        let is_one = self.graph().are_alternatives(found);
+        if is_one { certainty } else { certainty.max(Certainty::Likely) }
     }
 
     /// Returns the function or type around a reference.
@@ -427,6 +477,9 @@ impl<'a> ReferenceSearch<'a> {
                 }
                 indirect.insert(holder, (*target, IndirectTarget::ConstructedType));
             }
+            for member in session.find_declaring(*target, holder) {
+                indirect.insert(member, (*target, IndirectTarget::OverriddenMethod));
+            }
             for base in graph.list_base_types(holder) {
                 for member in graph.list_members(base, &fact.name) {
                     indirect.insert(member, (*target, IndirectTarget::OverriddenMethod));
@@ -440,7 +493,7 @@ impl<'a> ReferenceSearch<'a> {
     fn judge(&self, file: FileIndex, reference: &ReferenceFact) -> Option<FoundReference> {
         let (target, certainty) = match self.session.graph().resolve(file, reference) {
             ResolutionResult::Found(found, rule) => {
-                let certainty = weaken_ambiguous(rule.certainty(), found.len());
+                let certainty = self.session.weaken_ambiguous(rule.certainty(), &found);
                 self.find_target(&found, reference.kind, certainty)?
             }
             ResolutionResult::Unknown => {
@@ -481,11 +534,6 @@ impl<'a> ReferenceSearch<'a> {
             |target: &&DefinitionId| graph.may_refer_to_member(file, reference, **target);
         self.targets.iter().find(may_be_meant).copied()
     }
-}
-
-/// Returns how certain one of several definitions is.
-fn weaken_ambiguous(certainty: Certainty, definitions: usize) -> Certainty {
-    if definitions > 1 { certainty.max(Certainty::Likely) } else { certainty }
 }
 
 /// Returns the name by which imports know a file: `valve` of `src/valve.ts`, `door` of

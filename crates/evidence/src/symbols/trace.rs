@@ -243,7 +243,9 @@ impl GraphSession<'_> {
                 None => steps.push((next, call)),
             }
         }
-        steps.sort_by_key(|(_, call)| (self.is_test(call.file), call.certainty));
+        let is_test =
+            |call: &FoundReference| self.is_test(self.graph().file_path(call.file), call.at.0);
+        steps.sort_by_key(|(_, call)| (is_test(call), call.certainty));
         steps
     }
 

@@ -320,3 +320,42 @@ async fn a_question_about_values_that_depend_on_one_another_ends_in_time() {
     let finding = evidence.find_relations("A.y", RelationKind::Callers, RootFilter::Everything);
     assert!(finding.await.unwrap().is_incomplete);
 }
+
+#[tokio::test]
+async fn alternatives_interfaces_and_tests_inside_a_file_are_told() {
+    let index = TestIndex::new().await;
+    let files = [
+        (
+            "a.c",
+            "#if FAST\nstatic int size(int a) { return a; }\n#else\nstatic int size(int a) { return 1; }\n#endif\nint run(void) { return size(2); }\n",
+        ),
+        (
+            "src/lib.rs",
+            "pub fn open() {}\n\npub fn all() {\n    open();\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    fn check() {\n        open();\n    }\n}\n",
+        ),
+        (
+            "door/door.go",
+            "package door\n\ntype Closer interface { Close(now bool) }\n\ntype Door struct{}\n\nfunc (d *Door) Close(now bool) {}\n\ntype Gate struct{}\n\nfunc (g *Gate) Close() {}\n\nfunc Shut(c Closer) {\n\tc.Close(true)\n}\n",
+        ),
+    ];
+    let repository = index.create_repository("mixed", &files);
+    index.ingest(&repository).await;
+    let evidence = Evidence::new(index.store.clone(), PathMap::default());
+    for line in [2, 4] {
+        let callers = relate(&evidence, &format!("a.c:{line}"), RelationKind::Callers).await;
+        assert_eq!(callers, ["a.c:6 run Certain 6"]);
+    }
+    let found = evidence.find_relations("open", RelationKind::Callers, RootFilter::Everything);
+    let found = found.await.unwrap();
+    let callers = found.related.iter().map(|symbol| (&*symbol.place.name, symbol.place.is_test));
+    assert_eq!(callers.collect::<Vec<_>>(), [("all", false), ("tests::check", true)]);
+    assert_eq!(
+        relate(&evidence, "Closer", RelationKind::Implementations).await,
+        ["door/door.go:5 Door Likely 5"]
+    );
+    assert_eq!(
+        relate(&evidence, "Door.Close", RelationKind::Callers).await,
+        ["door/door.go:13 Shut Possible 14"]
+    );
+    assert_eq!(relate(&evidence, "Gate.Close", RelationKind::Callers).await, [""; 0]);
+}
