@@ -122,7 +122,7 @@ pub(super) async fn ingest_folder(
     };
     let StoredScip { files } = client.put_file(&route, file.into()).await?;
     let described = count_things(files as u64, "file");
-    print_line(&format!("{} describes {described} of {root}", name.display()))
+    print_line(&format!("{} has {described} of {root}", name.display()))
 }
 
 /// Indexes a folder before it is searched. Prints the summary to standard error, because standard

@@ -61,7 +61,7 @@ async fn an_index_beside_the_repository_counts_until_it_or_the_repository_is_rem
     }
     let (code, said) = run_codeinfo(data.path(), &["ingest", path, "--scip", file]).await;
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains(&format!("{file} describes 2 files of shop")), "{said}");
+    assert!(said.contains(&format!("{file} has 2 files of shop")), "{said}");
     fs::remove_file(&beside).unwrap();
     let found = callers().await;
     assert!(found.contains("(the SCIP index describes 2 files"), "{found}");

@@ -57,7 +57,7 @@ pub struct ScipUpload {
     bytes: u64,
     /// Removes the file unless it is complete.
     path: TempPath,
-    _turn: OwnedSemaphorePermit,
+    turn: OwnedSemaphorePermit,
 }
 
 /// A failure to keep a SCIP index.
@@ -123,7 +123,10 @@ impl ScipFolder {
         let content = read.inspect_err(|error| warn!(%error, "the SCIP index is not used")).ok()?;
         let index = Arc::new(Mutex::new(content));
         let mut kept = lock();
-        kept.insert(0, (root, facts, Arc::clone(&index)));
+        kept.retain(|(known, ..)| *known != root);
+        if facts.size <= MAX_KEPT_BYTES {
+            kept.insert(0, (root, facts, Arc::clone(&index)));
+        }
         let mut bytes = 0;
         kept.retain(|(_, known, _)| {
             bytes += known.size;
@@ -153,7 +156,7 @@ impl Evidence {
         // Only its account can read it.
         let (file, path) = NamedTempFile::new_in(&folder)?.into_parts();
         let (evidence, file) = (self.clone(), File::from_std(file));
-        Ok(ScipUpload { evidence, root, folder, file, bytes: 0, path, _turn: turn })
+        Ok(ScipUpload { evidence, root, folder, file, bytes: 0, path, turn })
     }
 
     /// Removes the SCIP index that was given for a root, if there is one.
@@ -183,7 +186,10 @@ impl ScipUpload {
         let mut file = self.file.into_std().await;
         let files = self.evidence.store.files(self.root.id).await?;
         let roots = self.evidence.store.roots().await?;
+        let turn = self.turn;
         let finish = move || {
+            // Held until the work ends, even if the client leaves.
+            let _turn = turn;
             file.sync_all()?;
             file.rewind()?;
             let index = ScipIndex::read(&file)?;

@@ -14,7 +14,10 @@ mod neighbours;
 mod session;
 mod trace;
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use codeinfo_core::{Root, RootFilter};
 use codeinfo_facts::ReferenceKind;
@@ -291,11 +294,12 @@ impl Evidence {
         work: impl FnOnce(&GraphSession<'_>) -> T + Send + 'static,
     ) -> Result<(T, bool), EvidenceError> {
         let evidence = self.clone();
+        let deadline = Instant::now() + time;
         let run = async {
             let leasing = timeout(time, self.lease_tree(&root)).await;
             let tree = leasing.map_err(|_| EvidenceError::Stalled)??;
             self.run_blocking(move || {
-                let session = GraphSession::open(&evidence, &root, tree, time);
+                let session = GraphSession::open(&evidence, &root, tree, deadline);
                 let done = work(&session);
                 (done, session.close())
             })

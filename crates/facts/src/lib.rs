@@ -47,7 +47,7 @@ pub struct SourceFacts {
     pub namespace: String,
     /// Members that are added to types which may be defined in other files.
     pub extensions: Vec<TypeExtension>,
-    /// First and last lines of items that only tests compile, in Rust.
+    /// First and last lines of items that only tests compile, in Rust; ascending and apart.
     pub tests: Vec<(u32, u32)>,
     /// Branches after the first one of conditions such as `#if`: the line of the branch before, its own
     /// first line, and the last line of the condition.

@@ -8,7 +8,9 @@ use super::{
 impl SourceFacts {
     /// Returns true for a line of an item that only tests compile.
     pub fn is_test_line(&self, line: u32) -> bool {
-        self.tests.iter().any(|(first, last)| (*first..=*last).contains(&line))
+        let after = self.tests.partition_point(|(first, _)| *first <= line);
+        let before = after.checked_sub(1).and_then(|place| self.tests.get(place));
+        before.is_some_and(|(_, last)| line <= *last)
     }
 
     /// Returns true if two lines are in different branches of one condition, of which a compiler

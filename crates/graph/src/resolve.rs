@@ -25,6 +25,7 @@ use std::{
     cell::OnceCell,
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
 pub use crate::modules::FileIndex;
@@ -156,6 +157,11 @@ impl SymbolGraph {
     #[must_use]
     pub fn with_compiler(self, compiler: Option<SharedScipIndex>) -> Self {
         Self { compiler, ..self }
+    }
+
+    /// Sets the time after which nothing is resolved.
+    pub fn set_deadline(&self, deadline: Option<Instant>) {
+        self.memory.deadline.set(deadline);
     }
 
     /// Adds what manifests, given by path and text, say of the names of the repository's modules.

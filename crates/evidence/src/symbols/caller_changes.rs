@@ -1,6 +1,6 @@
 //! Compares the callers of definitions that differ between two trees of a repository.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use codeinfo_facts::compare::ChangeKind;
 use codeinfo_graph::resolve::DefinitionId;
@@ -17,6 +17,8 @@ use super::{
 const TIME: Duration = Duration::from_millis(150);
 /// Maximum definitions whose callers are compared.
 const MAX_DEFINITIONS: usize = 4;
+/// Maximum callers of a definition in each tree; those of one with more are not compared.
+const MAX_CALLERS: usize = 200;
 
 /// A caller that differs between two trees.
 #[derive(Debug)]
@@ -45,6 +47,7 @@ impl Evidence {
             return Ok((Vec::new(), false));
         }
         let evidence = self.clone();
+        let deadline = Instant::now() + 2 * TIME;
         let compare = async {
             // In one order, so that no comparison waits for another one that waits for it.
             let is_first = before.id < now.id;
@@ -52,8 +55,8 @@ impl Evidence {
             let (leased_one, leased_other) =
                 (self.lease_tree(&one).await?, self.lease_tree(&other).await?);
             self.run_blocking(move || {
-                let one = GraphSession::open(&evidence, &one, leased_one, 2 * TIME);
-                let other = GraphSession::open(&evidence, &other, leased_other, 2 * TIME);
+                let one = GraphSession::open(&evidence, &one, leased_one, deadline);
+                let other = GraphSession::open(&evidence, &other, leased_other, deadline);
                 let trees = if is_first { [&one, &other] } else { [&other, &one] };
                 let changes = compare_in_pieces(trees, &pieces);
                 let (is_one_cut, is_other_cut) = (one.close(), other.close());
@@ -86,7 +89,9 @@ fn compare_in_pieces(trees: [&GraphSession<'_>; 2], pieces: &[FoundPiece]) -> Ve
             let is_new = compared.len() < MAX_DEFINITIONS && !compared.contains(&called);
             if is_new && differs(trees, [&former, &called]) {
                 let callers = [before.list_callers(&former_ids), now.list_callers(&ids)];
-                compare_callers(trees, &called, callers, &mut changes);
+                if callers.iter().all(|callers| callers.len() <= MAX_CALLERS) {
+                    compare_callers(trees, &called, callers, &mut changes);
+                }
                 compared.push(called);
             }
         }
@@ -102,8 +107,11 @@ fn compare_callers(
 ) {
     let [former, current] = callers;
     let find_same = |caller: &RelatedSymbol, others: &[RelatedSymbol]| {
-        let key = |place: &SymbolPlace| (place.file.rel_path.clone(), place.name.clone());
-        others.iter().find(|other| key(&other.place) == key(&caller.place)).cloned()
+        let is_same = |other: &&RelatedSymbol| {
+            let [one, other] = [&caller.place, &other.place];
+            one.name == other.name && one.file.rel_path == other.file.rel_path
+        };
+        others.iter().find(is_same).cloned()
     };
     let deleted = former.iter().filter(|caller| find_same(caller, &current).is_none());
     let mut found: Vec<(RelatedSymbol, ChangeKind)> =
@@ -140,7 +148,7 @@ fn differs(trees: [&GraphSession<'_>; 2], places: [&SymbolPlace; 2]) -> bool {
     let version = |tree: &GraphSession<'_>| {
         Some(tree.reader().record(&current.file.rel_path)?.version.clone())
     };
-    if version(before) == version(now) {
+    if version(before) == version(now) || now.reader().is_spent() {
         return false;
     }
     let texts: [Option<Vec<String>>; 2] = [read(before, former), read(now, current)];

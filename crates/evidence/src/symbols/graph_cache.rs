@@ -9,7 +9,7 @@ use std::{
     collections::{HashMap, HashSet},
     mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use codeinfo_core::{FileRecord, Root, RootId};
@@ -76,7 +76,7 @@ impl GraphCache {
         evidence: &Evidence,
         root: &Root,
         files: Option<&[FileRecord]>,
-        time: Duration,
+        deadline: Instant,
     ) -> TreeGraph {
         let compiler_index = evidence.scip_folder.open_index(root);
         let stamp = compiler_index.as_ref().map(|(_, facts)| *facts);
@@ -101,7 +101,8 @@ impl GraphCache {
             tree.files_by_word.get_mut().clear();
             tree.root = root.clone();
         }
-        tree.reader.begin_request(time);
+        tree.reader.begin_request(deadline);
+        tree.graph.set_deadline(Some(deadline));
         tree
     }
 
@@ -168,7 +169,8 @@ impl TreeGraph {
                 versions[0].is_some() && versions[0] == versions[1] && !skipped.contains(path)
             };
             state.ready = graph.into_facts().filter(|(path, _)| is_same(path)).collect();
-            state.total_bytes = lock(&reader.state).total_bytes;
+            let former = lock(&reader.state);
+            (state.total_bytes, state.recorded) = (former.total_bytes, former.recorded);
         }
         let (store, state) = (store.clone(), Mutex::new(state));
         let reader = Arc::new(FactReader { store, files, compiler: compiler.clone(), state });
@@ -245,10 +247,10 @@ impl FactReader {
         self.files.get(path)
     }
 
-    fn begin_request(&self, time: Duration) {
+    fn begin_request(&self, deadline: Instant) {
         let mut state = lock(&self.state);
         state.bytes_left = MAX_READ_BYTES;
-        state.deadline = Some(Instant::now() + time);
+        state.deadline = Some(deadline);
     }
 
     /// Returns true if the current request has used its time or its bytes.
@@ -314,8 +316,9 @@ impl FactReader {
             if let Some(count) = record.and_then(|place| state.recorded.get_mut(place)) {
                 *count += 1;
             }
-            state.bytes_left = state.bytes_left.saturating_sub(text.len());
-            state.total_bytes += text.len();
+            let bytes = if facts.is_some() { text.len() } else { 0 };
+            state.bytes_left = state.bytes_left.saturating_sub(bytes);
+            state.total_bytes += bytes;
             unread.remove(&snapshot.record.path);
             state.ready.insert(snapshot.record.path, facts);
         }

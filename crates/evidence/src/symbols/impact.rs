@@ -102,18 +102,18 @@ impl Evidence {
         }
         let [root]: [Root; 1] = roots.try_into().map_err(|_| EvidenceError::SeveralRepositories)?;
         let files = retain_indexed(self.store.files(root.id).await?, &root);
-        let evidence = self.clone();
-        let lease = self.graphs.lease_graph(root.id).await;
-        self.run_blocking(move || {
-            let started = Instant::now();
-            let changes = compare_tree(&root, &files, &request.since, started + COMPARING_TIME)?;
-            let time = TIME.saturating_sub(started.elapsed());
-            let session = GraphSession::open(&evidence, &root, (lease, Some(files)), time);
-            let mut impact = session.find_impact(changes, request.depth);
-            impact.is_cut |= session.close();
-            Ok(impact)
-        })
-        .await?
+        let started = Instant::now();
+        let (tree, since) = (root.clone(), request.since);
+        let compare = move || {
+            let changes = compare_tree(&tree, &files, &since, started + COMPARING_TIME)?;
+            Ok::<_, EvidenceError>(changes)
+        };
+        let changes = self.run_blocking(compare).await??;
+        let work = move |session: &GraphSession<'_>| session.find_impact(changes, request.depth);
+        let time = TIME.saturating_sub(started.elapsed());
+        let (mut impact, is_incomplete) = self.run_with_graph(root, time, work).await?;
+        impact.is_cut |= is_incomplete;
+        Ok(impact)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     cell::RefCell,
     collections::{BTreeSet, HashMap, HashSet},
     slice,
-    time::Duration,
+    time::Instant,
 };
 
 use codeinfo_core::{FileRecord, Root};
@@ -70,16 +70,16 @@ impl<'a> GraphSession<'a> {
         evidence: &'a Evidence,
         root: &'a Root,
         leased: LeasedTree,
-        time: Duration,
+        deadline: Instant,
     ) -> Self {
         let (mut lease, files) = leased;
-        let tree = GraphCache::take_graph(&mut lease, evidence, root, files.as_deref(), time);
+        let tree = GraphCache::take_graph(&mut lease, evidence, root, files.as_deref(), deadline);
         Self { evidence, root, tree, lease, overriding: RefCell::default() }
     }
 
     /// Ends the request. Returns true if some files were not read.
     pub(super) fn close(self) -> bool {
-        let is_incomplete = self.reader().is_incomplete();
+        let is_incomplete = self.reader().is_incomplete() || self.reader().is_spent();
         self.evidence.graphs.put_back(self.lease, &self.evidence.store, self.tree);
         is_incomplete
     }
@@ -325,8 +325,10 @@ impl<'a> GraphSession<'a> {
     fn find_implementing(&self, interface: DefinitionId) -> Vec<FoundReference> {
         let methods = self.graph().list_interface_methods(interface);
         let Some(method) = methods.first() else { return Vec::new() };
-        let files = self.find_files_with(&method.name).into_iter();
-        let types = files.flat_map(|file| self.graph().list_implementing_types(file, interface));
+        let mut files = self.find_files_with(&method.name);
+        files.retain(|file| !self.reader().skip_if_spent(self.graph().file_path(*file)));
+        let types =
+            files.iter().flat_map(|file| self.graph().list_implementing_types(*file, interface));
         let describe = |subtype: DefinitionId| FoundReference {
             file: subtype.file,
             at: self.graph().definition(subtype).map(|fact| fact.name_at).unwrap_or_default(),
@@ -350,7 +352,8 @@ impl<'a> GraphSession<'a> {
                 graph.definition(*id).is_some_and(|fact| fact.traits.is_declaration);
             let interface = graph.enclosing_type(*id).filter(|_| is_declaration);
             interface.is_some_and(|interface| {
-                graph.list_implementing_types(method.file, interface).contains(&holder)
+                !self.reader().skip_if_spent(graph.file_path(method.file))
+                    && graph.implements_interface(holder, interface)
             })
         };
         let files = self.find_files_with(&fact.name).into_iter();

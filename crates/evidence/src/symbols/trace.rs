@@ -245,7 +245,7 @@ impl GraphSession<'_> {
         }
         let is_test =
             |call: &FoundReference| self.is_test(self.graph().file_path(call.file), call.at.0);
-        steps.sort_by_key(|(_, call)| (is_test(call), call.certainty));
+        steps.sort_by_cached_key(|(_, call)| (is_test(call), call.certainty));
         steps
     }
 

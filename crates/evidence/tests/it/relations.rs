@@ -282,6 +282,22 @@ async fn a_name_leads_to_its_definitions() {
 }
 
 #[tokio::test]
+async fn a_member_of_php_leads_to_those_of_its_name() {
+    let index = TestIndex::new().await;
+    let files = [
+        ("a.php", "<?php\nclass A {\n    function save() {}\n}\n"),
+        ("b.php", "<?php\nfunction f($x) {\n    $x->save();\n}\n"),
+    ];
+    let repository = index.create_repository("php", &files);
+    index.ingest(&repository).await;
+    let evidence = Evidence::new(index.store.clone(), PathMap::default());
+    let found = evidence.find_definitions_at("b.php", (3, 8), RootFilter::Everything);
+    let found = found.await.unwrap();
+    let names = found.iter().map(|found| (&*found.place.name, found.certainty));
+    assert_eq!(names.collect::<Vec<_>>(), [("A::save", Certainty::Possible)]);
+}
+
+#[tokio::test]
 async fn types_of_rust_implement_traits_in_other_files() {
     let index = TestIndex::new().await;
     let files = [

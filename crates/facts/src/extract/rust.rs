@@ -97,6 +97,9 @@ fn classify_node(kind: &str) -> NodeRole {
     }
 }
 
+/// Maximum attributes and comments between an attribute and its item.
+const MAX_ATTRIBUTES: usize = 20;
+
 /// Notes an item that only tests compile: one with `#[cfg(test)]` or with `#[test]`, also of a library.
 fn visit_attribute(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let text = builder.text(node).trim_start_matches("#[");
@@ -106,8 +109,11 @@ fn visit_attribute(builder: &mut FactBuilder<'_>, node: Node<'_>) {
         return;
     }
     let mut item = node.next_named_sibling();
-    while let Some(next) = item.filter(|next| next.is_extra() || next.kind() == "attribute_item") {
-        item = next.next_named_sibling();
+    for _ in 0..MAX_ATTRIBUTES {
+        match item.filter(|next| next.is_extra() || next.kind() == "attribute_item") {
+            Some(next) => item = next.next_named_sibling(),
+            None => break,
+        }
     }
     if let Some(item) = item {
         builder.add_test(item);

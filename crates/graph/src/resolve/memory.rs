@@ -1,10 +1,11 @@
 //! Remembers results, and bounds what one reference may take.
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::{HashMap, HashSet},
     hash::Hash,
     sync::Arc,
+    time::Instant,
 };
 
 use super::{
@@ -18,6 +19,8 @@ use crate::modules::FileIndex;
 const MAX_DEPTH: u32 = 40;
 /// Maximum results that are computed for one another at a time, which bounds the call stack.
 const MAX_OPEN_RESULTS: usize = 200;
+/// Expressions that are evaluated before the time is looked at again.
+const CHECK_INTERVAL: u32 = 16;
 /// Maximum expressions that are evaluated for one reference.
 const MAX_EVALUATIONS: u32 = 20_000;
 
@@ -39,6 +42,8 @@ pub(super) struct ResolutionMemory {
     /// Crates of Rust by their names in paths.
     pub(super) crates: OnceCell<HashMap<String, FileIndex>>,
     progress: RefCell<ResolutionProgress>,
+    /// Time after which nothing more is computed.
+    pub(super) deadline: Cell<Option<Instant>>,
 }
 
 /// State of the resolution of one reference.
@@ -127,6 +132,11 @@ impl ResolutionMemory {
         self.progress.replace(ResolutionProgress::default());
     }
 
+    /// Returns true once the time for the current request is over.
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline.get().is_some_and(|deadline| deadline < Instant::now())
+    }
+
     /// Returns a remembered result or computes it. A result that depends on itself is empty there.
     pub(super) fn get_or_compute<K, T>(
         &self,
@@ -182,7 +192,9 @@ impl ResolutionMemory {
     pub(super) fn descend<T: Default>(&self, compute: impl FnOnce() -> T) -> T {
         {
             let mut progress = self.progress.borrow_mut();
-            if progress.evaluations_left == 0 || progress.depth == MAX_DEPTH {
+            let is_late =
+                progress.evaluations_left.is_multiple_of(CHECK_INTERVAL) && self.is_late();
+            if progress.evaluations_left == 0 || progress.depth == MAX_DEPTH || is_late {
                 progress.is_cut = true;
                 return T::default();
             }

@@ -50,7 +50,8 @@ impl SymbolGraph {
         reference: &ReferenceFact,
         max_members: usize,
     ) -> Vec<DefinitionId> {
-        let ShortExpression::Member(_, name) = &reference.target else { return Vec::new() };
+        let ShortExpression::Member(..) = &reference.target else { return Vec::new() };
+        let Some(name) = reference.name() else { return Vec::new() };
         let files = match self.module_system(file) {
             ModuleSystem::Php | ModuleSystem::Ruby => {
                 let unit = self.modules.find_unit(self.file_path(file)).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Answers questions about definitions: their names, bodies, references and types around them.
 
-use std::iter;
+use std::{collections::HashSet, iter};
 
 use serde::Serialize;
 
@@ -117,20 +117,31 @@ impl SymbolGraph {
         let Some(facts) = self.file_facts(file).filter(|_| !methods.is_empty()) else {
             return Vec::new();
         };
-        let mut types = Vec::new();
-        for extension in &facts.extensions {
+        let mut seen = HashSet::new();
+        let owners = facts.extensions.iter().filter_map(|extension| {
             self.memory.begin_reference();
-            let owner = self.find_body_owner(ScopeId { file, index: extension.body });
-            types.extend(owner.filter(|owner| !types.contains(owner)));
-        }
+            let owner = self.find_body_owner(ScopeId { file, index: extension.body })?;
+            seen.insert(owner).then_some(owner)
+        });
+        owners
+            .take_while(|_| !self.memory.is_late())
+            .filter(|id| self.has_methods(*id, &methods))
+            .collect()
+    }
+
+    /// Returns true if a type has all methods of an interface of Go, which has some.
+    pub fn implements_interface(&self, id: DefinitionId, interface: DefinitionId) -> bool {
+        let methods = self.list_interface_methods(interface);
+        !methods.is_empty() && self.has_methods(id, &methods)
+    }
+
+    fn has_methods(&self, id: DefinitionId, methods: &[&DefinitionFact]) -> bool {
         let count = |member: DefinitionId| self.definition(member)?.traits.parameter_count;
-        let has_method = |id: &DefinitionId, method: &DefinitionFact| {
-            let holders = iter::once(*id).chain(self.list_base_types(*id));
+        methods.iter().all(|method| {
+            let holders = iter::once(id).chain(self.list_base_types(id));
             let mut members = holders.flat_map(|holder| self.list_members(holder, &method.name));
             members.any(|member| count(member) == method.traits.parameter_count)
-        };
-        types.retain(|id| methods.iter().all(|method| has_method(id, method)));
-        types
+        })
     }
 
     /// Returns the definitions of a file that have a name.

@@ -61,7 +61,8 @@ impl SymbolGraph {
             ShortExpression::Root(name) => Some(name.as_str()),
             _ => None,
         }));
-        let mut inherited = names.map(|name| self.find_constant_of(&format!("{name}::{path}")));
+        let mut inherited = names
+            .map(|name| self.memory.descend(|| self.find_constant_of(&format!("{name}::{path}"))));
         inherited.find(|targets| !targets.is_empty()).unwrap_or_default()
     }
 

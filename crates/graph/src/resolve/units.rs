@@ -9,7 +9,7 @@ use super::{
     memory::ExtendedType,
     value::{ExpressionValue, ExtensionId, NameTarget, ScopeId, Targets, UnitIndex},
 };
-use crate::modules::{BASH_UNIT, C_UNIT, CSHARP_UNIT, FileIndex, RUBY_UNIT};
+use crate::modules::{BASH_UNIT, C_UNIT, CSHARP_UNIT, FileIndex, ImportedModule, RUBY_UNIT};
 use codeinfo_facts::{
     BoundValue, ModuleSystem, NameBinding, ScopeIndex, ShortExpression, TypeExtension, to_index,
 };
@@ -226,7 +226,15 @@ impl SymbolGraph {
     fn is_sourced(&self, file: FileIndex) -> bool {
         let sourced = self.memory.sourced.get_or_init(|| {
             let scripts = self.modules.list_unit_files(BASH_UNIT).iter();
-            scripts.flat_map(|script| self.list_included(*script).to_vec()).collect()
+            let sourced = scripts.flat_map(|script| {
+                let paths = self.file_facts(*script).map(|facts| facts.star_imports.as_slice());
+                let modules = paths.unwrap_or_default().iter();
+                modules.filter_map(|path| match self.find_module(*script, path) {
+                    ImportedModule::File(file) => Some(file),
+                    _ => None,
+                })
+            });
+            sourced.collect()
         });
         sourced.contains(&file)
     }

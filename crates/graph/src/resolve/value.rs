@@ -94,6 +94,9 @@ fn count_parts(value: &ExpressionValue, max_parts: usize) -> usize {
             held.iter().fold(1, count_all)
         }
         ExpressionValue::Tuple(parts) => parts.iter().flatten().fold(1, count_all),
+        ExpressionValue::Signature(parameters, result) => {
+            parameters.iter().flatten().chain(result).fold(1, count_all)
+        }
         _ => 1,
     }
 }

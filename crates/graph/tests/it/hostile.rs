@@ -43,6 +43,27 @@ fn types_below_thousands_of_types_terminate() {
 }
 
 #[test]
+fn functions_of_functions_stay_small() {
+    let mut text = "class B0 {}\ntype A0 = B0\n".to_owned();
+    for level in 1..24 {
+        let before = level - 1;
+        writeln!(
+            text,
+            "type A{level} = (a: A{before}, b: A{before}, c: A{before}, d: A{before}) => A{before}"
+        )
+        .unwrap();
+    }
+    text.push_str("function f(a: A1, b: A23) { a().missing; b().missing }\n");
+    check_file("a.ts", &text, &[("b().missing", "Unknown")]);
+}
+
+#[test]
+fn attributes_of_one_item_are_read_once() {
+    let text = format!("{}fn f() {{ g(1) }}\nfn g(_: u8) {{}}\n", "#[test]\n".repeat(20_000));
+    check_file("a.rs", &text, &[("{ g", "a.rs:20002 g (Scope)")]);
+}
+
+#[test]
 fn values_that_lead_to_each_other_terminate() {
     let mut text = String::new();
     for number in 0..300 {

@@ -11,7 +11,7 @@ use codeinfo_ingest::{FolderChoice, IngestError, RootStatus, RunState};
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{
     ApiServices,
@@ -166,7 +166,9 @@ pub(super) async fn reembed_root(services: &ApiServices, root: &str) -> Result<R
 
 pub(super) async fn remove_root(services: &ApiServices, root: &str) -> Result<Response, ApiError> {
     let root = services.ingest.remove_root(root).await?;
-    services.evidence.remove_scip_index(root.id)?;
+    if let Err(failure) = services.evidence.remove_scip_index(root.id) {
+        warn!(root.id = %root.id, error = %failure, "SCIP index not removed");
+    }
     info!(root.id = %root.id, "root removed");
     let path = services.path_map.to_client_path(&root.path);
     let removed = RemovedRoot { id: root.id, name: root.name, path };

@@ -42,9 +42,13 @@ impl FactBuilder<'_> {
 
     /// Adds the lines of an item that only tests compile.
     pub(in crate::extract) fn add_test(&mut self, item: Node<'_>) {
-        let last = to_index(self.first_row + item.end_position().row + 1);
-        self.facts.tests.push((self.position(item).0, last));
-        self.facts.tests.truncate(MAX_FACTS);
+        let (first, last) =
+            (self.position(item).0, to_index(self.first_row + item.end_position().row + 1));
+        let tests = &mut self.facts.tests;
+        // One of the last item is one of its lines already.
+        if tests.last().is_none_or(|former| former.1 < first) && tests.len() < MAX_FACTS {
+            tests.push((first, last));
+        }
     }
 
     /// Adds a branch of a condition after the branch that a node begins with.
