@@ -163,10 +163,12 @@ impl Codex {
                     CodexError::TimedOut("a check").unavailable_reason(),
                 ),
             };
-            self.announce_change(&availability);
+            self.log_change(&availability);
             availability
         };
-        self.0.known.get(|_, age| age < asked.elapsed(), probe).await
+        let availability = self.0.known.get(|_, age| age < asked.elapsed(), probe).await;
+        self.announce_known();
+        availability
     }
 
     /// Returns the availability to decide by: the known one while Codex is usable, else the result of a probe.
@@ -277,8 +279,9 @@ impl Codex {
         }
         let availability =
             CodexAvailability::Unavailable(CodexError::Gone(end).unavailable_reason());
-        self.announce_change(&availability);
+        self.log_change(&availability);
         self.0.known.record_result(availability, Instant::now());
+        self.announce_known();
         let codex = self.clone();
         self.0.tasks.spawn(async move {
             tokio::select! {
@@ -333,15 +336,21 @@ impl Codex {
         });
     }
 
-    /// Announces and logs a change of availability once.
-    fn announce_change(&self, availability: &CodexAvailability) {
-        let is_usable = Some(matches!(availability, CodexAvailability::Available { .. }));
-        self.0.usable.send_if_modified(|known| {
+    /// Announces the known availability if it has changed. Listeners ask for it at once, so it must
+    /// be recorded before.
+    fn announce_known(&self) {
+        self.0.usable.send_if_modified(|announced| {
+            let known = self.known_availability();
+            let is_usable = known.map(|known| matches!(known, CodexAvailability::Available { .. }));
             // The first probe is no change: callers before it waited for its result.
-            let is_change = known.is_some() && *known != is_usable;
-            *known = is_usable;
+            let is_change = announced.is_some() && *announced != is_usable;
+            *announced = is_usable;
             is_change
         });
+    }
+
+    /// Logs a change of availability once, before it is recorded.
+    fn log_change(&self, availability: &CodexAvailability) {
         let before = self
             .0
             .known
