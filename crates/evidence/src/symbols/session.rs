@@ -247,6 +247,7 @@ impl<'a> GraphSession<'a> {
             return known.clone();
         }
         let fact = self.graph().definition(id).filter(|fact| fact.kind == DefinitionKind::Function);
+        let fact = fact.filter(|_| self.graph().may_be_replaced(id));
         let holder = self.graph().enclosing_type(id).zip(fact);
         let found: Vec<DefinitionId> = holder.map_or_else(Vec::new, |(holder, fact)| {
             let subtypes = self.find_subtypes(holder, MAX_SUBTYPES).into_iter();
@@ -484,7 +485,9 @@ impl<'a> ReferenceSearch<'a> {
                 indirect.insert(member, (*target, IndirectTarget::OverriddenMethod));
             }
             for base in graph.list_base_types(holder) {
-                for member in graph.list_members(base, &fact.name) {
+                let mut members = graph.list_members(base, &fact.name);
+                members.retain(|member| graph.may_be_replaced(*member));
+                for member in members {
                     indirect.insert(member, (*target, IndirectTarget::OverriddenMethod));
                 }
             }

@@ -350,6 +350,10 @@ async fn alternatives_interfaces_and_tests_inside_a_file_are_told() {
             "pub fn open() {}\n\npub fn all() {\n    open();\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    fn check() {\n        open();\n    }\n}\n",
         ),
         (
+            "gate/gate.go",
+            "package gate\ntype Base struct{}\nfunc (b *Base) Open() {}\ntype Top struct{ Base }\nfunc (t *Top) Open() { t.Base.Open() }\nfunc Use(b *Base) { b.Open() }\n",
+        ),
+        (
             "door/door.go",
             "package door\n\ntype Closer interface { Close(now bool) }\n\ntype Door struct{}\n\nfunc (d *Door) Close(now bool) {}\n\ntype Gate struct{}\n\nfunc (g *Gate) Close() {}\n\nfunc Shut(c Closer) {\n\tc.Close(true)\n}\n",
         ),
@@ -374,4 +378,10 @@ async fn alternatives_interfaces_and_tests_inside_a_file_are_told() {
         ["door/door.go:13 Shut Possible 14"]
     );
     assert_eq!(relate(&evidence, "Gate.Close", RelationKind::Callers).await, [""; 0]);
+    // A method of an embedded type never calls the one that hides it.
+    assert_eq!(relate(&evidence, "Top.Open", RelationKind::Callers).await, [""; 0]);
+    assert_eq!(
+        relate(&evidence, "Base.Open", RelationKind::Callers).await,
+        ["gate/gate.go:5 Top.Open Certain 5", "gate/gate.go:6 Use Certain 6"]
+    );
 }

@@ -93,6 +93,13 @@ impl SymbolGraph {
         types
     }
 
+    /// Returns true if a call of a method may call one of a subtype: in Go only if an interface declares
+    /// the method.
+    pub fn may_be_replaced(&self, id: DefinitionId) -> bool {
+        self.module_system(id.file) != ModuleSystem::Go
+            || self.definition(id).is_some_and(|fact| fact.traits.is_declaration)
+    }
+
     /// Returns the methods that an interface of Go declares, those of embedded ones included.
     pub fn list_interface_methods(&self, id: DefinitionId) -> Vec<&DefinitionFact> {
         if self.module_system(id.file) != ModuleSystem::Go {
