@@ -14,7 +14,7 @@ use codeinfo_test_support::{
         put_chunks,
     },
 };
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::join_all};
 
 use crate::suite::store_suite;
 
@@ -65,15 +65,16 @@ async fn before_it_opens_a_private_store_is_empty_and_a_shared_one_says_why() {
     assert!(shared.roots().await.is_err() && shared.files(make_root_id("a")).await.is_err());
     for store in [&own, &shared] {
         let one = make_chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[]);
-        let refused = [
-            store.put_chunks(vec![one]).await,
-            store.remove_chunks(vec![make_chunk_id(1)]).await,
-            store.put_files(vec![make_file_record(make_root_id("a"), 1, "v1")]).await,
-            store.remove_files(make_root_id("a"), vec!["x".to_owned()]).await,
-            store.put_root(make_root("a")).await,
-            store.remove_root(make_root_id("a")).await,
-        ];
-        for refused in refused {
+        // Each waits a while for the store to open.
+        let refused = join_all([
+            store.put_chunks(vec![one]),
+            store.remove_chunks(vec![make_chunk_id(1)]),
+            store.put_files(vec![make_file_record(make_root_id("a"), 1, "v1")]),
+            store.remove_files(make_root_id("a"), vec!["x".to_owned()]),
+            store.put_root(make_root("a")),
+            store.remove_root(make_root_id("a")),
+        ]);
+        for refused in refused.await {
             let error = refused.unwrap_err();
             assert!(error.to_string().contains("try "), "{error}");
         }
