@@ -635,6 +635,36 @@ async fn each_tool_says_in_a_line_what_it_did_and_a_corrected_answer_is_printed_
 }
 
 #[tokio::test]
+async fn the_model_receives_what_the_symbol_graph_knows() {
+    let call = |name: &str, arguments: Value| {
+        let server = "mcp__codeinfo_search".to_owned();
+        ModelReply::Items(vec![OutputItem::Calls(server, name.to_owned(), arguments)])
+    };
+    let setup = CodexSetup::replay([
+        call("FindUses", json!({ "name": "relieve_pressure", "kind": "callers" })),
+        call("Trace", json!({ "from": "relieve_pressure", "direction": "callers" })),
+        call("Impact", json!({ "repository": "boiler" })),
+        ModelReply::Items(vec![message_item("It is in src/valve.rs:1-4.")]),
+    ])
+    .await;
+    let server = setup.serve().await;
+    let data = setup.folder.path().join("data");
+    let arguments =
+        ["ask", "--repository", "boiler", "--claim-check", "off", "What opens the valve?"];
+    let output = run_command(&data, &setup.environment(), &arguments).await;
+    assert_eq!(output.status.code(), Some(0));
+    let sent = setup.model.latest_request_text();
+    for part in [
+        "src/valve.rs:2-4 relieve_pressure found",
+        "to 3 steps:",
+        "`boiler` cannot be compared with a commit: it is no Git work tree",
+    ] {
+        assert!(sent.contains(part), "{part}: {sent}");
+    }
+    server.terminate().await;
+}
+
+#[tokio::test]
 async fn a_question_that_is_interrupted_on_the_command_line_is_stopped() {
     let setup = CodexSetup::replay([ModelReply::Silent(vec![])]).await;
     let server = setup.serve().await;

@@ -204,7 +204,8 @@ impl ScipUpload {
             for entry in fs::read_dir(&self.folder)? {
                 let entry = entry?;
                 if names.iter().all(|name| entry.file_name() != name.as_str()) {
-                    remove_file(&entry.path())?;
+                    let removed = remove_file(&entry.path());
+                    drop(removed.inspect_err(|error| warn!(%error, "a former SCIP index remains")));
                 }
             }
             Ok(count)

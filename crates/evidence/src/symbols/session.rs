@@ -151,7 +151,7 @@ impl<'a> GraphSession<'a> {
         })
     }
 
-    /// Reads the files that a search of at most so many chunks finds for a word. Returns those whose
+    /// Reads the files that a search of at most `max_chunks` finds for a word. Returns those whose
     /// language has rules.
     pub(super) fn read_files_with(
         &self,

@@ -86,7 +86,7 @@ fn make_receiver(builder: &FactBuilder<'_>) -> ShortExpression {
     }
 }
 
-/// Returns a member of the enclosing type, or a name if there is none.
+/// Returns a member of the enclosing type; a name outside of types.
 fn make_own(builder: &FactBuilder<'_>, receiver: ShortExpression, name: &str) -> ShortExpression {
     let is_member = builder.enclosing_type_body().is_some();
     if is_member { make_member(receiver, name) } else { make_name(name) }
