@@ -255,29 +255,39 @@ impl NullaryFnOnce for Avx2Scan<'_> {
     fn call(self) {
         let pulp::x86::V3 { avx, avx2, .. } = self.with;
         let (ones, mask) = (avx._mm256_set1_epi16(1), avx._mm256_set1_epi8(15));
-        self.scan.fill_similarities(|to, row| {
-            // At most `SUMMED` blocks.
-            let few = |to: &[[i8; BLOCK]], row: &[UpperBits]| {
-                let mut few = avx._mm256_setzero_si256();
-                for (to, upper) in to.iter().zip(row) {
-                    let [to_first, to_second]: [__m256i; 2] = pulp::cast(*to);
-                    let both = pulp::cast(*upper);
-                    let first = avx2._mm256_and_si256(both, mask);
-                    let second = avx2._mm256_and_si256(avx2._mm256_srli_epi16::<4>(both), mask);
-                    let first = avx2._mm256_maddubs_epi16(first, to_first);
-                    let second = avx2._mm256_maddubs_epi16(second, to_second);
-                    few = avx2._mm256_add_epi16(few, avx2._mm256_add_epi16(first, second));
-                }
-                avx2._mm256_madd_epi16(few, ones)
-            };
-            let (to, last) = to.as_chunks::<MAX_SUMMED_BLOCKS>();
-            let (row, last_of_row) = row.as_chunks::<MAX_SUMMED_BLOCKS>();
-            let mut sums = few(last, last_of_row);
-            for (to, row) in to.iter().zip(row) {
-                sums = avx2._mm256_add_epi32(sums, few(to, row));
+        // The sums of at most `MAX_SUMMED_BLOCKS` blocks.
+        let sum_blocks = |to: &[[__m256i; 2]], row: &[UpperBits]| {
+            let mut sums = avx._mm256_setzero_si256();
+            for ([to_first, to_second], upper) in to.iter().zip(row) {
+                let both = pulp::cast(*upper);
+                let first = avx2._mm256_and_si256(both, mask);
+                let second = avx2._mm256_and_si256(avx2._mm256_srli_epi16::<4>(both), mask);
+                let first = avx2._mm256_maddubs_epi16(first, *to_first);
+                let second = avx2._mm256_maddubs_epi16(second, *to_second);
+                sums = avx2._mm256_add_epi16(sums, avx2._mm256_add_epi16(first, second));
             }
+            avx2._mm256_madd_epi16(sums, ones)
+        };
+        let sum_lanes = |sums: __m256i| -> i32 {
             let lanes: [i32; 8] = pulp::cast(sums);
             lanes.iter().sum()
+        };
+        if let Ok(to) = <&[_; MAX_SUMMED_BLOCKS]>::try_from(self.scan.to.coarse.as_slice()) {
+            // The numbers of the built-in model stay in registers.
+            let to: [[__m256i; 2]; MAX_SUMMED_BLOCKS] = to.map(pulp::cast);
+            return self.scan.fill_similarities(|_, row| {
+                let Some(row) = row.first_chunk::<MAX_SUMMED_BLOCKS>() else { return 0 };
+                sum_lanes(sum_blocks(&to, row))
+            });
+        }
+        self.scan.fill_similarities(|to, row| {
+            let mut sums = avx._mm256_setzero_si256();
+            for (to, row) in to.chunks(MAX_SUMMED_BLOCKS).zip(row.chunks(MAX_SUMMED_BLOCKS)) {
+                let mut blocks = [[sums; 2]; MAX_SUMMED_BLOCKS];
+                blocks.iter_mut().zip(to).for_each(|(block, to)| *block = pulp::cast(*to));
+                sums = avx2._mm256_add_epi32(sums, sum_blocks(&blocks, row));
+            }
+            sum_lanes(sums)
         });
     }
 }

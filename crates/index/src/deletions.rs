@@ -68,6 +68,15 @@ impl PlaceSet {
         self.words.get((place / WORD) as usize).is_some_and(|word| word >> (place % WORD) & 1 == 1)
     }
 
+    /// Returns a range that contains all places, empty if there are none.
+    pub(crate) fn bounds(&self) -> Range<u32> {
+        let has_places = |word: &u64| *word != 0;
+        let first = self.words.iter().position(has_places).unwrap_or(self.words.len());
+        let end = self.words.iter().rposition(has_places).map_or(first, |last| last + 1);
+        let [first, end] = [first, end].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+        first.saturating_mul(WORD)..end.saturating_mul(WORD)
+    }
+
     /// Adds a place and returns whether it is new.
     pub(crate) fn insert(&mut self, place: u32) -> bool {
         let at = (place / WORD) as usize;
@@ -126,6 +135,8 @@ mod tests {
         assert!(!places.insert(64) && places.len() == 5);
         assert_eq!(places.ranges_without(0..70).collect::<Vec<_>>(), [1..4, 6..64, 65..70]);
         assert_eq!(places.ranges_without(4..6).count() + places.ranges_without(7..7).count(), 0);
+        assert_eq!(places.bounds(), 0..256);
+        assert!(PlaceSet::default().bounds().is_empty());
         assert_eq!(PlaceSet::decode(&places.encode(), 201), Some(places.clone()));
         assert_eq!(PlaceSet::decode(&places.encode(), 200), None);
         assert_eq!(PlaceSet::decode(&[1], 200), None);

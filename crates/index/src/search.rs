@@ -4,6 +4,7 @@ use std::{
     cmp::Ordering,
     collections::HashSet,
     io::{self, ErrorKind},
+    ops::Range,
 };
 
 use codeinfo_core::{ChunkRecord, FileRecord, RootId, TermVector, inverse_document_frequency};
@@ -14,6 +15,7 @@ use crate::{
     build::file_id,
     codes::{self, QueryVector},
     records,
+    segment::IndexSegment,
     snapshot::{LiveSegment, Snapshot},
 };
 
@@ -25,6 +27,9 @@ const CANDIDATE_MARGIN: usize = 64;
 const BLOCK: usize = 4096;
 /// Bytes of file records that are read at a time.
 const FILES_BLOCK: u64 = 256 * 1024;
+/// Share of the chunks, as its reciprocal, below which the postings of a search are sorted instead of added to a
+/// sum for every chunk.
+const SPARSE_FRACTION: usize = 64;
 /// Number of scores that are skipped at a time.
 const LANES: usize = 32;
 
@@ -79,6 +84,8 @@ impl Snapshot {
             return Ok(Vec::new());
         }
         let count = usize::try_from(self.count(None)).unwrap_or(usize::MAX);
+        let deleted: Vec<Range<u32>> =
+            self.segments.iter().map(|live| live.deleted_chunks.bounds()).collect();
         let weights: Vec<(u32, f32)> = terms
             .indices
             .iter()
@@ -86,20 +93,17 @@ impl Snapshot {
             .map(|(term, weight)| {
                 (
                     *term,
-                    weight * inverse_document_frequency(self.count_chunks_with_term(*term), count),
+                    weight
+                        * inverse_document_frequency(
+                            self.count_chunks_with_term(*term, &deleted),
+                            count,
+                        ),
                 )
             })
             .collect();
         let mut best = TopChunks::new(self, max_hits, f32::MIN_POSITIVE, scope.among);
         for (segment, live) in self.segments.iter().enumerate() {
-            let mut sums = vec![0.0_f32; live.segment.chunks.len() as usize];
-            for (term, weight) in &weights {
-                live.segment.terms.add_weights(*term, *weight, &mut sums);
-            }
-            for run in live.segment.chunks.root_ranges(scope.owner) {
-                let found = sums.get(run.start as usize..run.end as usize).unwrap_or_default();
-                best.offer(found, ChunkPlace { segment, place: run.start });
-            }
+            sum_segment(segment, live, &weights, scope.owner, &mut best);
         }
         self.read_hits(best)
     }
@@ -170,15 +174,15 @@ impl Snapshot {
         found.map(|(live, place)| read_file_record(live, root, place)).collect()
     }
 
-    fn count_chunks_with_term(&self, term: u32) -> usize {
-        let count = |live: &LiveSegment| {
+    fn count_chunks_with_term(&self, term: u32, deleted: &[Range<u32>]) -> usize {
+        let count = |(live, deleted): (&LiveSegment, &Range<u32>)| {
             let Some(list) = live.segment.terms.postings(term) else { return 0 };
-            if live.deleted_chunks.len() == 0 {
-                return list.len();
-            }
-            list.filter(|(place, _)| !live.deleted_chunks.contains(*place)).count()
+            let all = list.len();
+            let near =
+                list.skip_before(deleted.start).take_while(|(place, _)| *place < deleted.end);
+            all - near.filter(|(place, _)| live.deleted_chunks.contains(*place)).count()
         };
-        self.segments.iter().map(count).sum()
+        self.segments.iter().zip(deleted).map(count).sum()
     }
 
     fn read_hits(&self, mut best: TopChunks<'_>) -> io::Result<Vec<IndexHit>> {
@@ -214,6 +218,53 @@ impl Snapshot {
 
     fn find_segment(&self, segment: usize) -> io::Result<&LiveSegment> {
         self.segments.get(segment).ok_or_else(|| ErrorKind::InvalidData.into())
+    }
+}
+
+/// Offers the chunks of a segment with the sums of their weights of terms.
+fn sum_segment(
+    segment: usize,
+    live: &LiveSegment,
+    weights: &[(u32, f32)],
+    owner: Option<RootId>,
+    best: &mut TopChunks<'_>,
+) {
+    let IndexSegment { chunks, terms, .. } = &*live.segment;
+    let runs: Vec<Range<u32>> = match owner {
+        Some(_) => chunks.root_ranges(owner).collect(),
+        None => vec![0..chunks.len()],
+    };
+    let (Some(Range { start, .. }), Some(Range { end, .. })) = (runs.first(), runs.last()) else {
+        return;
+    };
+    let lists = weights.iter().filter_map(|(term, weight)| Some((terms.postings(*term)?, *weight)));
+    let lists: Vec<_> = lists.collect();
+    let length = (end - start) as usize;
+    if lists.iter().map(|(list, _)| list.len()).sum::<usize>() < length / SPARSE_FRACTION {
+        let weighted = lists.into_iter().flat_map(|(list, factor)| {
+            let within = list.take_while(|(place, _)| place < end);
+            within.map(move |(place, weight)| (place, factor * weight))
+        });
+        let mut sums: Vec<(u32, f32)> = weighted.collect();
+        // Stable, so that each sum is that of the other branch.
+        sums.sort_by_key(|(place, _)| *place);
+        for same in sums.chunk_by(|a, b| a.0 == b.0) {
+            let Some((place, _)) = same.first() else { continue };
+            if runs.iter().any(|run| run.contains(place)) {
+                let sum = same.iter().fold(0.0, |sum, (_, weight)| sum + weight);
+                best.offer(&[sum], ChunkPlace { segment, place: *place });
+            }
+        }
+        return;
+    }
+    let mut sums = vec![0.0_f32; length];
+    for (list, factor) in lists {
+        list.add_weights(factor, *start, &mut sums);
+    }
+    for run in &runs {
+        let within = (run.start - start) as usize..(run.end - start) as usize;
+        let found = sums.get(within).unwrap_or_default();
+        best.offer(found, ChunkPlace { segment, place: run.start });
     }
 }
 
@@ -299,5 +350,89 @@ impl<'a> TopChunks<'a> {
     fn into_places(mut self) -> impl Iterator<Item = ChunkPlace> {
         self.keep_best();
         self.all.into_iter().map(|scored| scored.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::{
+        NewChunk,
+        test_support::{chunk, id, open},
+    };
+
+    fn root(number: u32) -> RootId {
+        RootId(id(number % 3))
+    }
+
+    /// Returns a chunk of a run of one root. Term 0 is in all chunks, and term n in about one of n squared.
+    fn random_chunk(number: u32, state: &mut u64) -> NewChunk {
+        let mut random = || {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            u16::try_from(*state >> 48).unwrap()
+        };
+        let has_term =
+            |term: &u32| random().is_multiple_of(u16::try_from(term * term + 1).unwrap());
+        let indices: Vec<u32> = (0..40).filter(has_term).collect();
+        let values = indices.iter().map(|_| f32::from(random() % 4000) / 1000.0).collect();
+        let mut new = chunk(number);
+        new.record.root = root(number / 150);
+        new.vectors.sparse = TermVector { indices, values };
+        new
+    }
+
+    #[test]
+    fn shared_terms_find_what_a_comparison_with_every_chunk_finds() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (mut writer, mut state) = (open(&folder.path().join("store")), 7);
+        let mut all = HashMap::new();
+        for first in [0, 2000, 4000] {
+            let chunks: Vec<NewChunk> =
+                (first..first + 2000).map(|number| random_chunk(number, &mut state)).collect();
+            all.extend(chunks.iter().map(|new| (new.id, new.clone())));
+            writer.put_chunks(chunks).unwrap();
+        }
+        let deleted: Vec<Uuid> = (0..6000).step_by(7).map(id).collect();
+        all.retain(|id, _| !deleted.contains(id));
+        writer.remove_chunks(deleted);
+        let snapshot = writer.current().get();
+        let frequency = |term: &u32| {
+            let has_term = |new: &&NewChunk| new.vectors.sparse.indices.contains(term);
+            inverse_document_frequency(all.values().filter(has_term).count(), all.len())
+        };
+        for (terms, limit) in [
+            (vec![0], 50),
+            (vec![37, 39], 50),
+            (vec![38], 1),
+            (vec![99], 9),
+            (vec![0, 1, 2, 5, 38], 70),
+            ((0..40).collect(), 400),
+        ] {
+            let query = TermVector { values: vec![0.5; terms.len()], indices: terms };
+            let factors: Vec<f32> =
+                query.indices.iter().map(|term| 0.5 * frequency(term)).collect();
+            for owner in [None, Some(root(0)), Some(root(2))] {
+                let in_scope = |new: &&NewChunk| owner.is_none_or(|owner| new.record.root == owner);
+                let score = |new: &NewChunk| {
+                    let TermVector { indices, values } = &new.vectors.sparse;
+                    let own: HashMap<&u32, &f32> = indices.iter().zip(values).collect();
+                    let shared = query.indices.iter().zip(&factors);
+                    let weights =
+                        shared.filter_map(|(term, factor)| Some(factor * *own.get(term)?));
+                    (weights.fold(0.0, |sum: f32, weight| sum + weight), new.id)
+                };
+                let mut expected: Vec<(f32, Uuid)> =
+                    all.values().filter(in_scope).map(score).collect();
+                expected.retain(|(score, _)| 0.0 < *score);
+                expected.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+                expected.truncate(limit);
+                let hits = snapshot.lexical(&query, IndexScope { owner, among: None }, limit);
+                let found: Vec<(f32, Uuid)> =
+                    hits.unwrap().into_iter().map(|hit| (hit.score, hit.id)).collect();
+                assert_eq!(found, expected, "{query:?} {owner:?}");
+            }
+        }
     }
 }

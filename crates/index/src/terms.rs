@@ -10,6 +10,9 @@ use crate::source::decode_numbers;
 /// Bytes of a weight.
 const WEIGHT: usize = size_of::<f32>();
 
+/// The bits that only numbers of several bytes have, of eight bytes.
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
 /// A chunk that has a term: its place in the segment, and the weight.
 pub(crate) type Posting = (u32, f32);
 
@@ -91,19 +94,6 @@ impl TermLists {
         self.ids.binary_search(&term).ok().map(|at| self.postings_at(at))
     }
 
-    /// Adds the weights of a term, times `factor`, to the sums of the chunks that have it.
-    pub(crate) fn add_weights(&self, term: u32, factor: f32, sums: &mut [f32]) {
-        let Some(TermPostings { mut steps, weights, .. }) = self.postings(term) else { return };
-        let (mut place, (weights, _)) = (0_u32, weights.as_chunks());
-        for weight in weights {
-            let Some(step) = read_varint(&mut steps) else { return };
-            place = place.wrapping_add(step);
-            if let Some(sum) = sums.get_mut(place as usize) {
-                *sum += factor * f32::from_le_bytes(*weight);
-            }
-        }
-    }
-
     fn push_list(&mut self, term: u32, postings: &[Posting]) {
         write_varint(&mut self.lists, u32::try_from(postings.len()).unwrap_or(u32::MAX));
         let mut before = 0;
@@ -143,6 +133,37 @@ pub(crate) struct TermPostings<'a> {
     place: u32,
 }
 
+impl TermPostings<'_> {
+    /// Skips chunks before `start`, as many as can be skipped eight at a time.
+    pub(crate) fn skip_before(mut self, start: u32) -> Self {
+        while let Some((steps, rest)) = self.steps.split_first_chunk::<8>()
+            && u64::from_le_bytes(*steps) & HIGH_BITS == 0
+            && let place = self.place.wrapping_add(steps.iter().map(|step| u32::from(*step)).sum())
+            && place < start
+            && let Some((_, weights)) = self.weights.split_at_checked(8 * WEIGHT)
+        {
+            self = Self { left: self.left.saturating_sub(8), steps: rest, weights, place };
+        }
+        self
+    }
+
+    /// Adds the weights, times `factor`, to the sums of the chunks from `start` on.
+    pub(crate) fn add_weights(self, factor: f32, start: u32, sums: &mut [f32]) {
+        let Self { mut steps, weights, mut place, .. } = self.skip_before(start);
+        let (weights, _) = weights.as_chunks();
+        for weight in weights {
+            let Some(step) = read_varint(&mut steps) else { return };
+            place = place.wrapping_add(step);
+            let at = place.wrapping_sub(start) as usize;
+            if let Some(sum) = sums.get_mut(at) {
+                *sum += factor * f32::from_le_bytes(*weight);
+            } else if start <= place {
+                return;
+            }
+        }
+    }
+}
+
 impl Iterator for TermPostings<'_> {
     type Item = Posting;
 
@@ -151,7 +172,7 @@ impl Iterator for TermPostings<'_> {
         let (weight, weights) = self.weights.split_first_chunk()?;
         self.place = self.place.wrapping_add(read_varint(&mut self.steps)?);
         self.weights = weights;
-        self.left -= 1;
+        self.left = self.left.saturating_sub(1);
         Some((self.place, f32::from_le_bytes(*weight)))
     }
 
@@ -220,6 +241,23 @@ mod tests {
         assert_eq!(list_postings(&terms, 9), [(0, 2.0), (1, 3.0)]);
         assert_eq!(terms.postings(9).unwrap().len(), 2);
         assert!(terms.postings(8).is_none());
+    }
+
+    #[test]
+    fn sums_of_a_part_are_those_of_the_whole() {
+        let places: Vec<u32> = (0..90).chain([700, 701, 900, 1200]).chain(1300..1340).collect();
+        let terms =
+            TermLists::from_chunks(places.iter().map(|place| (*place, &[7][..], &[2.0][..])));
+        let mut whole = vec![0.0; 1400];
+        terms.postings(7).unwrap().add_weights(0.5, 0, &mut whole);
+        for start in [0, 1, 7, 8, 9, 64, 89, 90, 695, 702, 1305, 1399] {
+            for end in [start, start + 1, start + 20, 1400].map(|end| end.min(1400)) {
+                let mut part = vec![0.0; end - start];
+                let first = u32::try_from(start).unwrap();
+                terms.postings(7).unwrap().add_weights(0.5, first, &mut part);
+                assert_eq!(part, whole[start..end], "{start}..{end}");
+            }
+        }
     }
 
     #[test]

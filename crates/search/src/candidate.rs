@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Ordering,
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 
 use codeinfo_core::{ChunkRecord, Root, RootId, ScoreParts};
@@ -176,7 +176,8 @@ const MAX_COPIES: usize = 50;
 
 pub(super) fn count_texts(candidates: &[SearchCandidate]) -> usize {
     let texts = candidates.iter().map(|candidate| candidate.record.text.trim());
-    texts.collect::<HashSet<_>>().len()
+    // Comparing few texts takes less time than hashing each whole.
+    texts.collect::<BTreeSet<_>>().len()
 }
 
 /// Keeps the first candidate of each text per root, which then names those after it. Drops
@@ -191,7 +192,7 @@ pub(super) fn fold_copies(
     let present_texts: HashSet<String> =
         present.map(|candidate| candidate.record.text.trim().to_owned()).collect();
     let mut kept: Vec<SearchCandidate> = Vec::with_capacity(candidates.len());
-    let mut places: HashMap<(RootId, String), usize> = HashMap::new();
+    let mut places: BTreeMap<(RootId, String), usize> = BTreeMap::new();
     for candidate in candidates {
         let text = candidate.record.text.trim();
         if is_gone(&candidate) && present_texts.contains(text) {
