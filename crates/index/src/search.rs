@@ -230,10 +230,7 @@ fn sum_segment(
     best: &mut TopChunks<'_>,
 ) {
     let IndexSegment { chunks, terms, .. } = &*live.segment;
-    let runs: Vec<Range<u32>> = match owner {
-        Some(_) => chunks.root_ranges(owner).collect(),
-        None => vec![0..chunks.len()],
-    };
+    let runs: Vec<Range<u32>> = chunks.root_ranges(owner).collect();
     let (Some(Range { start, .. }), Some(Range { end, .. })) = (runs.first(), runs.last()) else {
         return;
     };
@@ -250,7 +247,7 @@ fn sum_segment(
         sums.sort_by_key(|(place, _)| *place);
         for same in sums.chunk_by(|a, b| a.0 == b.0) {
             let Some((place, _)) = same.first() else { continue };
-            if runs.iter().any(|run| run.contains(place)) {
+            if owner.is_none_or(|owner| chunks.root_at(*place) == Some(owner)) {
                 let sum = same.iter().fold(0.0, |sum, (_, weight)| sum + weight);
                 best.offer(&[sum], ChunkPlace { segment, place: *place });
             }
