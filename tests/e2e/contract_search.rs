@@ -81,7 +81,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
                 "query": {
                   "type": "string",
                   "minLength": 1,
-                  "maxLength": 8192,
+                  "maxLength": 65536,
                   "description": "What the code does, or names and words in it. One topic per search."
                 },
                 "repository": {

@@ -204,11 +204,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["json", "markdown", "xml", "yaml"],
         "words that ask for such files",
     ),
-    (
-        "crates/search/src/purpose.rs",
-        &["class", "dockerfile", "for", "function", "interface", "powershell", "struct", "trait"],
-        "words of questions",
-    ),
+    ("crates/search/src/purpose.rs", &["for"], "words of questions"),
 ];
 /// Code that depends on the kind of the system.
 const OF_ONE_SYSTEM: &[&str] = &[

@@ -113,6 +113,16 @@ fn is_english(word: &str) -> bool {
         || last.ends_with("ing")
 }
 
+/// Returns true if a token looks like a name in code instead of a word: it has an underscore, a
+/// capital after its first letter, `()`, or joins names with `::` or dots.
+pub(super) fn looks_like_name(token: &str) -> bool {
+    let joins = token.contains("::") || token.contains("()") || token.contains('_');
+    let inner_capital = token.chars().skip(1).any(|c| c.is_ascii_uppercase())
+        && token.chars().any(|c| c.is_ascii_lowercase());
+    let dotted = token.split('.').filter(|part| 1 < part.len()).count() > 1;
+    joins || inner_capital || dotted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

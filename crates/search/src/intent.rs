@@ -1,6 +1,9 @@
 //! Parses the intent of a query: its kind, names, paths and words.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+};
 
 use codeinfo_core::{Root, RootId};
 use codeinfo_embed::SimilarWord;
@@ -9,7 +12,14 @@ use codeinfo_lang::{
     words::{STOP_WORDS, fold_name, split_words},
 };
 
-use super::{exact_name::ExactName, purpose::QuestionPurpose};
+use super::{
+    exact_name::{self, ExactName},
+    long_text::LongText,
+    purpose::QuestionPurpose,
+};
+
+/// Maximum names, paths and quoted parts of a long text.
+const MAX_MENTIONS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryKind {
@@ -42,10 +52,14 @@ pub(super) struct QueryIntent {
     pub(super) exact: Vec<ExactName>,
     /// Purpose of the question, if the query is prose.
     pub(super) purpose: QuestionPurpose,
+    /// Parts of the query if it is a long text.
+    pub(super) long: Option<LongText>,
+    /// Words of the title of a long text, folded.
+    pub(super) title_words: HashSet<String>,
 }
 
 /// A name in a query: the last one of a path of names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct QueryName {
     pub(super) spelled: String,
     /// Name without case and underscores.
@@ -55,7 +69,7 @@ pub(super) struct QueryName {
 }
 
 /// A file that a query names: `store/embedded.rs`, or `upload.py:96`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct QueryPath {
     pub(super) path: String,
     pub(super) line: Option<u32>,
@@ -78,18 +92,28 @@ pub(super) struct QueryLiterals {
 
 impl QueryIntent {
     pub(super) fn parse(query: &str) -> Self {
-        let tokens: Vec<&str> = query.split_whitespace().map(trim_token).collect();
-        let paths: Vec<QueryPath> =
+        let long = LongText::parse(query);
+        let read = long.as_ref().map(LongText::body);
+        let tokens: Vec<&str> =
+            read.as_deref().unwrap_or(query).split_whitespace().map(trim_token).collect();
+        let mut paths: Vec<QueryPath> =
             tokens.iter().filter_map(|token| QueryPath::parse(token)).collect();
-        let names = tokens
+        let mut names: Vec<QueryName> = tokens
             .iter()
-            .filter(|token| tokens.len() == 1 || is_name(token))
+            .filter(|token| tokens.len() == 1 || exact_name::looks_like_name(token))
             .filter(|token| QueryPath::parse(token).is_none())
             .filter_map(|token| QueryName::parse(token))
             .collect();
-        let kind = if !paths.is_empty() {
+        if long.is_some() {
+            keep_distinct(&mut paths);
+            keep_distinct(&mut names);
+        }
+        let kind = if long.is_some() {
+            QueryKind::Prose
+        } else if !paths.is_empty() {
             QueryKind::Path
-        } else if tokens.iter().all(|token| is_name(token)) || tokens.len() == 1 {
+        } else if tokens.iter().all(|token| exact_name::looks_like_name(token)) || tokens.len() == 1
+        {
             QueryKind::Symbol
         } else {
             QueryKind::Prose
@@ -99,8 +123,12 @@ impl QueryIntent {
         } else {
             QuestionPurpose::default()
         };
-        let words =
-            split_words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
+        let subject = long.as_ref().map_or(query, |parts| &parts.prose);
+        let title = long.as_ref().map_or("", |parts| &parts.title);
+        let telling = |text| split_words(text).filter(|word| !STOP_WORDS.contains(&word.as_str()));
+        let words = telling(subject).collect();
+        let title_words = telling(title).collect();
+        let literals = QueryLiterals::parse(subject.trim());
         Self {
             text: query.to_owned(),
             kind,
@@ -110,9 +138,14 @@ impl QueryIntent {
             near: HashMap::new(),
             roots: HashMap::new(),
             missing_roots: HashSet::new(),
-            literals: QueryLiterals::parse(query.trim()),
+            literals: QueryLiterals {
+                whole: literals.whole.filter(|_| long.is_none()),
+                ..literals
+            },
             exact: Vec::new(),
             purpose,
+            long,
+            title_words,
         }
     }
 
@@ -163,6 +196,14 @@ impl QueryIntent {
     pub(super) fn has_any_word(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.words.contains(*word))
     }
+}
+
+/// Keeps the first of equal names or paths of a long text, and few enough to compare them with all
+/// candidates.
+fn keep_distinct<T: Clone + Eq + Hash>(mentions: &mut Vec<T>) {
+    let mut seen = HashSet::new();
+    mentions.retain(|mention| seen.insert(mention.clone()));
+    mentions.truncate(MAX_MENTIONS);
 }
 
 impl QueryName {
@@ -225,7 +266,8 @@ impl QueryLiterals {
         let mut around = query.to_owned();
         let mut quotes = Vec::new();
         for quote in ['"', '`', '\''] {
-            for text in find_quoted_parts(query, quote).filter(|text| MIN_LITERAL <= text.len()) {
+            let parts = find_quoted_parts(query, quote);
+            for text in parts.filter(|text| MIN_LITERAL <= text.len()).take(MAX_MENTIONS) {
                 around = around.replace(text, "");
                 quotes.push(text);
             }
@@ -291,16 +333,6 @@ fn trim_token(token: &str) -> &str {
         .trim_end_matches('.')
 }
 
-/// Returns true if a token looks like a name in code instead of a word: it has an underscore, a
-/// capital after its first letter, `()`, or joins names with `::` or dots.
-fn is_name(token: &str) -> bool {
-    let joins = token.contains("::") || token.contains("()") || token.contains('_');
-    let inner_capital = token.chars().skip(1).any(|c| c.is_ascii_uppercase())
-        && token.chars().any(|c| c.is_ascii_lowercase());
-    let dotted = token.split('.').filter(|part| 1 < part.len()).count() > 1;
-    joins || inner_capital || dotted
-}
-
 /// Returns true if a token before a line number looks like the name of a file.
 fn is_file_like(token: &str) -> bool {
     let name = token.rsplit('/').next().unwrap_or_default();
@@ -337,6 +369,27 @@ mod tests {
         ] {
             assert_eq!(QueryIntent::parse(query).kind, kind, "{query}");
         }
+    }
+
+    #[test]
+    fn a_long_text_is_prose_with_the_names_and_paths_of_all_of_it() {
+        let lines = "  File \"lib/pool.py\", line 9, in open_pool\n".repeat(500);
+        let report = format!(
+            "Crash on exit\n\nIt stops as 'the pool is closed'.\n```\n{lines}at Pool.close()\n```"
+        );
+        let intent = QueryIntent::parse(&report);
+        assert_eq!(intent.kind, QueryKind::Prose);
+        let words = |of: &[&str]| of.iter().map(|word| (*word).to_owned()).collect::<HashSet<_>>();
+        assert_eq!(intent.title_words, words(&["crash", "exit"]));
+        assert_eq!(intent.words, words(&["crash", "exit", "stop", "pool", "closed"]));
+        let names: Vec<&str> = intent.names.iter().map(|name| name.spelled.as_str()).collect();
+        assert_eq!(names, ["open_pool", "close"]);
+        assert_eq!(intent.paths, [QueryPath { path: "lib/pool.py".to_owned(), line: None }]);
+        assert_eq!(intent.literals.whole, None);
+        assert_eq!(intent.literals.quoted.len(), 1);
+        let many: Vec<String> = (0..999).map(|n| format!("name_{n} '{n} things'")).collect();
+        let intent = QueryIntent::parse(&format!("Crash\n{}", many.join(" ")));
+        assert_eq!([intent.names.len(), intent.literals.quoted.len()], [MAX_MENTIONS; 2]);
     }
 
     #[test]

@@ -19,9 +19,11 @@ mod fixture;
 mod freshness;
 mod intent;
 mod language_hint;
+mod long_text;
 mod purpose;
 mod query;
 mod rank;
+mod reader;
 mod results;
 mod scope;
 mod weights;
@@ -42,6 +44,7 @@ use self::{
     absent::AbsentTerms,
     candidate::{ListWeights, SearchCandidate},
     intent::{QueryIntent, QueryKind},
+    long_text::LongText,
     scope::{SearchScope, TermSampleCache},
 };
 pub use self::{
@@ -87,6 +90,7 @@ struct NeighbourQuery<'a> {
     query: &'a SearchQuery,
     terms: TermVector,
     lists: ListWeights,
+    long: Option<LongText>,
     scope: &'a SearchScope,
     owners: HashMap<RootId, RootId>,
 }
@@ -166,6 +170,7 @@ impl Search {
             query,
             terms: self.build_query_terms(&intent, root, roots).await?,
             lists: rank::choose_list_weights(intent.kind, &self.weights),
+            long: intent.long.clone(),
             scope,
             owners: roots.iter().map(|root| (root.id, root.chunk_owner())).collect(),
         };
@@ -226,7 +231,10 @@ impl Search {
         roots: &[Root],
     ) -> Result<TermVector, SearchError> {
         let paths = intent.paths.iter().map(|named| named.path.as_str());
-        let mut terms = lexical::query_with_files(&intent.text, paths);
+        let mut terms = match &intent.long {
+            Some(parts) => parts.weigh_terms(paths),
+            None => lexical::query_with_files(&intent.text, paths),
+        };
         if intent.kind == QueryKind::Prose && !intent.words.is_empty() {
             lexical::weigh_stop_words(&mut terms, 1.0 - self.weights.stop_word_discount);
         }
@@ -263,7 +271,7 @@ impl Search {
     /// only chunks in them, from more neighbours where they are few.
     async fn fetch_candidates(
         &self,
-        NeighbourQuery { query, terms, lists, scope, .. }: &NeighbourQuery<'_>,
+        NeighbourQuery { query, terms, lists, long, scope, .. }: &NeighbourQuery<'_>,
         limit: usize,
     ) -> Result<Vec<SearchCandidate>, SearchError> {
         let mut limit = if query.has_languages() { MAX_LISTED } else { limit };
@@ -272,7 +280,7 @@ impl Search {
                 if lists.dense <= 0.0 {
                     return Ok(Vec::new());
                 }
-                let vector = self.embedder.embed_query(query.text().to_owned()).await?;
+                let vector = self.embed_query(query.text(), long.as_ref()).await?;
                 Ok::<_, SearchError>(scope.search(QueryTarget::Vector(vector), limit).await?)
             };
             let find_lexical = async {
@@ -292,6 +300,23 @@ impl Search {
             }
             limit = MAX_CANDIDATES;
         }
+    }
+
+    /// Returns the vector of a query; for a long text, the sum of those of its body and its title.
+    async fn embed_query(
+        &self,
+        text: &str,
+        long: Option<&LongText>,
+    ) -> Result<Vec<f32>, SearchError> {
+        let Some(parts) = long else {
+            return Ok(self.embedder.embed_query(text.to_owned()).await?);
+        };
+        let [body, title] = [parts.body(), parts.title.clone()];
+        let (body, title) = futures_util::try_join!(
+            self.embedder.embed_query(body),
+            self.embedder.embed_query(title)
+        )?;
+        Ok(long_text::join_vectors(&body, &title))
     }
 
     /// Ranks candidates; more than [`MAX_RANKED_INLINE`] of them on a blocking thread.

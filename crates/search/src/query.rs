@@ -11,7 +11,7 @@ pub const MAX_LISTED: usize = 1000;
 /// Number of results without an explicit limit.
 pub const DEFAULT_LIMIT: usize = 5;
 /// Maximum bytes of a query: far more than any question, far less than a file.
-pub const MAX_QUERY_BYTES: usize = 8 * 1024;
+pub const MAX_QUERY_BYTES: usize = 64 * 1024;
 
 /// A validated search request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,7 +162,7 @@ mod tests {
         let faults: Vec<String> = faults.into_iter().map(|f| f.unwrap_err().to_string()).collect();
         insta::assert_snapshot!(faults.join("\n"), @r"
         `query` is blank
-        `query` has 8193 bytes; at most 8192 are allowed
+        `query` has 65537 bytes; at most 65536 are allowed
         `query` holds a NUL character
         `repository` is blank; leave it out to search all repositories
         `repository` holds a NUL character

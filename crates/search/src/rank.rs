@@ -14,6 +14,7 @@ mod file;
 mod text;
 
 pub(super) use self::definition::find_named_symbol;
+use self::factors::PurposeWeight;
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -49,6 +50,7 @@ struct QueryWeights {
     names: f32,
     /// Factor of the file's score for every chunk after the file's best one.
     further: f32,
+    purpose: PurposeWeight,
     /// Maximum score that a candidate can attain.
     attainable: f32,
 }
@@ -80,8 +82,19 @@ impl QueryWeights {
             file_agreement,
             names: share,
             further: (kept + back).min(1.0),
+            purpose: PurposeWeight { documents: 0.0, weight: weights.purpose },
             attainable: 1.0 + named + coverage + file + literal,
         }
+    }
+
+    /// Sets the likelihood that documents answer, and whether a candidate has the query as heading.
+    fn for_documents(mut self, documents: f32, has_heading: bool) -> Self {
+        if has_heading {
+            self.attainable += self.definition;
+        }
+        self.purpose.documents = documents;
+        self.attainable *= factors::compute_best_factor(self.purpose);
+        self
     }
 
     /// Returns the score of a file, which is added to its chunks: by its name, its folder's name,
@@ -118,7 +131,10 @@ pub(super) fn rank_candidates(
     let files = number_files(&candidates);
     let agreement = file::score_agreements(&candidates, &files);
     let covered = text::score_coverage(&candidates, intent);
-    let weights = QueryWeights::for_intent(intent, weights);
+    let documents = factors::judge_documents(&candidates, &covered, intent);
+    let is_heading = |found: &SearchCandidate| definition::has_heading(&found.record, intent);
+    let weights = QueryWeights::for_intent(intent, weights)
+        .for_documents(documents, candidates.iter().any(is_heading));
     let mut file_scores = HashMap::new();
     let rate = |(candidate, (file, coverage)): (SearchCandidate, (usize, f32))| {
         let file_agreement = agreement.get(file).copied().unwrap_or_default();
@@ -226,12 +242,17 @@ impl RatedCandidate {
         let record = &candidate.record;
         let CandidateContext { file, file_score, coverage } = context;
         let literal = weights.shipped.literal;
-        let defined = definition::score_definition(record, intent);
+        let has_heading = definition::has_heading(record, intent);
+        let defined = if has_heading { 1.0 } else { definition::score_definition(record, intent) };
         let definition = weights.definition * defined;
         let coverage = weights.coverage * coverage;
         let chunk = candidate.score + definition + coverage;
-        let roles = factors::compute_role_factor(&record.roles, intent, weights.shipped.purpose);
-        let roles = role_factor(roles, &record.roles, defined, intent);
+        let roles = factors::compute_role_factor(&record.roles, intent, weights.purpose);
+        let roles = if has_heading {
+            roles.max(1.0)
+        } else {
+            role_factor(roles, &record.roles, defined, intent)
+        };
         let factor = roles.powf(weights.shipped.roles)
             * factors::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * text::score_literals(record, intent)

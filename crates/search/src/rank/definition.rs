@@ -1,12 +1,18 @@
 //! Scores chunks that define a name of the query, and moves a definition in a base type before
 //! those that override it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use codeinfo_core::{ChunkRecord, RootId};
-use codeinfo_lang::words::fold_name;
+use codeinfo_lang::{
+    role::FileRole,
+    words::{STOP_WORDS, fold_name, split_words},
+};
 
-use super::{super::intent::QueryIntent, RatedCandidate, lift_scores};
+use super::{
+    super::intent::{QueryIntent, QueryKind},
+    RatedCandidate, lift_scores,
+};
 
 /// Factor of a name with other capitals or underscores than in the query: `transaction` is a
 /// function, `Transaction` a type.
@@ -34,6 +40,20 @@ pub(super) fn score_definition(record: &ChunkRecord, intent: &QueryIntent) -> f3
     let inside = before.iter().map(|name| score_name(name, None, intent)).fold(0.0, f32::max);
     let part = LATER_PART * score_name(last, before.last().copied(), intent);
     defines.max(part).max(INSIDE * inside)
+}
+
+/// Returns true if the words of the query are those of the heading of a section of a document,
+/// regardless of their order and of stop words.
+pub(super) fn has_heading(record: &ChunkRecord, intent: &QueryIntent) -> bool {
+    let is_name = intent.kind == QueryKind::Symbol && !intent.text.starts_with(MARK);
+    if is_name || !record.roles.contains(&FileRole::Docs) || intent.words.is_empty() {
+        return false;
+    }
+    let heading = record.symbol.as_deref().unwrap_or_default().rsplit(HEADINGS).next();
+    let words = split_words(heading.unwrap_or_default());
+    let telling: HashSet<String> =
+        words.filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
+    telling == intent.words
 }
 
 /// Returns the symbol of the chunk's definition that best matches a name of the query.
@@ -92,6 +112,11 @@ fn score_name(name: &str, qualifier: Option<&str>, intent: &QueryIntent) -> f32 
     });
     shares.fold(0.0, f32::max)
 }
+
+/// Begins a name that is written as in a document.
+const MARK: char = '`';
+/// Separates a heading from those above it.
+const HEADINGS: &str = " > ";
 
 /// Splits a symbol into its last name and those before it.
 fn split_symbol(symbol: &str) -> (&str, Vec<&str>) {
@@ -219,6 +244,47 @@ mod tests {
             let found = score_definition(&chunk, &asked);
             assert!((found - wanted).abs() < 1e-6, "{chunk:?}: {found}");
         }
+    }
+
+    #[test]
+    fn a_heading_that_is_the_query_defines_it_in_a_document() {
+        let roles: Vec<FileRole> = codeinfo_lang::role::detect_roles("guide.md").collect();
+        let section = |symbol: &str| ChunkRecord {
+            roles: roles.clone(),
+            ..record("guide.md", Some(symbol), "")
+        };
+        let hook = section("Plugins > The `hotUpdate` Hook");
+        for (query, is_heading) in [
+            ("hotUpdate hook", true),
+            ("the hook of hotUpdate", true),
+            ("hotUpdate hook order", false),
+            ("hook", false),
+            ("plugins", false),
+        ] {
+            assert_eq!(has_heading(&hook, &QueryIntent::parse(query)), is_heading, "{query}");
+        }
+        let option = section("Options > `envPrefix`");
+        let [marked, name] = ["`envPrefix`", "envPrefix"].map(QueryIntent::parse);
+        assert!(has_heading(&option, &marked) && !has_heading(&option, &name));
+        let code = ChunkRecord { roles: Vec::new(), ..hook };
+        assert!(!has_heading(&code, &QueryIntent::parse("hotUpdate hook")));
+    }
+
+    #[test]
+    fn a_section_comes_first_for_its_heading() {
+        let roles: Vec<FileRole> = codeinfo_lang::role::detect_roles("guide.md").collect();
+        let section =
+            ChunkRecord { roles, ..record("guide.md", Some("Guide > Markdown renderer"), "") };
+        let code = record("render.rs", Some("render"), "markdown renderer");
+        let first = |query: &str| {
+            let found = vec![candidate(1, code.clone(), 1.0), candidate(2, section.clone(), 0.7)];
+            let ranked =
+                rank_candidates(found, &QueryIntent::parse(query), &SearchWeights::SHIPPED, 2);
+            assert!(ranked.iter().all(|found| found.score <= 1.0), "{query}");
+            ranked.first().map(|found| found.record.path.clone())
+        };
+        assert_eq!(first("Markdown renderer").as_deref(), Some("guide.md"));
+        assert_eq!(first("fix the Markdown renderer").as_deref(), Some("render.rs"));
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use codeinfo_core::RootId;
 use codeinfo_lang::role::FileRole;
 
-use super::super::intent::{QueryIntent, QueryKind};
+use super::super::{
+    candidate::SearchCandidate,
+    intent::{QueryIntent, QueryKind},
+};
 
 /// Returns the words of a query that ask for files of a role, and the factor of their chunks
 /// otherwise.
@@ -30,21 +33,96 @@ fn find_role_discount(role: FileRole) -> (&'static [&'static str], f32) {
     }
 }
 
+/// Likelihood that documents answer a question, and how much its purpose counts, each 0…1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PurposeWeight {
+    pub(super) documents: f32,
+    pub(super) weight: f32,
+}
+
+/// Log-odds that documents answer: by the words of the question, by how much better the best
+/// document fits than the best code, and of both unknown. Learned like the words, by
+/// `training/reader.py`'s questions.
+const BY_WORDS: f32 = 1.14;
+const BY_FIT: f32 = 2.8;
+const BY_NOTHING: f32 = 0.2;
+
+/// Returns the likelihood that documents answer the question, 0…1; 0 without any among the
+/// candidates. The fit of a candidate is its fused score and its coverage.
+pub(super) fn judge_documents(
+    candidates: &[SearchCandidate],
+    coverage: &[f32],
+    intent: &QueryIntent,
+) -> f32 {
+    let is_document = |found: &SearchCandidate| found.record.roles.contains(&FileRole::Docs);
+    if !candidates.iter().any(is_document) {
+        return 0.0;
+    }
+    let best = |is_counted: fn(&[FileRole]) -> bool| {
+        let counted = candidates.iter().zip(coverage);
+        let fits = counted.filter(|(candidate, _)| is_counted(&candidate.record.roles));
+        fits.map(|(candidate, coverage)| candidate.score + coverage).fold(0.0, f32::max)
+    };
+    let fit = best(|roles| roles.contains(&FileRole::Docs)) - best(<[FileRole]>::is_empty);
+    let odds = BY_WORDS * intent.purpose.for_documents + BY_FIT * fit + BY_NOTHING;
+    1.0 / (1.0 + (-odds).exp())
+}
+
 /// Factor of tests that the query does not ask for.
 const TEST: f32 = 0.35;
 /// Factor of code and tests for a question that documents surely answer.
 const CODE_FOR_USERS: f32 = 0.8;
+/// Factors of documents for a question that code surely answers, and for one that they surely
+/// answer.
+const DOCUMENT_OF_CODE: f32 = 0.2;
+const DOCUMENT_OF_USE: f32 = 2.0;
+/// Factor of documents, pages and data for a long text, which mostly reports a fault of code.
+const FAULT: f32 = 0.4;
 /// Exponent of the factor of tests if the query has a word of testing but means other code.
 const ABOUT_TESTING: f32 = 0.85;
 
 /// Returns the factor of a score: 1 for plain source, less for files of a role that the query does
-/// not ask for. The role with the lowest factor counts. `purpose` is the weight of the question's
-/// purpose.
-pub(super) fn compute_role_factor(roles: &[FileRole], intent: &QueryIntent, purpose: f32) -> f32 {
-    let factor = roles.iter().map(|role| score_role(*role, intent, purpose)).fold(1.0, f32::min);
+/// not ask for, and more for documents that it asks for. Apart from documents, the role with the
+/// lowest factor counts.
+pub(super) fn compute_role_factor(
+    roles: &[FileRole],
+    intent: &QueryIntent,
+    purpose: PurposeWeight,
+) -> f32 {
+    let is_document = roles.contains(&FileRole::Docs);
+    // A document in a folder of documents is no more an example than one elsewhere.
+    let is_fault = intent.long.is_some() && 0.0 < purpose.weight;
+    let is_text =
+        roles.iter().any(|role| matches!(role, FileRole::Docs | FileRole::Data | FileRole::Page));
+    let fault = if is_fault && is_text { FAULT } else { 1.0 };
+    let others = roles
+        .iter()
+        .filter(|role| **role != FileRole::Docs && !(is_document && **role == FileRole::Example));
+    let factor =
+        fault * others.map(|role| score_role(*role, intent, purpose.weight)).fold(1.0, f32::min);
+    if is_document {
+        return factor * score_document(intent, purpose);
+    }
     let is_code = roles.iter().all(|role| *role == FileRole::Test);
-    let surely = (2.0 * intent.purpose.is_about_using - 1.0).max(0.0);
-    if is_code { factor * CODE_FOR_USERS.powf(purpose * surely) } else { factor }
+    let surely = (2.0 * purpose.documents - 1.0).max(0.0);
+    if is_code { factor * CODE_FOR_USERS.powf(purpose.weight * surely) } else { factor }
+}
+
+/// Returns the factor of a document, which grows with the likelihood that documents answer.
+fn score_document(intent: &QueryIntent, PurposeWeight { documents, weight }: PurposeWeight) -> f32 {
+    let (asked_by, factor) = find_role_discount(FileRole::Docs);
+    let is_named = intent.has_any_word(asked_by);
+    if intent.kind != QueryKind::Prose {
+        return if is_named { 1.0 } else { factor };
+    }
+    let by_purpose = DOCUMENT_OF_CODE.powf(1.0 - documents) * DOCUMENT_OF_USE.powf(documents);
+    let mixed = factor.powf(1.0 - weight) * by_purpose.powf(weight);
+    if is_named { mixed.max(1.0) } else { mixed }
+}
+
+/// Returns the highest factor that a file can have, at least 1.
+pub(super) fn compute_best_factor(PurposeWeight { documents, weight }: PurposeWeight) -> f32 {
+    DOCUMENT_OF_USE.powf(documents * weight)
 }
 
 fn score_role(role: FileRole, intent: &QueryIntent, purpose_weight: f32) -> f32 {
@@ -59,9 +137,6 @@ fn score_role(role: FileRole, intent: &QueryIntent, purpose_weight: f32) -> f32 
             (true, true) => 1.0,
         },
         _ if is_named => 1.0,
-        FileRole::Docs | FileRole::Example => {
-            factor.powf(1.0 - purpose_weight * purpose.is_about_using)
-        }
         _ => factor,
     }
 }
@@ -88,39 +163,71 @@ pub(super) fn compute_missing_root_factor(root: RootId, intent: &QueryIntent) ->
 
 #[cfg(test)]
 mod tests {
+    use codeinfo_core::ChunkRecord;
     use codeinfo_lang::role;
     use uuid::Uuid;
 
-    use super::*;
+    use super::{
+        super::super::fixture::{candidate, record},
+        *,
+    };
+
+    /// Returns the factor of a file where documents answer with this likelihood.
+    fn factor(path: &str, query: &str, documents: f32) -> f32 {
+        let roles: Vec<FileRole> = role::detect_roles(path).collect();
+        let purpose = PurposeWeight { documents, weight: 1.0 };
+        compute_role_factor(&roles, &QueryIntent::parse(query), purpose)
+    }
 
     #[test]
-    fn words_of_testing_or_use_raise_tests_or_documents() {
-        let factor = |path, query| {
-            let roles: Vec<FileRole> = role::detect_roles(path).collect();
-            compute_role_factor(&roles, &QueryIntent::parse(query), 1.0)
-        };
+    fn words_of_testing_raise_tests() {
         let [asked, about, not] = [
             "test that the client closes the connection",
             "how does the test client close the connection",
             "how does the client close the connection",
         ]
-        .map(|query| factor("tests/client.rs", query));
+        .map(|query| factor("tests/client.rs", query, 0.0));
         assert!(not < about && about < 0.5 && asked >= 1.0, "{not} {about} {asked}");
-        let [using, maybe, code] = [
-            "how do I install the client on Windows",
-            "what is a closed connection to the client",
-            "where is the connection of the client closed",
-        ]
-        .map(|query| factor("docs/client.md", query));
-        assert!(code < maybe && maybe < using && using >= 1.0, "{code} {maybe} {using}");
-        assert!(factor("src/client.rs", "how do I install the client on Windows") < 1.0);
+    }
+
+    #[test]
+    fn documents_count_by_the_likelihood_that_they_answer() {
+        let question = "how do I close the client on Windows";
+        let document = |documents| factor("docs/client.md", question, documents);
+        assert!(document(0.0) < 0.3 && document(0.0) < document(0.5) && 1.5 < document(1.0));
+        assert!((document(0.5) - factor("client.md", question, 0.5)).abs() < 1e-6);
+        let code = |documents| factor("src/client.rs", question, documents);
+        assert!((code(0.5) - 1.0).abs() < 1e-6 && code(1.0) < 1.0);
+        let data = |query: &str| factor("client.json", query, 0.0);
+        let report = format!("client closes\n{}", "the connection is gone ".repeat(9));
+        assert!(data(&report) < 0.5 * data(question));
+        // A name has no purpose.
+        let name = |documents| factor("docs/client.md", "Client", documents);
+        assert!((name(0.0) - name(1.0)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn documents_answer_if_the_words_say_so_and_they_fit() {
+        let likely = |query: &str, document: f32, code: f32| {
+            let found = [("client.md", document, 1), ("client.rs", code, 2)];
+            let candidates = found.map(|(path, score, id)| {
+                let roles = role::detect_roles(path).collect();
+                candidate(id, ChunkRecord { roles, ..record(path, None, "") }, score)
+            });
+            judge_documents(&candidates, &[0.0, 0.0], &QueryIntent::parse(query))
+        };
+        let [using, code] = ["how do I close my client", "what happens when the client closes"];
+        assert!(0.6 < likely(using, 0.5, 0.5) && likely(code, 0.5, 0.5) < 0.3);
+        for query in [using, code] {
+            assert!(likely(query, 0.1, 0.9) + 0.05 < likely(query, 0.9, 0.1), "{query}");
+        }
     }
 
     #[test]
     fn other_roles_count_less_unless_the_query_names_them() {
         let factor = |path, intent: &QueryIntent| {
             let roles: Vec<FileRole> = role::detect_roles(path).collect();
-            compute_role_factor(&roles, intent, 1.0)
+            compute_role_factor(&roles, intent, PurposeWeight { documents: 0.0, weight: 1.0 })
         };
         let plain = QueryIntent::parse("parse the header");
         let asking = QueryIntent::parse(

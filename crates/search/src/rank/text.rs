@@ -3,7 +3,7 @@
 //! Comments and messages may have the words in another order, with some more or fewer, or with
 //! similar words.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::HashSet};
 
 use aho_corasick::AhoCorasick;
 use codeinfo_core::{ChunkRecord, inverse_document_frequency};
@@ -21,6 +21,8 @@ const MIN_SIMILAR_STEM_BYTES: usize = 4;
 /// Maximum words that are searched. A longer query contains pasted text, of which the longest words
 /// are searched.
 const MAX_WORDS: usize = 64;
+/// Weight of a word of a long text outside of its title.
+const BODY_WORD: f32 = 0.5;
 
 /// Returns for each candidate the share of the query's words in its path, symbol or text, 0…1.
 /// Words that few candidates contain count more. A word of similar meaning counts by its
@@ -28,7 +30,7 @@ const MAX_WORDS: usize = 64;
 pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryIntent) -> Vec<f32> {
     let words = QueryStems::from_intent(intent);
     let none = vec![0.0; candidates.len()];
-    if words.count == 0 {
+    if words.weights.is_empty() {
         return none;
     }
     let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&words.stems);
@@ -37,9 +39,10 @@ pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryInten
         candidates.iter().map(|candidate| words.score_words(candidate, &finder)).collect();
     let is_held = |held: &&Vec<f32>, place| held.get(place).is_some_and(|share| 1.0 <= *share);
     let holders = |place| held.iter().filter(|held| is_held(held, place)).count();
-    let idfs: Vec<f32> = (0..words.count)
-        .map(|place| inverse_document_frequency(holders(place), held.len()))
-        .collect();
+    let rarity = |(place, weight): (usize, &f32)| {
+        weight * inverse_document_frequency(holders(place), held.len())
+    };
+    let idfs: Vec<f32> = words.weights.iter().enumerate().map(rarity).collect();
     let all: f32 = idfs.iter().sum();
     let share = |held: &Vec<f32>| {
         let known: f32 = held.iter().zip(&idfs).map(|(share, idf)| share * idf).sum();
@@ -50,8 +53,8 @@ pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryInten
 
 /// Word stems to search.
 struct QueryStems<'a> {
-    /// Number of words of the query.
-    count: usize,
+    /// Weight of each word of the query.
+    weights: Vec<f32>,
     /// Stems of these words, and of words with a similar meaning.
     stems: Vec<&'a str>,
     /// For each stem, the index of its word in the query and its weight.
@@ -67,8 +70,12 @@ impl<'a> QueryStems<'a> {
             .filter(|(stem, _)| stem.len() >= MIN_STEM_BYTES)
             .collect();
         // Sorted, so that sums are always the same.
-        asked.sort_unstable_by_key(|(stem, word)| (Reverse(stem.len()), *stem, *word));
-        asked.dedup_by_key(|(stem, _)| *stem);
+        let is_in_body = |word: &str| intent.long.is_some() && !intent.title_words.contains(word);
+        asked.sort_unstable_by_key(|(stem, word)| {
+            (is_in_body(word), Reverse(stem.len()), *stem, *word)
+        });
+        let mut seen = HashSet::new();
+        asked.retain(|(stem, _)| seen.insert(*stem));
         asked.truncate(MAX_WORDS);
         let mut stems = Vec::new();
         let mut stand_for = Vec::new();
@@ -83,14 +90,15 @@ impl<'a> QueryStems<'a> {
                 }
             }
         }
-        Self { count: asked.len(), stems, stand_for }
+        let weigh = |(_, word): &(&str, &str)| if is_in_body(word) { BODY_WORD } else { 1.0 };
+        Self { weights: asked.iter().map(weigh).collect(), stems, stand_for }
     }
 
     /// Returns the weight with which a candidate contains each word, regardless of case and ending.
     fn score_words(&self, candidate: &SearchCandidate, finder: &AhoCorasick) -> Vec<f32> {
         let record = &candidate.record;
         let symbol = record.symbol.as_deref().unwrap_or_default();
-        let mut held = vec![0.0_f32; self.count];
+        let mut held = vec![0.0_f32; self.weights.len()];
         for text in [record.path.as_str(), symbol, &record.text] {
             for found in finder.find_overlapping_iter(text) {
                 let stands_for = self.stand_for.get(found.pattern().as_usize());

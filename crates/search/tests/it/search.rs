@@ -302,6 +302,19 @@ async fn a_path_finds_its_file() {
 }
 
 #[tokio::test]
+async fn the_whole_text_of_a_report_finds_the_code_that_its_title_means() {
+    let library = SearchLibrary::with_shop().await;
+    let log = "12:00 INFO worker 7 waits for the basket of a customer\n".repeat(1_000);
+    let report = format!(
+        "Refund of a payment fails\n\nI expected it to work. It worked before the last update, \
+         with the same settings and the same account.\n```\n{log}```\n"
+    );
+    let found = library.search_text(&report).await;
+    assert_eq!(found.hits[0].rel_path, "src/payment/refund.rs");
+    assert!(SearchQuery::new(&"x".repeat(65_536), None, None).is_ok());
+}
+
+#[tokio::test]
 async fn a_path_with_a_line_finds_the_chunk_with_that_line() {
     let library = SearchLibrary::with_shop().await;
     let uses: Vec<String> =
