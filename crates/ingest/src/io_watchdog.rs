@@ -294,7 +294,7 @@ mod tests {
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(4) {
                 pulse.beat();
-                std::thread::yield_now();
+                std::thread::park_timeout(Duration::from_millis(10));
             }
         };
         dog.run_blocking(Path::new("/slow"), &cancel, slow).await.unwrap();
@@ -342,7 +342,7 @@ mod tests {
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(4) {
                 pulse.beat();
-                std::thread::yield_now();
+                std::thread::park_timeout(Duration::from_millis(10));
             }
         };
         let ended = tokio::join!(

@@ -192,35 +192,34 @@ async fn a_failure_says_what_to_set() {
         EmbeddingAnswer::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
     };
     let quota = r#"{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}"#;
-    let mut faults = vec![
-        fail_with(UNCHANGED, error(401, "no key")).await,
-        fail_with(&key, error(401, "wrong key: sk-secret")).await,
-        fail_with(&key, error(403, "not yours")).await,
-        fail_with(UNCHANGED, error(404, "model 'stand-in' not found, try pulling it first")).await,
-        fail_with(UNCHANGED, error(413, "Payload too large")).await,
-        fail_with(UNCHANGED, error(400, "the input length exceeds the context length")).await,
-        fail_with(UNCHANGED, error(422, "dimensions are not supported")).await,
-        fail_with(UNCHANGED, error(429, "slow down")).await,
-        fail_with(UNCHANGED, EmbeddingAnswer::Text(429, quota.to_owned())).await,
-        fail_with(UNCHANGED, error(500, "out of memory")).await,
-        fail_with(UNCHANGED, error(500, "context deadline exceeded")).await,
-        fail_with(UNCHANGED, error(500, TOO_LARGE)).await,
+    let mut faults = join_all([
+        fail_with(UNCHANGED, error(401, "no key")),
+        fail_with(&key, error(401, "wrong key: sk-secret")),
+        fail_with(&key, error(403, "not yours")),
+        fail_with(UNCHANGED, error(404, "model 'stand-in' not found, try pulling it first")),
+        fail_with(UNCHANGED, error(413, "Payload too large")),
+        fail_with(UNCHANGED, error(400, "the input length exceeds the context length")),
+        fail_with(UNCHANGED, error(422, "dimensions are not supported")),
+        fail_with(UNCHANGED, error(429, "slow down")),
+        fail_with(UNCHANGED, EmbeddingAnswer::Text(429, quota.to_owned())),
+        fail_with(UNCHANGED, error(500, "out of memory")),
+        fail_with(UNCHANGED, error(500, "context deadline exceeded")),
+        fail_with(UNCHANGED, error(500, TOO_LARGE)),
         fail_with(
             UNCHANGED,
             EmbeddingAnswer::Header(307, "location", "https://elsewhere.example/v1".into()),
-        )
-        .await,
-        fail_with(UNCHANGED, EmbeddingAnswer::Text(200, "<html>welcome</html>".to_owned())).await,
+        ),
+        fail_with(UNCHANGED, EmbeddingAnswer::Text(200, "<html>welcome</html>".to_owned())),
         fail_with(
             UNCHANGED,
             EmbeddingAnswer::Text(200, r#"{"error":"Unexpected endpoint"}"#.to_owned()),
-        )
-        .await,
-        fail_with(UNCHANGED, EmbeddingAnswer::Text(200, "x".repeat(600_000))).await,
-        fail_with(UNCHANGED, EmbeddingAnswer::OneLess).await,
-        fail_with(UNCHANGED, EmbeddingAnswer::Zeros).await,
-        fail_with(UNCHANGED, EmbeddingAnswer::Cut).await,
-    ];
+        ),
+        fail_with(UNCHANGED, EmbeddingAnswer::Text(200, "x".repeat(600_000))),
+        fail_with(UNCHANGED, EmbeddingAnswer::OneLess),
+        fail_with(UNCHANGED, EmbeddingAnswer::Zeros),
+        fail_with(UNCHANGED, EmbeddingAnswer::Cut),
+    ])
+    .await;
     // No server listens; and no server speaks TLS.
     let embeddings = FakeEmbeddingServer::start().await;
     let secure = embeddings.url.replace("http://", "https://");
