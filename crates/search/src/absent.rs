@@ -67,11 +67,16 @@ impl Search {
     ///
     /// A name is present if a chunk of code contains it as a word, in any case, with any
     /// underscores and ending. A word is present if a chunk contains one of its forms. A file is
-    /// also present if a chunk contains its name without the extension.
+    /// also present if a chunk contains its name without the extension. Nothing is absent from a
+    /// long text.
     pub(super) async fn find_absent(
         &self,
         context: &LookupContext<'_>,
     ) -> Result<AbsentTerms, SearchError> {
+        // A long text is full of names and words of its author's own program.
+        if context.intent.long.is_some() {
+            return Ok(AbsentTerms::default());
+        }
         let mut seen = HashSet::new();
         let distinct = context.intent.names.iter().filter(|name| seen.insert(&name.folded));
         let names: Vec<&QueryName> = distinct.take(MAX_LOOKUPS).collect();

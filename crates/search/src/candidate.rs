@@ -6,6 +6,7 @@ use std::{
 };
 
 use codeinfo_core::{ChunkRecord, Root, RootId, ScoreParts};
+use codeinfo_lang::role::FileRole;
 use codeinfo_store::ScoredChunk;
 use uuid::Uuid;
 
@@ -171,6 +172,8 @@ fn retain_flagged(candidates: &mut Vec<SearchCandidate>, flags: Vec<bool>) {
     candidates.retain(|_| remaining.next().unwrap_or(true));
 }
 
+/// Share of a translation's score from which on the original takes its place.
+const AS_GOOD: f32 = 0.8;
 /// Maximum copies that a result names.
 const MAX_COPIES: usize = 50;
 
@@ -214,6 +217,73 @@ pub(super) fn fold_copies(
         }
     }
     kept
+}
+
+/// Keeps of the translations of a document the pieces of the one that fits best, which then names
+/// the others; the original instead if it fits about as well.
+pub(super) fn fold_translations(candidates: Vec<SearchCandidate>) -> Vec<SearchCandidate> {
+    let mut kept: Vec<SearchCandidate> = Vec::with_capacity(candidates.len());
+    let mut places: HashMap<(RootId, String), usize> = HashMap::new();
+    for mut candidate in candidates {
+        let Some(original) = find_untranslated_path(&candidate.record) else {
+            kept.push(candidate);
+            continue;
+        };
+        let is_original = original == candidate.record.path;
+        let place = *places.entry((candidate.record.root, original)).or_insert(kept.len());
+        match kept.get_mut(place) {
+            Some(first) if first.record.path != candidate.record.path => {
+                if is_original && AS_GOOD * first.score <= candidate.score {
+                    candidate.score = first.score;
+                    std::mem::swap(first, &mut candidate);
+                    first.copies.append(&mut candidate.copies);
+                }
+                let SearchCandidate { id, record, .. } = candidate;
+                first.copies.push(TextCopy { id, path: record.path, line: record.start_line });
+                first.copies.truncate(MAX_COPIES);
+            }
+            Some(_) | None => kept.push(candidate),
+        }
+    }
+    kept
+}
+
+/// Codes of the languages into which documents are translated most (ISO 639-1).
+const LANGUAGE_CODES: &[&str] = &[
+    "ar", "az", "bg", "bn", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hu",
+    "id", "it", "ja", "ko", "nl", "pl", "pt", "ro", "ru", "sv", "ta", "th", "tr", "uk", "ur", "vi",
+    "zh",
+];
+/// Maximum letters of a region or script after the code of a language.
+const MAX_REGION: usize = 4;
+
+/// Returns the path of a document without codes of languages: `docs/zh-CN/use.md` and
+/// `docs/use.ja.md` become `docs/use.md`. `None` for code.
+fn find_untranslated_path(record: &ChunkRecord) -> Option<String> {
+    if !record.roles.contains(&FileRole::Docs) {
+        return None;
+    }
+    let (folders, file) = record.path.rsplit_once('/').unwrap_or(("", &record.path));
+    let folders = folders.split('/').filter(|folder| !is_language_tag(folder));
+    let (stem, extension) = file.rsplit_once('.').unwrap_or((file, ""));
+    let ends = ['.', '_', '-'].map(|mark| stem.split_once(mark));
+    let translated = ends.into_iter().flatten().find(|(_, tag)| is_language_tag(tag));
+    let name = translated.map_or(stem, |(name, _)| name);
+    let file = if extension.is_empty() { name.to_owned() } else { format!("{name}.{extension}") };
+    Some(
+        folders
+            .filter(|folder| !folder.is_empty())
+            .chain([file.as_str()])
+            .collect::<Vec<_>>()
+            .join("/"),
+    )
+}
+
+fn is_language_tag(text: &str) -> bool {
+    let (code, region) = text.split_once(['-', '_']).unwrap_or((text, ""));
+    LANGUAGE_CODES.contains(&code.to_ascii_lowercase().as_str())
+        && region.len() <= MAX_REGION
+        && region.chars().all(|c| c.is_ascii_alphabetic())
 }
 
 #[cfg(test)]
@@ -329,6 +399,31 @@ mod tests {
         assert_eq!(fused(&[], &[(1, 4.0)]), [(1, 0.75)]);
         assert_eq!(fused(&[(1, 0.3), (2, 0.3)], &[]), [(1, 0.25), (2, 0.25)]);
         assert_eq!(fused(&[], &[]), []);
+    }
+
+    #[test]
+    fn translations_of_a_document_take_one_place() {
+        let paths = [
+            "docs/zh-CN/use.md", "docs/use.md", "docs/ja/use.md", "docs/zh-CN/use.md",
+            "docs/set.md", "README.md", "README.pt_BR.md", "README-de.md", "de/use.rs", "use.rs",
+        ];
+        let candidates = (0..).zip(paths).map(|(id, path)| {
+            let text = format!("text {id}");
+            let roles = codeinfo_lang::role::detect_roles(path).collect();
+            fixture::candidate(id, ChunkRecord { roles, ..record(path, None, &text) }, 0.5)
+        });
+        let kept = fold_translations(candidates.collect());
+        let shown = kept.iter().map(|it| (it.record.path.as_str(), it.copies.len()));
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                ("docs/use.md", 3),
+                ("docs/set.md", 0),
+                ("README.md", 2),
+                ("de/use.rs", 0),
+                ("use.rs", 0),
+            ]
+        );
     }
 
     #[test]

@@ -13,6 +13,8 @@ const MAX_PART: usize = 8 * 1024;
 /// Spaces before a line of code outside of a fence.
 const INDENT: &str = "    ";
 
+/// Maximum terms that are searched. Each costs as much as one of a short question.
+const MAX_TERMS: usize = 96;
 /// Weight of the terms of the title relative to those of the prose.
 const TITLE_TERM: f32 = 3.0;
 /// Weight of the terms that only code has.
@@ -36,7 +38,8 @@ impl LongText {
         format!("{}{}", self.prose, self.code)
     }
 
-    /// Returns the terms of all parts and of the files that the text names, weighted by part.
+    /// Returns the terms of all parts and of the files that the text names, weighted by part; not
+    /// those of stop words, and of many the heaviest.
     pub(super) fn weigh_terms<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> TermVector {
         let mut terms = lexical::query_with_files(&self.body(), paths);
         for weight in &mut terms.values {
@@ -52,7 +55,8 @@ impl LongText {
                 }
             }
         }
-        terms
+        lexical::weigh_stop_words(&mut terms, 0.0);
+        keep_heaviest(terms)
     }
 
     /// Splits a text; `None` if it is one question or all of it is title.
@@ -84,6 +88,17 @@ impl LongText {
         prose.truncate(prose.floor_char_boundary(MAX_PART));
         Some(Self { title: title.to_owned(), prose, code: keep_ends(code) })
     }
+}
+
+/// Keeps the [`MAX_TERMS`] terms with the highest weights above 0.
+fn keep_heaviest(terms: TermVector) -> TermVector {
+    let mut pairs: Vec<(u32, f32)> = terms.indices.into_iter().zip(terms.values).collect();
+    pairs.retain(|(_, weight)| 0.0 < *weight);
+    pairs.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    pairs.truncate(MAX_TERMS);
+    pairs.sort_unstable_by_key(|(term, _)| *term);
+    let (indices, values) = pairs.into_iter().unzip();
+    TermVector { indices, values }
 }
 
 /// Returns the sum of the vectors of the body and the title of a text, of length 1.
@@ -152,6 +167,13 @@ mod tests {
         };
         let [title, prose, code] = ["wombat", "okapi", "tapir"].map(weight);
         assert!(code < prose && prose < title, "{code} {prose} {title}");
+        let many: Vec<String> = (0..900).map(|n| format!("okapi{n}x")).collect();
+        let many = LongText::parse(&format!("the wombat\n{}", many.join(" "))).unwrap();
+        let terms = many.weigh_terms([]);
+        let has =
+            |word: &str| terms.indices.contains(&lexical::extract_query_terms(word).indices[0]);
+        assert_eq!(terms.indices.len(), MAX_TERMS);
+        assert!(terms.indices.is_sorted() && has("wombat") && !has("the"));
         let sum = join_vectors(&[1.0, 0.0], &[0.0, 1.0]);
         assert!(sum[0] < sum[1] && (sum[0].hypot(sum[1]) - 1.0).abs() < 1e-6);
         assert_eq!(join_vectors(&[0.0], &[0.0]), [0.0]);

@@ -22,7 +22,7 @@ use codeinfo_core::ScoreParts;
 use codeinfo_lang::role::{self, FileRole};
 
 use super::{
-    candidate::{ListWeights, SearchCandidate, fold_copies},
+    candidate::{ListWeights, SearchCandidate, fold_copies, fold_translations},
     intent::{QueryIntent, QueryKind},
     weights::SearchWeights,
 };
@@ -40,7 +40,7 @@ const AGREEMENT_IN_LONG: f32 = 0.8;
 /// Share of the role discount that a chunk recovers by defining the name of the query.
 const DEFINING: f32 = 0.85;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct QueryWeights {
     shipped: SearchWeights,
     definition: f32,
@@ -51,6 +51,8 @@ struct QueryWeights {
     /// Factor of the file's score for every chunk after the file's best one.
     further: f32,
     purpose: PurposeWeight,
+    /// Factor of each path of the query.
+    path_shares: Vec<f32>,
     /// Maximum score that a candidate can attain.
     attainable: f32,
 }
@@ -83,6 +85,7 @@ impl QueryWeights {
             names: share,
             further: (kept + back).min(1.0),
             purpose: PurposeWeight { documents: 0.0, weight: weights.purpose },
+            path_shares: vec![1.0; intent.paths.len()],
             attainable: 1.0 + named + coverage + file + literal,
         }
     }
@@ -131,9 +134,10 @@ pub(super) fn rank_candidates(
     let files = number_files(&candidates);
     let agreement = file::score_agreements(&candidates, &files);
     let covered = text::score_coverage(&candidates, intent);
+    let path_shares = text::share_named_paths(&candidates, intent);
     let documents = factors::judge_documents(&candidates, &covered, intent);
     let is_heading = |found: &SearchCandidate| definition::has_heading(&found.record, intent);
-    let weights = QueryWeights::for_intent(intent, weights)
+    let weights = QueryWeights { path_shares, ..QueryWeights::for_intent(intent, weights) }
         .for_documents(documents, candidates.iter().any(is_heading));
     let mut file_scores = HashMap::new();
     let rate = |(candidate, (file, coverage)): (SearchCandidate, (usize, f32))| {
@@ -156,7 +160,7 @@ pub(super) fn rank_candidates(
     let rated = put_exact_first(rated, intent);
     let explained =
         rated.into_iter().map(|rated| rated.into_explained_candidate(&weights)).collect();
-    let mut ranked = fold_copies(explained, &intent.missing_roots);
+    let mut ranked = fold_translations(fold_copies(explained, &intent.missing_roots));
     ranked.truncate(limit);
     for SearchCandidate { record, .. } in &mut ranked {
         if let Some(symbol) = find_named_symbol(record, intent) {
@@ -256,7 +260,7 @@ impl RatedCandidate {
         let factor = roles.powf(weights.shipped.roles)
             * factors::compute_root_name_factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * text::score_literals(record, intent)
-            + weights.shipped.path * text::score_named_path(record, intent);
+            + weights.shipped.path * text::score_named_path(record, intent, &weights.path_shares);
         let missing_root_factor = factors::compute_missing_root_factor(record.root, intent);
         let further = 1.0;
         let mut rated = Self {

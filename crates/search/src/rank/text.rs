@@ -6,12 +6,12 @@
 use std::{cmp::Reverse, collections::HashSet};
 
 use aho_corasick::AhoCorasick;
-use codeinfo_core::{ChunkRecord, inverse_document_frequency};
+use codeinfo_core::{ChunkRecord, RootId, inverse_document_frequency};
 use codeinfo_lang::words::stem_word;
 
 use super::super::{
     candidate::SearchCandidate,
-    intent::{QueryIntent, QueryLiteral},
+    intent::{QueryIntent, QueryLiteral, QueryPath},
 };
 
 /// Minimum bytes of a stem; shorter ones occur in other words by chance.
@@ -134,13 +134,32 @@ pub(super) fn score_literals(record: &ChunkRecord, intent: &QueryIntent) -> f32 
 const OTHER_LINES: f32 = 0.5;
 
 /// Returns 1 if the query names the file of the chunk and, if it has a line, that line.
-pub(super) fn score_named_path(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
-    let matching = intent.paths.iter().filter(|named| named.matches_path(&record.path));
-    let shares = matching.map(|named| match named.line {
-        Some(line) if !(record.start_line..=record.end_line).contains(&line) => OTHER_LINES,
-        _ => 1.0,
+///
+/// `shares` has the factor of each path of the query.
+pub(super) fn score_named_path(record: &ChunkRecord, intent: &QueryIntent, shares: &[f32]) -> f32 {
+    let named = intent.paths.iter().zip(shares);
+    let matching = named.filter(|(named, _)| named.matches_path(&record.path));
+    let scores = matching.map(|(named, share)| match named.line {
+        Some(line) if !(record.start_line..=record.end_line).contains(&line) => OTHER_LINES * share,
+        _ => *share,
     });
-    shares.fold(0.0, f32::max)
+    scores.fold(0.0, f32::max)
+}
+
+/// Returns the factor of each path of the query: 1, and in a long text one part for each file among
+/// the candidates that the path may mean. A trace names files of its author that many folders have.
+pub(super) fn share_named_paths(candidates: &[SearchCandidate], intent: &QueryIntent) -> Vec<f32> {
+    let files: HashSet<(RootId, &str)> = match intent.long {
+        Some(_) => candidates.iter().map(|it| (it.record.root, it.record.path.as_str())).collect(),
+        None => HashSet::new(),
+    };
+    let share = |named: &QueryPath| {
+        let count = files.iter().filter(|(_, path)| named.matches_path(path)).count();
+        #[expect(clippy::cast_precision_loss, reason = "there are few candidates")]
+        let files = count.max(1) as f32;
+        1.0 / files
+    };
+    intent.paths.iter().map(share).collect()
 }
 
 #[cfg(test)]
@@ -243,6 +262,19 @@ mod tests {
     }
 
     #[test]
+    fn a_path_of_a_long_text_counts_less_if_many_files_have_it() {
+        let found = ["docs/conf.py", "tests/conf.py", "app/conf.py", "app/main.py"];
+        let candidates: Vec<SearchCandidate> =
+            (0..).zip(found).map(|(id, path)| candidate(id, record(path, None, ""), 0.5)).collect();
+        let shares = |query: &str| share_named_paths(&candidates, &QueryIntent::parse(query));
+        assert_eq!(shares("what is in conf.py and main.py"), [1.0, 1.0]);
+        let words = "it stops with an error ".repeat(9);
+        let report = format!("Build stops\n{words}in conf.py and app/main.py");
+        let [many, one] = shares(&report)[..] else { panic!() };
+        assert!((many - 1.0 / 3.0).abs() < 1e-6 && (one - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
     fn a_file_matches_by_the_end_of_its_path_and_a_chunk_by_its_line() {
         let chunk =
             ChunkRecord { start_line: 90, end_line: 99, ..record("src/net/upload.py", None, "") };
@@ -259,7 +291,7 @@ mod tests {
             ("upload", 0.0),
             ("upload::py", 0.0),
         ] {
-            let found = score_named_path(&chunk, &QueryIntent::parse(query));
+            let found = score_named_path(&chunk, &QueryIntent::parse(query), &[1.0]);
             assert!((found - wanted).abs() < 1e-6, "{query}: {found}");
         }
     }

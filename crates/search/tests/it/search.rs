@@ -311,6 +311,7 @@ async fn the_whole_text_of_a_report_finds_the_code_that_its_title_means() {
     );
     let found = library.search_text(&report).await;
     assert_eq!(found.hits[0].rel_path, "src/payment/refund.rs");
+    assert_eq!(found.absent_words, [""; 0]);
     assert!(SearchQuery::new(&"x".repeat(65_536), None, None).is_ok());
 }
 
