@@ -13,6 +13,7 @@ pub mod languages;
 pub mod layout;
 pub mod references;
 pub mod role;
+pub mod translation;
 pub mod vendored;
 pub mod words;
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use codeinfo_core::{ChunkRecord, Root, RootId, ScoreParts};
-use codeinfo_lang::role::FileRole;
+use codeinfo_lang::{role::FileRole, translation::find_original_path};
 use codeinfo_store::ScoredChunk;
 use uuid::Uuid;
 
@@ -225,10 +225,11 @@ pub(super) fn fold_translations(candidates: Vec<SearchCandidate>) -> Vec<SearchC
     let mut kept: Vec<SearchCandidate> = Vec::with_capacity(candidates.len());
     let mut places: HashMap<(RootId, String), usize> = HashMap::new();
     for mut candidate in candidates {
-        let Some(original) = find_untranslated_path(&candidate.record) else {
+        if !candidate.record.roles.contains(&FileRole::Docs) {
             kept.push(candidate);
             continue;
-        };
+        }
+        let original = find_original_path(&candidate.record.path);
         let is_original = original == candidate.record.path;
         let place = *places.entry((candidate.record.root, original)).or_insert(kept.len());
         match kept.get_mut(place) {
@@ -246,44 +247,6 @@ pub(super) fn fold_translations(candidates: Vec<SearchCandidate>) -> Vec<SearchC
         }
     }
     kept
-}
-
-/// Codes of the languages into which documents are translated most (ISO 639-1).
-const LANGUAGE_CODES: &[&str] = &[
-    "ar", "az", "bg", "bn", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hu",
-    "id", "it", "ja", "ko", "nl", "pl", "pt", "ro", "ru", "sv", "ta", "th", "tr", "uk", "ur", "vi",
-    "zh",
-];
-/// Maximum letters of a region or script after the code of a language.
-const MAX_REGION: usize = 4;
-
-/// Returns the path of a document without codes of languages: `docs/zh-CN/use.md` and
-/// `docs/use.ja.md` become `docs/use.md`. `None` for code.
-fn find_untranslated_path(record: &ChunkRecord) -> Option<String> {
-    if !record.roles.contains(&FileRole::Docs) {
-        return None;
-    }
-    let (folders, file) = record.path.rsplit_once('/').unwrap_or(("", &record.path));
-    let folders = folders.split('/').filter(|folder| !is_language_tag(folder));
-    let (stem, extension) = file.rsplit_once('.').unwrap_or((file, ""));
-    let ends = ['.', '_', '-'].map(|mark| stem.split_once(mark));
-    let translated = ends.into_iter().flatten().find(|(_, tag)| is_language_tag(tag));
-    let name = translated.map_or(stem, |(name, _)| name);
-    let file = if extension.is_empty() { name.to_owned() } else { format!("{name}.{extension}") };
-    Some(
-        folders
-            .filter(|folder| !folder.is_empty())
-            .chain([file.as_str()])
-            .collect::<Vec<_>>()
-            .join("/"),
-    )
-}
-
-fn is_language_tag(text: &str) -> bool {
-    let (code, region) = text.split_once(['-', '_']).unwrap_or((text, ""));
-    LANGUAGE_CODES.contains(&code.to_ascii_lowercase().as_str())
-        && region.len() <= MAX_REGION
-        && region.chars().all(|c| c.is_ascii_alphabetic())
 }
 
 #[cfg(test)]

@@ -311,10 +311,9 @@ impl Search {
         let Some(parts) = long else {
             return Ok(self.embedder.embed_query(text.to_owned()).await?);
         };
-        let [body, title] = [parts.body(), parts.title.clone()];
         let (body, title) = futures_util::try_join!(
-            self.embedder.embed_query(body),
-            self.embedder.embed_query(title)
+            self.embedder.embed_query(parts.body()),
+            self.embedder.embed_query(parts.title.clone())
         )?;
         Ok(long_text::join_vectors(&body, &title))
     }
