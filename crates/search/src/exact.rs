@@ -136,7 +136,7 @@ impl Search {
 /// Returns the names of a query with their possible readings. Paths of known files are left out,
 /// because they are looked up as files.
 fn list_names(intent: &QueryIntent, candidates: &[SearchCandidate]) -> Vec<Vec<ExactName>> {
-    let text = &intent.text;
+    let text = intent.long.as_ref().map_or(&intent.text, |parts| &parts.title);
     let words = text.split_whitespace().count();
     let is_known = |named: &QueryPath| {
         candidates.iter().any(|candidate| named.matches_path(&candidate.record.path))
@@ -178,6 +178,12 @@ mod tests {
     fn names(text: &str) -> Vec<String> {
         let mut names = list_names(&QueryIntent::parse(text), &[]);
         names.iter_mut().map(|readings| readings.swap_remove(0).text).collect()
+    }
+
+    #[test]
+    fn only_names_in_the_title_of_a_long_text_come_first() {
+        let trace = "at open_pool_7 in close_pool_9 ".repeat(9);
+        assert_eq!(names(&format!("limit_rule_77 fails\n{trace}")), ["limit_rule_77"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const INDENT: &str = "    ";
 /// Maximum terms that are searched. Each costs as much as one of a short question.
 const MAX_TERMS: usize = 96;
 /// Weight of the terms of the title relative to those of the prose.
-const TITLE_TERM: f32 = 3.0;
+const TITLE_TERM: f32 = 4.0;
 /// Weight of the terms that only code has.
 const CODE_TERM: f32 = 0.5;
 /// Weight of the meaning of the title relative to that of the whole text.

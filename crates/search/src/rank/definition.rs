@@ -273,18 +273,20 @@ mod tests {
     #[test]
     fn a_section_comes_first_for_its_heading() {
         let roles: Vec<FileRole> = codeinfo_lang::role::detect_roles("guide.md").collect();
-        let section =
-            ChunkRecord { roles, ..record("guide.md", Some("Guide > Markdown renderer"), "") };
-        let code = record("render.rs", Some("render"), "markdown renderer");
+        let section = ChunkRecord {
+            roles,
+            ..record("guide.md", Some("Guide > error response middleware"), "")
+        };
+        let code = record("render.rs", Some("render"), "middleware of an error response");
         let first = |query: &str| {
-            let found = vec![candidate(1, code.clone(), 1.0), candidate(2, section.clone(), 0.7)];
+            let found = vec![candidate(1, code.clone(), 1.0), candidate(2, section.clone(), 0.95)];
             let ranked =
                 rank_candidates(found, &QueryIntent::parse(query), &SearchWeights::SHIPPED, 2);
             assert!(ranked.iter().all(|found| found.score <= 1.0), "{query}");
             ranked.first().map(|found| found.record.path.clone())
         };
-        assert_eq!(first("Markdown renderer").as_deref(), Some("guide.md"));
-        assert_eq!(first("fix the Markdown renderer").as_deref(), Some("render.rs"));
+        assert_eq!(first("error response middleware").as_deref(), Some("guide.md"));
+        assert_eq!(first("fix the error response middleware").as_deref(), Some("render.rs"));
     }
 
     #[test]

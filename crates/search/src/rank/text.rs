@@ -262,6 +262,14 @@ mod tests {
     }
 
     #[test]
+    fn words_of_a_title_count_more_than_those_of_its_text() {
+        let body = "the okapi stops with many errors ".repeat(9);
+        let report = format!("Wombat stops\n{body}");
+        let [title, text] = shares_of(&report, &["wombat", "okapi"])[..] else { panic!() };
+        assert!(0.0 < text && text < title, "{text} {title}");
+    }
+
+    #[test]
     fn a_path_of_a_long_text_counts_less_if_many_files_have_it() {
         let found = ["docs/conf.py", "tests/conf.py", "app/conf.py", "app/main.py"];
         let candidates: Vec<SearchCandidate> =

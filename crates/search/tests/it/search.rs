@@ -307,7 +307,8 @@ async fn the_whole_text_of_a_report_finds_the_code_that_its_title_means() {
     let log = "12:00 INFO worker 7 waits for the basket of a customer\n".repeat(1_000);
     let report = format!(
         "Refund of a payment fails\n\nI expected it to work. It worked before the last update, \
-         with the same settings and the same account.\n```\n{log}```\n"
+         with the same settings and the same account, and I have a giraffe.\n\
+         ```\n{log}at charge_card()\n```\n"
     );
     let found = library.search_text(&report).await;
     assert_eq!(found.hits[0].rel_path, "src/payment/refund.rs");
