@@ -47,15 +47,15 @@ const BY_WORDS: f32 = 1.14;
 const BY_FIT: f32 = 2.8;
 const BY_NOTHING: f32 = 0.2;
 
-/// Returns the likelihood that documents answer the question, 0…1; 0 without any among the
-/// candidates. The fit of a candidate is its fused score and its coverage.
+/// Returns the likelihood that documents answer the question, 0…1; 0 for a name, and without
+/// any among the candidates. The fit of a candidate is its fused score and its coverage.
 pub(super) fn judge_documents(
     candidates: &[SearchCandidate],
     coverage: &[f32],
     intent: &QueryIntent,
 ) -> f32 {
     let is_document = |found: &SearchCandidate| found.record.roles.contains(&FileRole::Docs);
-    if !candidates.iter().any(is_document) {
+    if intent.kind != QueryKind::Prose || !candidates.iter().any(is_document) {
         return 0.0;
     }
     let best = |is_counted: fn(&[FileRole]) -> bool| {
@@ -221,6 +221,7 @@ mod tests {
         for query in [using, code] {
             assert!(likely(query, 0.1, 0.9) + 0.05 < likely(query, 0.9, 0.1), "{query}");
         }
+        assert!(likely("Client", 0.9, 0.1) <= 0.0);
     }
 
     #[test]
