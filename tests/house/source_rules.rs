@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
 const FENCES: &[(&str, &[&str])] = &[
     ("envy::", &["config"]),
     ("encoding_rs::", &["worktree"]),
-    ("gix_", &["worktree"]),
+    ("gix_", &["history", "worktree"]),
     ("hyper::", &["http", "server"]),
     ("jsonschema::", &["mcp"]),
     ("tree_sitter", &["chunk", "facts"]),

@@ -23,7 +23,7 @@ use std::{
 
 pub use commit_files::{CommitFiles, ContentId};
 pub(crate) use objects::ObjectDatabase;
-pub use objects::{ObjectFault, as_object_fault};
+pub use objects::{ObjectFault, ObjectReader, as_object_fault};
 
 use codeinfo_core::Root;
 #[cfg(unix)]

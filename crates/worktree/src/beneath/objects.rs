@@ -12,10 +12,8 @@ use std::{
 
 use gix_hash::ObjectId;
 use gix_object::{CommitRefIter, Find, Kind as Object, TagRefIter};
-use gix_odb::{
-    Header, Store,
-    store::{Handle, init},
-};
+use gix_odb::{Cache, Header, Store, store::init};
+use gix_pack::cache::lru::MemoryCappedHashmap;
 
 use super::{FolderEntry, FolderEntryKind, RootDir};
 
@@ -31,6 +29,11 @@ const USUAL_CHAIN: u32 = 64;
 /// object.
 const MAX_UNPACKED_OF_LONG: usize = 16 << 20;
 const MAX_CHAIN: u32 = 4095;
+/// Maximum bytes of unpacked objects that an [`ObjectReader`] remembers, because their neighbours are
+/// stored as deltas of them. Folders are mostly below ten kilobytes.
+const MAX_REMEMBERED: usize = 32 << 20;
+/// Maximum bytes written to unpack one object of an [`ObjectReader`], about half a second.
+const MAX_UNPACK_COST: u64 = 1 << 30;
 /// Maximum number of tags followed; a tag may name another tag.
 const MAX_TAGS: usize = 8;
 /// Maximum number of commits followed along first parents. Linux has a tenth of it.
@@ -78,6 +81,9 @@ impl From<ObjectFault> for io::Error {
 pub fn as_object_fault(error: &io::Error) -> Option<ObjectFault> {
     error.get_ref()?.downcast_ref().copied()
 }
+
+/// Reads from the packs and loose objects of a store.
+pub(super) type ObjectHandle = Cache<gix_odb::store::Handle<Arc<Store>>>;
 
 pub(crate) struct ObjectDatabase {
     git: RootDir,
@@ -203,14 +209,14 @@ impl ObjectDatabase {
         self.pack_bytes
     }
 
-    pub(super) fn new_handle(&self) -> Handle<Arc<Store>> {
-        self.store.to_handle_arc()
+    pub(super) fn new_handle(&self) -> ObjectHandle {
+        self.store.to_cache_arc()
     }
 
     /// Finds an object without reading its content.
     pub(super) fn find_object<'a>(
         &'a self,
-        handle: &'a Handle<Arc<Store>>,
+        handle: &'a ObjectHandle,
         id: &ObjectId,
     ) -> io::Result<LocatedObject<'a>> {
         self.check_file(id)?;
@@ -256,9 +262,50 @@ impl ObjectDatabase {
     }
 }
 
+/// Reads many objects of a repository, one after the other, and remembers the bases of deltas.
+pub struct ObjectReader {
+    objects: ObjectDatabase,
+    handle: ObjectHandle,
+}
+
+impl fmt::Debug for ObjectReader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.objects.fmt(formatter)
+    }
+}
+
+impl ObjectReader {
+    /// Opens the objects of a git folder. `hex` is the length of their ids as text.
+    pub fn open(git: &Path, hex: usize) -> io::Result<Self> {
+        let objects = ObjectDatabase::open(git, hex)?;
+        let handle = objects
+            .new_handle()
+            .with_pack_cache(|| Box::new(MemoryCappedHashmap::new(MAX_REMEMBERED)));
+        Ok(Self { objects, handle })
+    }
+
+    /// Reads an object of a kind. Fails with [`io::ErrorKind::FileTooLarge`] if it has more than
+    /// `max_bytes`, or would take too long to unpack.
+    pub fn read_object(&self, id: &ObjectId, kind: Object, max_bytes: u64) -> io::Result<Vec<u8>> {
+        let found = self.objects.find_object(&self.handle, id)?;
+        if found.kind != kind {
+            return Err(ObjectFault::Strange.into());
+        }
+        if found.size > max_bytes || found.unpack_cost() > MAX_UNPACK_COST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        found.read_bytes()
+    }
+
+    /// Reads the size of an object without unpacking it.
+    pub fn read_size(&self, id: &ObjectId) -> io::Result<u64> {
+        Ok(self.objects.find_object(&self.handle, id)?.size)
+    }
+}
+
 pub(super) struct LocatedObject<'a> {
     objects: &'a ObjectDatabase,
-    handle: &'a Handle<Arc<Store>>,
+    handle: &'a ObjectHandle,
     id: ObjectId,
     pub(super) kind: Object,
     pub(super) size: u64,
@@ -278,7 +325,7 @@ impl LocatedObject<'_> {
         }
         let mut bytes = Vec::new();
         let found = if self.chain > USUAL_CHAIN {
-            let handle = self.objects.cautious_store()?.to_handle_arc();
+            let handle = self.objects.cautious_store()?.to_cache_arc();
             handle.try_find(&self.id, &mut bytes).map(|found| found.is_some())
         } else {
             self.handle.try_find(&self.id, &mut bytes).map(|found| found.is_some())
