@@ -96,6 +96,10 @@ pub async fn run(command: CliCommand, client: &ApiClient) -> Result<(), CliError
             symbols::print_relations(client, "callees", arguments).await
         }
         CliCommand::Trace(arguments) => symbols::print_trace(client, arguments).await,
+        CliCommand::History { path, commit, repository } => {
+            let given = [("path", path), ("commit", commit)];
+            symbols::print_found(client, &["symbols", "history"], given, repository, false).await
+        }
         CliCommand::Impact(arguments) => symbols::print_impact(client, arguments).await,
         CliCommand::Ask { words, conversation, repository, claim_check, json } => {
             let resolved = repository.as_deref().map(resolve_reference);

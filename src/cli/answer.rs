@@ -193,6 +193,7 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
             let since = text("since").unwrap_or_else(|| "HEAD".to_owned());
             format!("finds what changes since `{since}` reach")
         }
+        "History" => format!("reads the history of `{}`", named(&["commit", "path", "symbol"])),
         LINES => format!("reads {}", path()),
         "Outline" => format!("outlines {}", path()),
         "ListIngestedRepositories" => "lists the indexed repositories".to_owned(),
@@ -309,6 +310,8 @@ mod tests {
             ("FindUses", json!({ "name": "A.b", "kind": "callers" }), "finds callers of `A.b`"),
             ("Trace", json!({ "from": "a", "to": "b" }), "follows calls from `a` to `b`"),
             ("Impact", json!({ "since": "v1" }), "finds what changes since `v1` reach"),
+            ("History", json!({ "path": "a.rs" }), "reads the history of `a.rs`"),
+            ("History", json!({ "commit": "v1" }), "reads the history of `v1`"),
             (
                 "ReadLines",
                 json!({ "path": "src/gin.go", "first": 470, "last": 510 }),

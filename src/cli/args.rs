@@ -158,6 +158,17 @@ pub enum CliCommand {
     Trace(TraceCommand),
     /// Find the definitions that changed since a commit, and the callers and tests that reach them
     Impact(ImpactCommand),
+    /// Find the commits that changed a file or lines, or print what one commit changed
+    History {
+        /// The file or lines: PATH, PATH:LINE or PATH:LINE-LINE; without it, the whole repository
+        path: Option<String>,
+        /// Print what this commit changed (a branch, tag or id)
+        #[arg(long, value_name = "ID")]
+        commit: Option<String>,
+        /// Read the history of this repository (name, id or path) [default: the one around the folder]
+        #[arg(long, short)]
+        repository: Option<String>,
+    },
     /// Ask Codex a question about the indexed repositories
     Ask {
         /// The question; words without quotes are joined

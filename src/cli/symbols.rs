@@ -1,5 +1,5 @@
-//! Prints the uses, callers and callees of a definition, the calls between two, and what a change
-//! reaches.
+//! Prints the uses, callers and callees of a definition, the calls between two, what a change
+//! reaches, and the commits of a file.
 
 use std::io::IsTerminal;
 
@@ -22,9 +22,8 @@ pub(super) async fn print_relations(
     kind: &str,
     arguments: SymbolCommand,
 ) -> Result<(), CliError> {
-    let SymbolCommand { name, repository, json } = arguments;
-    let parameters = vec![("name", name), ("kind", kind.to_owned())];
-    print_found(client, &["symbols"], parameters, repository, json).await
+    let parameters = [("name", Some(arguments.name)), ("kind", Some(kind.to_owned()))];
+    print_found(client, &["symbols"], parameters, arguments.repository, arguments.json).await
 }
 
 pub(super) async fn print_trace(
@@ -32,10 +31,9 @@ pub(super) async fn print_trace(
     arguments: TraceCommand,
 ) -> Result<(), CliError> {
     let TraceCommand { from, to, callers, depth, repository, json } = arguments;
-    let direction = if callers { "callers" } else { "callees" };
-    let mut parameters = vec![("from", from), ("direction", direction.to_owned())];
-    parameters.extend(to.map(|to| ("to", to)));
-    parameters.extend(depth.map(|depth| ("depth", depth.to_string())));
+    let way = Some((if callers { "callers" } else { "callees" }).to_owned());
+    let max = depth.map(|depth| depth.to_string());
+    let parameters = [("from", Some(from)), ("direction", way), ("to", to), ("depth", max)];
     print_found(client, &["symbols", "trace"], parameters, repository, json).await
 }
 
@@ -44,19 +42,20 @@ pub(super) async fn print_impact(
     arguments: ImpactCommand,
 ) -> Result<(), CliError> {
     let ImpactCommand { since, depth, repository, json } = arguments;
-    let parameters = vec![("since", since), ("depth", depth.to_string())];
+    let parameters = [("since", Some(since)), ("depth", Some(depth.to_string()))];
     print_found(client, &["symbols", "impact"], parameters, repository, json).await
 }
 
-async fn print_found(
+/// Prints what a route of the API finds.
+pub(super) async fn print_found<const N: usize>(
     client: &ApiClient,
     path: &[&str],
-    parameters: Vec<(&str, String)>,
+    parameters: [(&str, Option<String>); N],
     repository: Option<String>,
     is_json: bool,
 ) -> Result<(), CliError> {
-    let mut query: Vec<(String, String)> =
-        parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let given = parameters.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let mut query: Vec<(String, String)> = given.collect();
     query.extend(scope_parameter(repository.as_deref().map(resolve_reference)));
     if is_json {
         return print_json(&client.get_with::<Value>(path, &query).await?);
@@ -67,10 +66,7 @@ async fn print_found(
     let folder = std::io::stdout().is_terminal().then(std::env::current_dir).and_then(Result::ok);
     let prefix = folder.map(|folder| format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR));
     for line in text.lines() {
-        match &prefix {
-            Some(prefix) => print_line(&line.replacen(prefix.as_str(), "", 1))?,
-            None => print_line(line)?,
-        }
+        print_line(&line.replacen(prefix.as_deref().unwrap_or_default(), "", 1))?;
     }
     Ok(())
 }

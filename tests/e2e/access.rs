@@ -89,6 +89,7 @@ const MAIN: &[RouteCase] = &[
     ("GET HEAD", "symbols trace", "/symbols/trace", "", Asking),
     ("GET HEAD", "symbols at", "/symbols/at", "", Asking),
     ("GET HEAD", "symbols impact", "/symbols/impact", "", Asking),
+    ("GET HEAD", "symbols history", "/symbols/history", "", Asking),
     // The last one: tokens are gone then.
     ("POST", "auth logout-all", "/auth/logout-all", "", Owner),
 ];

@@ -13,7 +13,7 @@ fn call_request(name: &str, arguments: &Value) -> String {
 }
 
 /// Maximum bytes of the list of tools, which each request to the model repeats in part.
-const MAX_TOOL_BYTES: usize = 5_600;
+const MAX_TOOL_BYTES: usize = 6_600;
 
 #[tokio::test]
 async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
@@ -251,6 +251,56 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
             }
           },
           {
+            "name": "History",
+            "title": "Read history",
+            "description": "Lists the commits that changed a file, lines or a definition, or what one commit changed. Ask it when or why code changed, not what code does: it costs more than code. A message is its author's claim; the diff is what changed.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "required": [],
+              "properties": {
+                "path": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "All files if left out."
+                },
+                "lines": {
+                  "type": "string",
+                  "description": "`12-40`"
+                },
+                "symbol": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Instead: `Type.name`."
+                },
+                "commit": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "One commit: id, branch or tag."
+                },
+                "limit": {
+                  "type": "integer"
+                },
+                "repository": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Needed if there are several."
+                }
+              }
+            },
+            "annotations": {
+              "title": "Read history",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": true,
+              "openWorldHint": false
+            }
+          },
+          {
             "name": "ReadLines",
             "title": "Read lines",
             "description": "Reads up to 200 numbered lines of an indexed file, also of a commit, and says which changed since indexing. Call it to see more around what a search shows.",
@@ -454,7 +504,7 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
         "message": "Invalid params",
         "data": {
           "faults": [
-            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch, FindUses, Trace, Impact, ReadLines, Outline"
+            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch, FindUses, Trace, Impact, History, ReadLines, Outline"
           ]
         }
       }

@@ -37,6 +37,7 @@ mod examples;
 mod first_request;
 mod forged_text;
 mod hidden_work;
+mod history;
 mod hostile;
 mod hostile_http;
 mod impact;

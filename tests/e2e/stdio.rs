@@ -82,7 +82,7 @@ async fn ten_relays_at_once_elect_one_server_that_ends_after_them() {
         let mut relay = RelayClient::start(&data, folder.path(), &without_codex(), &["--search"]);
         relay.send_request(1, "tools/list", json!({})).await;
         let answer = relay.read_answer(1).await;
-        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 7, "{answer:#}");
+        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 8, "{answer:#}");
         (read_lock_holder(&data), relay)
     });
     let answered = join_all(relays).await;

@@ -3,7 +3,7 @@
 /// Placeholder for [`OF_SHELL`], filled for a model with a shell.
 const SHELL: &str = "{shell}";
 const OF_SHELL: &str = "\
-The shell has `rg` and, for history, `git -C PATH` with `log`, `blame` and `diff`; print 150 lines at most. ";
+The shell has `rg` and `git -C PATH` (`log`, `blame`, `diff`); print 150 lines at most. ";
 
 /// Returns the instructions of every conversation.
 pub(super) fn build_prompt(has_shell: bool) -> String {
@@ -26,8 +26,8 @@ sees only your answer. You search, read and explain.
 types, settings, errors). Independent searches may run at the same time. For documents, add `readme`, `guide` \
 or `changelog`.
 3. Read what you cite: get what a search left out, and the lines around it, with `ReadLines`. `FindUses` counts \
-every use of a name, or callers; `Outline` says what a file or folder defines. {shell}Follow calls (`Trace`), types \
-and configuration until the chain is complete.
+every use of a name, or callers; `Outline` says what a file or folder defines, `History` which commits changed it. {shell}Follow calls (`Trace`), \
+types and configuration until the chain is complete.
 4. Check each \"only\", \"never\" and \"all\" against the code before you write it.
 5. Stop when further searches bring nothing new.
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     /// Maximum bytes of the prompt, which each request to the model repeats.
-    const MAX_PROMPT_BYTES: usize = 2_450;
+    const MAX_PROMPT_BYTES: usize = 2_480;
 
     #[test]
     fn the_prompt_is_short_and_speaks_of_the_shell_only_where_there_is_one() {

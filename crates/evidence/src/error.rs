@@ -52,6 +52,9 @@ pub enum EvidenceError {
     /// A repository, by name, cannot be compared with a commit.
     #[error("`{}` cannot be compared with a commit: {}", sanitize_path(.0), .1)]
     Commit(String, String),
+    /// The history of a repository or definition, by name, cannot be read.
+    #[error("the history of `{}` cannot be read: {}", sanitize_path(.0), .1)]
+    History(String, String),
     /// No repository is named, and several are indexed.
     #[error("several repositories are indexed; name one with `repository`")]
     SeveralRepositories,
@@ -82,6 +85,7 @@ impl EvidenceError {
             | Self::Ambiguous { .. }
             | Self::IsFolder(_)
             | Self::Commit(..)
+            | Self::History(..)
             | Self::SeveralRepositories
             | Self::NoContent(..) => ErrorCode::ValidationFailed,
             Self::RepoNotFound(_) => ErrorCode::RepoNotFound,

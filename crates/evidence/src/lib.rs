@@ -47,16 +47,18 @@ pub use self::{
     source::{FilePermalink, HighlightedSource},
     symbols::{
         CallTrace, CallerChange, Certainty, ChangeImpact, ChangeKind, ChangedFiles, DEFAULT_SINCE,
-        DEFAULT_TRACE_DEPTH, DefinitionUses, FoundDefinition, FoundPiece, ImpactRequest,
-        MAX_TRACE_DEPTH, MovedFile, ReachingDefinition, ReferenceLine, RelatedSymbol, RelationKind,
-        SymbolNeighbour, SymbolPlace, SymbolRelations, TouchedDefinition, TraceDirection,
-        TraceRequest, TraceStep,
+        DEFAULT_TRACE_DEPTH, DefinitionUses, FoundDefinition, FoundPiece, HistoryRequest,
+        ImpactRequest, MAX_TRACE_DEPTH, MovedFile, ReachingDefinition, ReferenceLine,
+        RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace, SymbolRelations,
+        TouchedDefinition, TraceDirection, TraceRequest, TraceStep,
     },
     uses::{NameUses, OccurrenceGroup, UsedFile, UsedLine},
 };
 
 /// Maximum concurrent requests. Each takes a thread, for ever if a folder hangs.
 const MAX_WORKING: usize = 16;
+/// Maximum concurrent questions about history. Each takes up to 200 MiB.
+const MAX_HISTORIES: usize = 2;
 /// Maximum time of one step of a request, because a folder on a network may hang.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -67,6 +69,7 @@ pub struct Evidence {
     path_map: PathMap,
     /// Limits concurrent requests.
     permits: Arc<Semaphore>,
+    history_permits: Arc<Semaphore>,
     folders: FolderCheck,
     graphs: symbols::GraphCache,
     scip_folder: ScipFolder,
@@ -76,10 +79,11 @@ impl Evidence {
     /// Creates a source of evidence from the content of `store`.
     pub fn new(store: Store, path_map: PathMap) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_WORKING));
+        let history_permits = Arc::new(Semaphore::new(MAX_HISTORIES));
         let folders = FolderCheck::default();
         let graphs = symbols::GraphCache::default();
         let scip_folder = ScipFolder::new(None);
-        Self { store, path_map, permits, folders, graphs, scip_folder }
+        Self { store, path_map, permits, history_permits, folders, graphs, scip_folder }
     }
 
     /// Returns the roots to read, and the names of those whose folder is gone, which are not read.

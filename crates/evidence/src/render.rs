@@ -1,11 +1,13 @@
 //! Renders evidence as text for models, within the limit of a tool's text.
 
+mod history;
 mod impact;
 mod outline;
 mod places;
 mod relations;
 mod uses;
 
+pub(crate) use history::{DiffLine, HistoryText};
 pub use impact::render_impact;
 pub use outline::render_outline;
 pub use relations::{render_caller_changes, render_neighbours, render_relations, render_trace};

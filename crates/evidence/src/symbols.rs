@@ -8,6 +8,7 @@ mod caller_changes;
 mod changes;
 mod explain;
 mod graph_cache;
+mod history;
 mod impact;
 mod name;
 mod neighbours;
@@ -39,6 +40,7 @@ pub use codeinfo_graph::resolve::Certainty;
 pub use explain::DefinitionUses;
 pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
+pub use history::HistoryRequest;
 pub use impact::{
     ChangeImpact, DEFAULT_SINCE, ImpactRequest, ReachingDefinition, TouchedDefinition,
 };

@@ -87,6 +87,18 @@ impl HistoryReader {
         Ok(first - 1..last)
     }
 
+    /// Reads the content of a file in a commit. Returns `None` if the commit has no such file.
+    pub fn read_file_at(
+        &mut self,
+        id: &CommitId,
+        path: &str,
+        budget: &HistoryBudget,
+    ) -> Result<Option<Arc<[u8]>>, HistoryError> {
+        self.start_question(budget);
+        self.read_tip_file(id, path)
+            .map_err(|reason| HistoryError::Stopped(HistoryStop { reason, commit: Some(*id) }))
+    }
+
     fn read_tip_file(&mut self, tip: &CommitId, path: &str) -> WalkResult<Option<Arc<[u8]>>> {
         let tree = self.load_commit(tip)?.tree;
         let entry = self.find_entry(&tree, path.as_bytes())?;

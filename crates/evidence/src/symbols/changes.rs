@@ -89,27 +89,44 @@ pub(super) fn compare_tree(
 
 fn resolve_since(root: &Root, since: &str) -> Result<(GitRepository, String), EvidenceError> {
     let refuse = |reason: String| EvidenceError::Commit(root.name.clone(), reason);
+    let git = open_repository(root).map_err(refuse)?;
+    let commit =
+        git.resolve_ancestor(since).map_err(|error| refuse(explain_lookup_error(since, error)))?;
+    Ok((git, commit))
+}
+
+/// Opens the repository of a root, or says why that is not possible.
+pub(super) fn open_repository(root: &Root) -> Result<GitRepository, String> {
     if let Some(host) = &root.host {
-        return Err(refuse(format!("it is on `{}`, ask there", plain_name(&host.name, 100))));
+        return Err(format!("it is on `{}`, ask there", plain_name(&host.name, 100)));
     }
     let folder = root.revision.as_ref().map_or(&root.path, |revision| &revision.folder);
-    let git = GitRepository::open(folder).ok().flatten().ok_or_else(|| {
-        refuse("it is no Git work tree; index the folder that has `.git`".to_owned())
-    })?;
-    let commit = git.resolve_ancestor(since).map_err(|error| {
-        let named = plain_name(since, 100).replace('`', "'");
-        refuse(match error {
-            CommitLookupError::Unknown => format!(
-                "`{named}` is no branch, tag or commit of it, and no `main~3` or `HEAD^` that it has; `git log` lists commits"
-            ),
-            CommitLookupError::Reftable | CommitLookupError::Packed => {
-                format!("its references cannot be read; name the id of a commit instead of `{named}`")
-            }
-            CommitLookupError::Object(fault) => explain_object_fault(fault),
-            CommitLookupError::Unreadable => "the files of Git cannot be read".to_owned(),
-        })
-    })?;
-    Ok((git, commit))
+    let git = GitRepository::open(folder).ok().flatten();
+    git.ok_or_else(|| "it is no Git work tree; index the folder that has `.git`".to_owned())
+}
+
+/// Says why a name leads to no commit.
+pub(super) fn explain_lookup_error(name: &str, error: CommitLookupError) -> String {
+    let named = plain_name(name, 100).replace('`', "'");
+    match error {
+        CommitLookupError::Unknown => format!(
+            "`{named}` is no branch, tag or commit of it, and no `main~3` or `HEAD^` that it has; `git log` lists commits"
+        ),
+        CommitLookupError::Reftable | CommitLookupError::Packed => {
+            format!("its references cannot be read; name the id of a commit instead of `{named}`")
+        }
+        CommitLookupError::Object(fault) => explain_object_fault(fault),
+        CommitLookupError::Unreadable => "the files of Git cannot be read".to_owned(),
+    }
+}
+
+/// Returns whether a path would not be left out of the index as hidden, as a secret or by a rule
+/// that the tree has used.
+pub(super) fn is_public_path(root: &Root, path: &str) -> bool {
+    !path.split('/').any(|part| part.starts_with('.'))
+        && secret_name(path) != Some(SecretNameCertainty::Certain)
+        && !root.private_files.iter().flatten().any(|private| private == path)
+        && explain_unindexed_path(root, path).is_none()
 }
 
 fn explain_read_error(error: &io::Error) -> String {
@@ -217,12 +234,6 @@ impl TreeComparison<'_> {
     /// not be indexed.
     fn list_gone_files(&self, records: &[FileRecord]) -> Vec<String> {
         let indexed: HashSet<&str> = records.iter().map(|record| record.path.as_str()).collect();
-        let is_public = |path: &str| {
-            !path.split('/').any(|part| part.starts_with('.'))
-                && secret_name(path) != Some(SecretNameCertainty::Certain)
-                && !self.root.private_files.iter().flatten().any(|private| private == path)
-                && explain_unindexed_path(self.root, path).is_none()
-        };
         let is_gone = |path: &str| match &self.now {
             TreeContent::Folder(folder) => !folder.may_contain(Path::new(path)),
             TreeContent::Commit(files) => files.content_id(path).is_none(),
@@ -231,8 +242,10 @@ impl TreeComparison<'_> {
             self.before.iter().map(|(path, _)| path).filter(|path| !indexed.contains(path));
         let code =
             unindexed.filter(|path| detect::detect_by_path(path).is_some_and(reads_language));
-        let mut gone: Vec<String> =
-            code.filter(|path| is_public(path) && is_gone(path)).map(str::to_owned).collect();
+        let mut gone: Vec<String> = code
+            .filter(|path| is_public_path(self.root, path) && is_gone(path))
+            .map(str::to_owned)
+            .collect();
         gone.sort_unstable();
         gone
     }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use codeinfo_core::{Root, RootFilter};
+use codeinfo_core::RootFilter;
 use codeinfo_facts::{
     ImportFact, ReferenceFact, ShortExpression, SourceFacts,
     compare::{ChangeKind, DefinitionChange},
@@ -96,11 +96,7 @@ impl Evidence {
         request: ImpactRequest,
         within: RootFilter,
     ) -> Result<ChangeImpact, EvidenceError> {
-        let (mut roots, _) = self.list_present_roots(within).await?;
-        if let RootFilter::Tree(tree) = within {
-            roots.retain(|root| root.id == tree);
-        }
-        let [root]: [Root; 1] = roots.try_into().map_err(|_| EvidenceError::SeveralRepositories)?;
+        let root = self.find_only_tree(within).await?;
         let files = retain_indexed(self.store.files(root.id).await?, &root);
         let started = Instant::now();
         let (tree, since) = (root.clone(), request.since);

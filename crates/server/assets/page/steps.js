@@ -16,6 +16,7 @@ const TITLES = {
   Impact: (given) => ['Looked at what changes reach', ...(given.since ? ['since', code(given.since)] : [])],
   Trace: (given) => ['Followed calls from', code(given.from), ...(given.to ? ['to', code(given.to)] : [])],
   ReadLines: (given) => ['Read', code(lines(given))],
+  History: (given) => ['Looked at the history of', code(given.commit ?? given.path ?? given.symbol ?? given.repository)],
   Outline: (given) => ['Looked at the outline of', code(given.path)],
   ListIngestedRepositories: () => ['Listed the repositories'],
   shell: (given) => ['Ran', code(Array.isArray(given.command) ? given.command.join(' ') : given.command)],

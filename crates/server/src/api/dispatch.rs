@@ -282,6 +282,7 @@ impl ApiState {
             PageRoute::Symbols => symbols::find_relations(services, request.query()).await,
             PageRoute::Trace => symbols::trace_calls(services, request.query()).await,
             PageRoute::SymbolAt => symbols::find_definitions(services, request.query()).await,
+            PageRoute::History => symbols::describe_history(services, request.query()).await,
             PageRoute::Impact => symbols::find_impact(services, request.query()).await,
         }
     }

@@ -208,6 +208,7 @@ impl RawSearch {
             evidence::USES => self.find_uses(parse_arguments(tool, arguments)?).await,
             evidence::TRACE => self.trace_calls(parse_arguments(tool, arguments)?).await,
             evidence::IMPACT => self.find_impact(parse_arguments(tool, arguments)?).await,
+            evidence::HISTORY => self.describe_history(parse_arguments(tool, arguments)?).await,
             evidence::LINES => self.read_lines(parse_arguments(tool, arguments)?).await,
             evidence::OUTLINE => self.show_outline(parse_arguments(tool, arguments)?).await,
             _ => {

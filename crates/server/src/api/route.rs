@@ -239,6 +239,8 @@ pub(super) enum PageRoute<'a> {
     SymbolAt,
     /// Callers and tests that a change reaches.
     Impact,
+    /// Commits that changed a file, lines or a definition.
+    History,
 }
 
 impl<'a> PageRoute<'a> {
@@ -266,6 +268,7 @@ impl<'a> PageRoute<'a> {
             (&Method::GET | &Method::HEAD, ["symbols", "trace"]) => Self::Trace,
             (&Method::GET | &Method::HEAD, ["symbols", "at"]) => Self::SymbolAt,
             (&Method::GET | &Method::HEAD, ["symbols", "impact"]) => Self::Impact,
+            (&Method::GET | &Method::HEAD, ["symbols", "history"]) => Self::History,
             _ => return None,
         })
     }
@@ -277,7 +280,7 @@ impl<'a> PageRoute<'a> {
             ["conversations"] | ["conversations", _] => "GET, HEAD, DELETE",
             ["conversations", _, "export"]
             | ["repositories", _]
-            | ["symbols", "trace" | "at" | "impact"]
+            | ["symbols", "trace" | "at" | "impact" | "history"]
             | ["source" | "map" | "symbols" | "folders" | "settings" | "failures"] => "GET, HEAD",
             _ => return None,
         })

@@ -1,12 +1,12 @@
-//! `GET /symbols`, `/symbols/trace`, `/symbols/at` and `/symbols/impact`: definitions, and what calls
-//! or uses them.
+//! `GET /symbols`, `/symbols/trace`, `/symbols/at`, `/symbols/impact` and `/symbols/history`:
+//! definitions, what calls or uses them, and the commits that changed them.
 
 use std::path::Path;
 
 use codeinfo_core::RootFilter;
 use codeinfo_evidence::{
-    DEFAULT_SINCE, DEFAULT_TRACE_DEPTH, ImpactRequest, MAX_TRACE_DEPTH, RelationKind,
-    TraceDirection, TraceRequest, render,
+    DEFAULT_SINCE, DEFAULT_TRACE_DEPTH, HistoryRequest, ImpactRequest, MAX_TRACE_DEPTH,
+    RelationKind, TraceDirection, TraceRequest, render,
 };
 use codeinfo_http::{Response, reply};
 use hyper::StatusCode;
@@ -81,6 +81,22 @@ pub(super) async fn find_impact(
     let request = ImpactRequest { since, depth: max_depth };
     let found = services.evidence.find_impact(request.clone(), within).await?;
     reply_found(format.as_deref(), &found, || render::render_impact(&found, &request).0)
+}
+
+/// Answers with the commits that changed a file, lines or a definition, or with one commit.
+pub(super) async fn describe_history(
+    services: &ApiServices,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let names = ["path", "lines", "symbol", "commit", "limit", "format", "repository", "folder"];
+    let [path, lines, symbol, commit, given_limit, _, repository, folder] =
+        read_parameters(query, names)?;
+    let parsed = given_limit.map(|text| text.parse()).transpose();
+    let limit = parsed.map_err(|_| invalid_argument("`limit` must be a number"))?;
+    let within = resolve_filter(services, repository, folder).await?;
+    let request = HistoryRequest { path, lines, symbol, commit, limit, repository: None };
+    let text = services.evidence.describe_history(request, within).await?;
+    Ok(reply::json_response(StatusCode::OK, &json!({ "text": text })))
 }
 
 fn parse_depth(depth: Option<&str>, default_depth: usize) -> Result<usize, ApiError> {

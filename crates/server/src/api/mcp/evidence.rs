@@ -1,9 +1,10 @@
-//! Tools that show evidence: `FindUses`, `Trace`, `Impact`, `ReadLines` and `Outline`.
+//! Tools that show evidence: `FindUses`, `Trace`, `Impact`, `History`, `ReadLines` and `Outline`.
 
 use codeinfo_core::{FILES_META, OmissionRule};
 use codeinfo_evidence::{
-    DEFAULT_SINCE, DEFAULT_TRACE_DEPTH, EvidenceError, ImpactRequest, MAX_TRACE_DEPTH, NamePattern,
-    RelationKind, RequestedLines, TraceDirection, TraceRequest, render, split_lines,
+    DEFAULT_SINCE, DEFAULT_TRACE_DEPTH, EvidenceError, HistoryRequest, ImpactRequest,
+    MAX_TRACE_DEPTH, NamePattern, RelationKind, RequestedLines, TraceDirection, TraceRequest,
+    render, split_lines,
 };
 use codeinfo_mcp::{McpTool, McpToolResult, SchemaError, ToolCallError, ToolIdempotence};
 use serde::Deserialize;
@@ -15,6 +16,7 @@ use super::RawSearch;
 pub(super) const USES: &str = "FindUses";
 pub(super) const TRACE: &str = "Trace";
 pub(super) const IMPACT: &str = "Impact";
+pub(super) const HISTORY: &str = "History";
 pub(super) const LINES: &str = "ReadLines";
 pub(super) const OUTLINE: &str = "Outline";
 pub(super) const PATH_MATCH: f64 = 1.0;
@@ -29,6 +31,10 @@ Follows calls from a definition: what it reaches, what reaches it, or a shortest
 
 const IMPACT_DESCRIPTION: &str = "\
 Lists the definitions that changed since a commit, and what reaches them: callers, and the tests to run. Call it to review a change.";
+
+const HISTORY_DESCRIPTION: &str = "\
+Lists the commits that changed a file, lines or a definition, or what one commit changed. Ask it when or why code changed, not what \
+code does: it costs more than code. A message is its author's claim; the diff is what changed.";
 
 const LINES_DESCRIPTION: &str = "\
 Reads up to 200 numbered lines of an indexed file, also of a commit, and says which changed since indexing. Call it to see more around \
@@ -75,10 +81,10 @@ pub(super) struct OutlineArguments {
 }
 
 /// Returns the tools. Models pay for each byte of a description in every turn.
-pub(super) fn build_tools() -> Result<[McpTool; 5], SchemaError> {
-    let text = |description: &str| json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": description });
+pub(super) fn build_tools() -> Result<[McpTool; 6], SchemaError> {
     let number = |description: &str| json!({ "type": "integer", "description": description });
     let depth = |description: &str| json!({ "type": "integer", "minimum": 1, "maximum": MAX_TRACE_DEPTH, "description": description });
+    let text = describe_text;
     let schema = |required: &[&str], properties: Value| {
         json!({
             "type": "object",
@@ -132,6 +138,7 @@ pub(super) fn build_tools() -> Result<[McpTool; 5], SchemaError> {
         McpTool::new(USES, "Find uses of a name", USES_DESCRIPTION, uses, repeatable)?,
         McpTool::new(TRACE, "Follow calls", TRACE_DESCRIPTION, trace, repeatable)?,
         McpTool::new(IMPACT, "Find what a change reaches", IMPACT_DESCRIPTION, impact, repeatable)?,
+        build_history_tool()?,
         McpTool::new(LINES, "Read lines", LINES_DESCRIPTION, lines, repeatable)?,
         McpTool::new(
             OUTLINE,
@@ -141,6 +148,29 @@ pub(super) fn build_tools() -> Result<[McpTool; 5], SchemaError> {
             repeatable,
         )?,
     ])
+}
+
+fn build_history_tool() -> Result<McpTool, SchemaError> {
+    let text = describe_text;
+    let schema = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": [],
+        "properties": {
+            "path": text("All files if left out."),
+            "lines": { "type": "string", "description": "`12-40`" },
+            "symbol": text("Instead: `Type.name`."),
+            "commit": text("One commit: id, branch or tag."),
+            "limit": { "type": "integer" },
+            "repository": text("Needed if there are several."),
+        },
+    });
+    let repeatable = ToolIdempotence::Idempotent;
+    McpTool::new(HISTORY, "Read history", HISTORY_DESCRIPTION, schema, repeatable)
+}
+
+fn describe_text(description: &str) -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": description })
 }
 
 impl RawSearch {
@@ -234,6 +264,20 @@ impl RawSearch {
         }
     }
 
+    pub(super) async fn describe_history(
+        &self,
+        request: HistoryRequest,
+    ) -> Result<McpToolResult, ToolCallError> {
+        let within = match self.resolve_scope(request.repository.as_deref()).await {
+            Ok(within) => within,
+            Err(failure) => return self.report_failure(failure.code(), &failure),
+        };
+        match self.services.evidence.describe_history(request, within).await {
+            Ok(text) => Ok(build_result(HISTORY, text)),
+            Err(failure) => self.explain_failure(&failure),
+        }
+    }
+
     pub(super) async fn read_lines(
         &self,
         arguments: LinesArguments,
@@ -300,7 +344,9 @@ impl RawSearch {
             EvidenceError::IsFolder(_) => "Call Outline to see its files.",
             EvidenceError::NoContent(_, None) => "There is nothing to read.",
             EvidenceError::InProgress(_) => "Try again in a moment.",
-            EvidenceError::Commit(..) | EvidenceError::SeveralRepositories => {
+            EvidenceError::Commit(..)
+            | EvidenceError::History(..)
+            | EvidenceError::SeveralRepositories => {
                 return Ok(McpToolResult::error(failure.to_string()));
             }
             EvidenceError::RepoNotFound(_)
