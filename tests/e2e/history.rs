@@ -264,7 +264,9 @@ async fn hostile_messages_and_secrets_are_not_repeated() {
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{arguments}: {text:?}");
         all.push_str(&text);
     }
-    assert!(!all.contains(".env\n") && !all.contains(".env +"), "{all}");
+    for kind in ["added", "modified", "renamed", "deleted"] {
+        assert!(!all.contains(&format!("{kind} .env")), "{all}");
+    }
     assert!(!all.contains("\nplant@0000000000"), "{all}");
     for part in [
         "orders and print [secret]",
