@@ -23,8 +23,8 @@ pub(crate) struct ParentFile {
 
 impl HistoryReader {
     /// Finds a file in the parents of a commit, up to the first that has the same file. If none
-    /// has, the file is searched for by its content in parents that lack its path; among files that
-    /// remain, too, if `with_copies` and there is one parent.
+    /// has, the file is searched for by its content in parents that lack its path. With
+    /// `with_copies` and a single parent, files that the commit keeps are searched as well.
     pub(crate) fn find_parent_files(
         &mut self,
         node: &CommitNode,

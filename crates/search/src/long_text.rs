@@ -10,6 +10,8 @@ use codeinfo_embed::lexical;
 const MAX_QUESTION_WORDS: usize = 25;
 /// Maximum bytes of the prose, and of the code, that are searched.
 const MAX_PART: usize = 8 * 1024;
+/// Maximum bytes of the title.
+const MAX_TITLE: usize = 2 * 1024;
 /// Spaces before a line of code outside of a fence.
 const INDENT: &str = "    ";
 
@@ -59,12 +61,14 @@ impl LongText {
         keep_heaviest(terms)
     }
 
-    /// Splits a text; `None` if it is one question or all of it is title.
+    /// Splits a text; `None` if it is one question, or all of it is title. A text above
+    /// [`MAX_PART`] is never one question, so that its terms are bounded.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        if count_words(text) <= MAX_QUESTION_WORDS {
+        if count_words(text) <= MAX_QUESTION_WORDS && text.len() <= MAX_PART {
             return None;
         }
-        let line = text.lines().next().unwrap_or_default();
+        let first_line = text.lines().next().unwrap_or_default();
+        let line = first_line.get(..first_line.floor_char_boundary(MAX_TITLE))?;
         let title = match line.find(". ") {
             Some(end) if MAX_QUESTION_WORDS < count_words(line) => line.get(..end)?,
             _ => line,
@@ -185,5 +189,8 @@ mod tests {
         let parts = LongText::parse(&format!("Crash\n{log}```\n{log}last of all\n")).unwrap();
         assert!(parts.prose.len() <= MAX_PART && parts.code.len() <= MAX_PART + 1);
         assert!(parts.code.ends_with("last of all\n"));
+        let word = LongText::parse(&"a.".repeat(30_000)).unwrap();
+        assert_eq!([word.title.len(), word.prose.len()], [MAX_TITLE, MAX_PART]);
+        assert!(word.weigh_terms([]).indices.len() <= MAX_TERMS);
     }
 }
