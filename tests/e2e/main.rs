@@ -53,6 +53,7 @@ mod page_browser;
 mod page_conversations;
 mod page_evidence;
 mod page_files;
+mod page_history;
 mod page_hostile;
 mod page_keyboard;
 mod page_listing;

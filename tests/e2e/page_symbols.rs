@@ -88,7 +88,7 @@ fn line_selector(number: u32) -> String {
 }
 
 /// Waits until lines of a file are open.
-async fn wait_for_open_lines(page: &BrowserPage, place: &str) {
+pub(crate) async fn wait_for_open_lines(page: &BrowserPage, place: &str) {
     let (file, number) = place.split_once(':').unwrap();
     let is_open = format!(
         "document.querySelector('.source-head h2')?.innerText.endsWith('{file}')

@@ -46,8 +46,9 @@ pub use self::{
     searched::SearchedRepository,
     source::{FilePermalink, HighlightedSource},
     symbols::{
-        CallTrace, CallerChange, Certainty, ChangeImpact, ChangeKind, ChangedFiles, DEFAULT_SINCE,
-        DEFAULT_TRACE_DEPTH, DefinitionUses, FoundDefinition, FoundPiece, HistoryRequest,
+        CallTrace, CallerChange, Certainty, ChangeImpact, ChangeKind, ChangedFileList,
+        ChangedFiles, CommitReport, DEFAULT_SINCE, DEFAULT_TRACE_DEPTH, DefinitionUses, DiffLine,
+        FileChangeReport, FoundDefinition, FoundPiece, HistoryReport, HistoryRequest,
         ImpactRequest, MAX_TRACE_DEPTH, MovedFile, ReachingDefinition, ReferenceLine,
         RelatedSymbol, RelationKind, SymbolNeighbour, SymbolPlace, SymbolRelations,
         TouchedDefinition, TraceDirection, TraceRequest, TraceStep,

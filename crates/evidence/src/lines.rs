@@ -50,6 +50,8 @@ pub enum IndexedFileState {
     Unreadable,
     /// On the named host: the lines are those of the index.
     OnOtherHost(String),
+    /// The lines are those of a commit.
+    Committed,
 }
 
 /// Lines of a file.
@@ -137,15 +139,34 @@ impl Evidence {
                 (snapshot.text(), 0, IndexedFileState::OnOtherHost(host))
             }
         };
+        let mut lines = FileLines::new(file, state, encoding);
+        lines.select_lines(&text, total, asked, max_lines);
+        Ok(LoadedFile { lines, text, root })
+    }
+}
+
+impl FileLines {
+    pub(super) fn new(file: IndexedFile, state: IndexedFileState, encoding: TextEncoding) -> Self {
+        let asked = LineRange { first: 1, last: 1 };
+        Self { file, total: 0, lines: Vec::new(), asked, state, encoding }
+    }
+
+    /// Takes at most `max_lines` requested lines of a text, which has at least `min_total` lines.
+    pub(super) fn select_lines(
+        &mut self,
+        text: &str,
+        min_total: u32,
+        asked: RequestedLines,
+        max_lines: u32,
+    ) {
         let all: Vec<&str> = text.lines().collect();
-        let total = to_line_number(all.len()).max(total);
-        let (asked, shown_last) = clamp_lines(asked, total, max_lines);
+        self.total = to_line_number(all.len()).max(min_total);
+        let (range, shown_last) = clamp_lines(asked, self.total, max_lines);
+        self.asked = range;
         // Indexed text ends with the last line that is not blank.
         let lines = (1..=shown_last).zip(all.into_iter().chain(iter::repeat("")));
-        let shown = lines.filter(|(number, _)| asked.first <= *number);
-        let lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
-        let found = FileLines { file, total, lines, asked, state, encoding };
-        Ok(LoadedFile { lines: found, text, root })
+        let shown = lines.filter(|(number, _)| range.first <= *number);
+        self.lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
     }
 }
 

@@ -7,7 +7,7 @@ mod places;
 mod relations;
 mod uses;
 
-pub(crate) use history::{DiffLine, HistoryText};
+pub use history::render_history;
 pub use impact::render_impact;
 pub use outline::render_outline;
 pub use relations::{render_caller_changes, render_neighbours, render_relations, render_trace};
@@ -69,7 +69,7 @@ fn describe_encoding(encoding: TextEncoding) -> String {
 
 fn describe_state(read: &FileLines) -> String {
     let changed = match &read.state {
-        IndexedFileState::Indexed => return String::new(),
+        IndexedFileState::Indexed | IndexedFileState::Committed => return String::new(),
         IndexedFileState::Deleted => return ", deleted since indexed: as it was".to_owned(),
         IndexedFileState::Unreadable => {
             return ", cannot be read any more: as it was indexed".to_owned();

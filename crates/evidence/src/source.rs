@@ -5,12 +5,13 @@
 use codeinfo_chunk::{HighlightMark, highlight_lines};
 use codeinfo_core::{Root, RootFilter};
 use codeinfo_lang::detect;
-use codeinfo_worktree::git::GitRepository;
+use codeinfo_worktree::{decode::TextEncoding, git::GitRepository};
 use url::Url;
 
 use super::{
     Evidence, EvidenceError,
     lines::{FileLines, IndexedFileState, LoadedFile, RequestedLines},
+    resolve::IndexedFile,
 };
 
 /// Maximum lines of one reply, and their default number.
@@ -19,6 +20,13 @@ const MAX_LINES: u32 = 2000;
 const MAX_MARKED_BYTES: usize = 1 << 20;
 /// Maximum bytes of a line; longer ones are cut.
 const MAX_LINE_BYTES: usize = 10_000;
+
+/// Text of a file in a commit, without secrets.
+pub(super) struct CommittedText {
+    /// Full id.
+    pub(super) commit: String,
+    pub(super) text: String,
+}
 
 /// Lines for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,42 +48,72 @@ impl Evidence {
     pub async fn read_highlighted_source(
         &self,
         path: &str,
-        RequestedLines { first, last }: RequestedLines,
+        asked: RequestedLines,
         within: RootFilter,
     ) -> Result<HighlightedSource, EvidenceError> {
-        let default_last = first.unwrap_or(1).saturating_add(MAX_LINES - 1);
-        let asked = RequestedLines { first, last: last.or(Some(default_last)) };
-        let whole = self.load_file(path, asked, MAX_LINES, within).await?;
-        self.run_blocking(move || highlight_loaded_file(whole)).await
+        let whole = self.load_file(path, asked.or_most(), MAX_LINES, within).await?;
+        self.run_blocking(move || HighlightedSource::new(whole, None)).await
     }
 }
 
-fn highlight_loaded_file(LoadedFile { mut lines, text, root }: LoadedFile) -> HighlightedSource {
-    let language = detect::detect_language(&lines.file.rel_path, &text);
-    let ends = lines.lines.first().zip(lines.lines.last());
-    let range = ends.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
-    let mut marks = Vec::new();
-    if text.len() <= MAX_MARKED_BYTES {
-        marks = highlight_lines(language, &text, range);
+impl RequestedLines {
+    /// Returns the lines with the default number of lines for display.
+    fn or_most(self) -> Self {
+        let default_last = self.first.unwrap_or(1).saturating_add(MAX_LINES - 1);
+        Self { last: self.last.or(Some(default_last)), ..self }
     }
-    marks.resize(lines.lines.len(), Vec::new());
-    for ((_, line), marks) in lines.lines.iter_mut().zip(&mut marks) {
-        if MAX_LINE_BYTES < line.len() {
-            line.truncate(line.floor_char_boundary(MAX_LINE_BYTES));
-            let units = line.encode_utf16().count();
-            marks.retain(|mark| mark.end as usize <= units);
-            line.push('…');
+}
+
+impl HighlightedSource {
+    /// Highlights lines of a text that a file has in a commit.
+    pub(super) fn from_commit(
+        root: Root,
+        file: IndexedFile,
+        committed: CommittedText,
+        asked: RequestedLines,
+    ) -> Self {
+        let CommittedText { commit, text } = committed;
+        let mut lines = FileLines::new(file, IndexedFileState::Committed, TextEncoding::UTF_8);
+        lines.select_lines(&text, 0, asked.or_most(), MAX_LINES);
+        Self::new(LoadedFile { lines, text, root }, Some(commit))
+    }
+
+    /// Highlights a file, which is that of a commit if there is one.
+    fn new(loaded: LoadedFile, commit: Option<String>) -> Self {
+        let LoadedFile { mut lines, text, root } = loaded;
+        let language = detect::detect_language(&lines.file.rel_path, &text);
+        let ends = lines.lines.first().zip(lines.lines.last());
+        let range =
+            ends.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
+        let mut marks = Vec::new();
+        if text.len() <= MAX_MARKED_BYTES {
+            marks = highlight_lines(language, &text, range);
+        }
+        marks.resize(lines.lines.len(), Vec::new());
+        for ((_, line), marks) in lines.lines.iter_mut().zip(&mut marks) {
+            cut_line(line, marks);
+        }
+        let is_present =
+            !matches!(lines.state, IndexedFileState::Deleted | IndexedFileState::Committed);
+        let forge = ForgeCommit::from_root(&root)
+            .map(|head| ForgeCommit { commit: commit.unwrap_or(head.commit), ..head });
+        Self {
+            marks,
+            language: language.map(|language| language.name),
+            on_disk: root.local_folder().is_some() && is_present,
+            permalink: forge.and_then(|forge| forge.build_permalink(&lines.file.rel_path)),
+            lines,
         }
     }
-    let permalink =
-        ForgeCommit::from_root(&root).and_then(|forge| forge.build_permalink(&lines.file.rel_path));
-    let on_disk = root.local_folder().is_some() && lines.state != IndexedFileState::Deleted;
-    HighlightedSource {
-        lines,
-        marks,
-        language: language.map(|language| language.name),
-        on_disk,
-        permalink,
+}
+
+/// Cuts a long line, and removes the marks of what is left out.
+pub(super) fn cut_line(line: &mut String, marks: &mut Vec<HighlightMark>) {
+    if MAX_LINE_BYTES < line.len() {
+        line.truncate(line.floor_char_boundary(MAX_LINE_BYTES));
+        let units = line.encode_utf16().count();
+        marks.retain(|mark| mark.end as usize <= units);
+        line.push('…');
     }
 }
 

@@ -9,6 +9,7 @@ mod changes;
 mod explain;
 mod graph_cache;
 mod history;
+mod history_report;
 mod impact;
 mod name;
 mod neighbours;
@@ -41,6 +42,9 @@ pub use explain::DefinitionUses;
 pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
 pub use history::HistoryRequest;
+pub use history_report::{
+    ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport,
+};
 pub use impact::{
     ChangeImpact, DEFAULT_SINCE, ImpactRequest, ReachingDefinition, TouchedDefinition,
 };

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
-use codeinfo_history::{ChangeKind, ChangedFile, CommitDetails, CommitId, HistoryStop, LineCounts};
+
+use crate::{ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport};
 
 const MAX_CHARS: usize = 300;
 /// Maximum bytes of a message, of a difference and of a list of files.
@@ -11,92 +12,94 @@ const MAX_PART_BYTES: usize = 2_500;
 /// Bytes for the last lines.
 const RESERVE: usize = 500;
 
-/// A line of a difference, without secrets.
-pub(crate) struct DiffLine {
-    /// `-`, `+` or a blank.
-    pub(crate) sign: char,
-    /// Line number: of the old version for `-`, else of the new one.
-    pub(crate) number: u32,
-    pub(crate) text: String,
+/// Renders each commit as `repository@id date subject` above what it changed. Lines of messages
+/// and of files follow a `|`. Lines beyond the limit of a tool's text are dropped.
+pub fn render_history(report: &HistoryReport) -> String {
+    let repo = plain_name(&report.base_repo, MAX_CHARS);
+    let mut text = HistoryText { repo, text: String::new(), is_cut: false };
+    let subject = plain_name(&report.subject, MAX_CHARS);
+    text.push_line(&format!("{}@{:.10}: history of {subject}", text.repo, report.tip));
+    if report.is_changed {
+        text.push_note("the indexed file has local changes: lines are those of the commit");
+    }
+    report.commits.iter().for_each(|commit| text.push_commit(commit));
+    if text.is_cut {
+        text.text.push_str("(the rest does not fit: ask for less)\n");
+    }
+    let last_line = report.stop.as_ref().map(|stop| format!("({stop})")).unwrap_or_default();
+    (text.text + &last_line).trim_end().to_owned()
 }
 
-/// Text with each commit as `repository@id date subject` above what it changed. Lines of messages
-/// and of files follow a `|`. Lines beyond the limit of a tool's text are dropped.
-pub(crate) struct HistoryText {
+struct HistoryText {
     repo: String,
-    tip: CommitId,
     text: String,
     is_cut: bool,
 }
 
 impl HistoryText {
-    pub(crate) fn new(repo: &str, tip: &CommitId) -> Self {
-        let repo = plain_name(repo, MAX_CHARS);
-        Self { repo, tip: *tip, text: String::new(), is_cut: false }
-    }
-
-    pub(crate) fn push_place(&mut self, place: &str) {
-        let place = plain_name(place, MAX_CHARS);
-        self.push_line(&format!("{}@{:.10}: history of {place}", self.repo, self.tip.to_string()));
-    }
-
-    pub(crate) fn push_note(&mut self, note: &str) {
-        self.push_line(&format!("({note})"));
-    }
-
-    pub(crate) fn push_commit(&mut self, commit: &CommitDetails) {
-        let (id, date) = (commit.id.to_string(), commit.author_time.to_string());
-        let subject = plain_name(&redact(&commit.subject), MAX_CHARS);
-        let merge = match commit.parents.len() {
+    fn push_commit(&mut self, commit: &CommitReport) {
+        if commit.is_after_gap {
+            self.push_note("commits between are left out: raise `limit`");
+        }
+        if commit.is_origin {
+            self.push_note("the lines appeared in");
+        }
+        let CommitReport { id, date, parent_count, .. } = commit;
+        let subject = plain_name(&commit.subject, MAX_CHARS);
+        let merge = match parent_count {
             0 | 1 => String::new(),
             parents => format!(" (merge of {parents} commits)"),
         };
-        let reverted = commit.reverted_commit();
+        let reverted = commit.reverts.as_ref();
         let revert = reverted.map(|id| format!(" (says that it reverts {id:.10})"));
         let revert_note = revert.unwrap_or_default();
         self.push_line(&format!("{}@{id:.10} {date:.10} {subject}{merge}{revert_note}", self.repo));
+        if commit.files.is_some() {
+            self.push_message(commit);
+        }
+        if let Some(change) = &commit.change {
+            self.push_line(&describe_file(change));
+            self.push_diff(&change.diff, change.is_cut);
+        }
+        if let Some(note) = commit.note {
+            self.push_note(note);
+        }
+        if let Some(files) = &commit.files {
+            self.push_files(files);
+        }
     }
 
-    /// Adds the author, the parents and the rest of the message.
-    pub(crate) fn push_message(&mut self, commit: &CommitDetails) {
-        let author = plain_name(&redact(&commit.author_name), MAX_CHARS);
-        self.push_line(&format!("{} by {author}, {}", commit.id, commit.author_time));
-        let body = redact(&commit.body);
-        let lines = body.lines().map(|line| format!("|{}", plain_name(line, MAX_CHARS)));
-        self.push_part(lines, commit.is_truncated);
+    fn push_note(&mut self, note: &str) {
+        self.push_line(&format!("({note})"));
     }
 
-    /// Adds a file: `renamed src/a.rs to src/b.rs +3 -1`.
-    pub(crate) fn push_file(&mut self, file: &ChangedFile) {
-        self.push_line(&describe_file(file));
+    /// Adds the author and the rest of the message.
+    fn push_message(&mut self, commit: &CommitReport) {
+        let author = plain_name(&commit.author, MAX_CHARS);
+        self.push_line(&format!("{} by {author}, {}", commit.id, commit.date));
+        let body = commit.message.lines();
+        let lines = body.map(|line| format!("|{}", plain_name(line, MAX_CHARS)));
+        self.push_part(lines, commit.is_message_cut);
     }
 
-    pub(crate) fn push_diff(&mut self, diff: &[DiffLine], is_truncated: bool) {
-        let lines = diff.iter().map(|DiffLine { sign, number, text }| {
+    fn push_diff(&mut self, diff: &[DiffLine], is_cut: bool) {
+        let lines = diff.iter().map(|DiffLine { sign, number, text, .. }| {
             let shown = text.get(..text.floor_char_boundary(MAX_CHARS)).unwrap_or_default();
             let mark = if shown.len() < text.len() { " ⋯" } else { "" };
             format!("{sign}{number}|{}{mark}", plain_line(shown.trim_end()))
         });
-        self.push_part(lines, is_truncated);
+        self.push_part(lines, is_cut);
     }
 
-    /// Adds the public files of a commit that changed `count` files.
-    pub(crate) fn push_files(&mut self, files: &[&ChangedFile], count: usize) {
-        let counted = count_things(count as u64, "file");
+    fn push_files(&mut self, files: &ChangedFileList) {
+        let counted = count_things(files.count as u64, "file");
         self.push_line(&format!("{counted}, against the first parent:"));
-        self.push_part(files.iter().map(|file| describe_file(file)), false);
-        if files.len() < count {
-            let left_out = count_things((count - files.len()) as u64, "file");
+        let is_cut = files.listed.len() + files.hidden < files.count;
+        self.push_part(files.listed.iter().map(describe_file), is_cut);
+        if files.hidden > 0 {
+            let left_out = count_things(files.hidden as u64, "file");
             self.push_line(&format!("({left_out} not shown: left out of the index)"));
         }
-    }
-
-    pub(crate) fn finish(mut self, stop: Option<HistoryStop>) -> String {
-        if self.is_cut {
-            self.text.push_str("(the rest does not fit: ask for less)\n");
-        }
-        let last_line = stop.map(|stop| format!("({stop})")).unwrap_or_default();
-        (self.text + &last_line).trim_end().to_owned()
     }
 
     fn push_part(&mut self, lines: impl Iterator<Item = String>, is_truncated: bool) {
@@ -121,23 +124,15 @@ impl HistoryText {
     }
 }
 
-fn describe_file(file: &ChangedFile) -> String {
-    let kind = match file.kind {
-        ChangeKind::Added => "added",
-        ChangeKind::Modified if file.lines.is_none() => "in",
-        ChangeKind::Modified => "modified",
-        ChangeKind::Renamed => "renamed",
-        ChangeKind::Copied => "copied",
-        ChangeKind::Deleted => "deleted",
-        ChangeKind::TypeChanged => "changed the type of",
+/// Describes a file: `renamed src/a.rs to src/b.rs +3 -1`.
+fn describe_file(file: &FileChangeReport) -> String {
+    let kind = match (file.kind, file.lines) {
+        ("modified", None) => "in",
+        ("retyped", _) => "changed the type of",
+        (kind, _) => kind,
     };
     let path = plain_name(&file.path, MAX_CHARS);
     let old_path = file.old_path.as_ref().map(|old| plain_name(old, MAX_CHARS) + " to ");
-    let lines = file.lines.map(|LineCounts { added, removed }| format!(" +{added} -{removed}"));
+    let lines = file.lines.map(|(added, removed)| format!(" +{added} -{removed}"));
     format!("  {kind} {}{path}{}", old_path.unwrap_or_default(), lines.unwrap_or_default())
-}
-
-/// Replaces secrets in what an author wrote.
-fn redact(text: &str) -> String {
-    codeinfo_secrets::redact_secrets("", None, text).text.into_owned()
 }

@@ -8,12 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_chunk::{HighlightMark, highlight_lines};
 use codeinfo_core::{FileRecord, Root, RootFilter, hash, plain_name};
 use codeinfo_history::{
     ChangeKind, ChangedFile, CommitDetails, CommitId, DiffHunk, HistoryBudget, HistoryReader,
     HistoryStop,
 };
-use codeinfo_lang::detect;
+use codeinfo_lang::{Language, detect};
 use codeinfo_worktree::{decode::decode_text, git::GitRepository};
 use serde::Deserialize;
 use similar::{Algorithm, DiffTag};
@@ -22,16 +23,19 @@ use tokio::time::timeout;
 use super::{
     super::{
         Evidence, EvidenceError, TIMEOUT,
-        render::{DiffLine, HistoryText},
+        lines::RequestedLines,
         resolve::{ResolvedPath, split_lines},
         snapshot::retain_indexed,
+        source::{CommittedText, HighlightedSource, cut_line},
     },
     RelationKind,
     changes::{explain_lookup_error, is_public_path, open_repository},
+    history_report::{ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport},
 };
 
-/// Maximum number of commits in a reply, and their default number.
+/// Maximum number of commits in a reply, in one for the page, and their default number.
 const MAX_COMMITS: usize = 20;
+const MAX_PAGE_COMMITS: usize = 100;
 const DEFAULT_COMMITS: usize = 10;
 /// Maximum time of reading the history.
 const MAX_READING: Duration = Duration::from_secs(2);
@@ -42,7 +46,14 @@ const MAX_LINE_CHANGES: usize = 300;
 /// Maximum bytes of a file whose secrets are searched for, so that a difference can be shown.
 const MAX_CENSORED_BYTES: usize = 1 << 20;
 /// Maximum bytes of the difference of a file in one commit.
-const MAX_PATCH_BYTES: usize = 16 << 10;
+const MAX_PATCH_BYTES: usize = 64 << 10;
+/// Maximum lines of the difference of a file, in a list of commits and in a single one.
+const MAX_DIFF_LINES: usize = 200;
+const MAX_PATCH_LINES: usize = 2_000;
+/// Maximum files of a commit that are listed.
+const MAX_FILES: usize = 1_000;
+
+const LEFT_OUT: &str = "its file is left out of the index, and not shown";
 
 /// A result with a reason for people.
 type Readable<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -62,6 +73,10 @@ pub struct HistoryRequest {
     pub limit: Option<usize>,
     /// Name of the repository, which the caller resolves.
     pub repository: Option<String>,
+    /// True for the page: `lines` are those of the index, differences are highlighted, and of a
+    /// single commit with a path, only that file is read.
+    #[serde(skip)]
+    pub is_for_page: bool,
 }
 
 /// The part of a root that is asked about.
@@ -78,18 +93,51 @@ struct HistoryTarget {
 }
 
 impl Evidence {
-    /// Describes the commits of a subject in one repository, newest first, or a single commit.
-    /// Reads for at most two seconds.
-    pub async fn describe_history(
+    /// Finds the commits of a subject in one repository, newest first, or a single commit. Reads
+    /// for at most two seconds.
+    pub async fn read_history(
         &self,
         request: HistoryRequest,
         within: RootFilter,
-    ) -> Result<String, EvidenceError> {
+    ) -> Result<HistoryReport, EvidenceError> {
         let target = self.locate_target(&request, within).await?;
+        self.read_repository(target, move |session| session.answer(&request)).await
+    }
+
+    /// Reads lines of a file in a commit, without secrets, for display. Bounds outside the file
+    /// are clamped.
+    pub async fn read_committed_source(
+        &self,
+        path: &str,
+        commit: String,
+        asked: RequestedLines,
+        within: RootFilter,
+    ) -> Result<HighlightedSource, EvidenceError> {
+        let request = HistoryRequest {
+            path: Some(path.to_owned()),
+            commit: Some(commit.clone()),
+            is_for_page: true,
+            ..HistoryRequest::default()
+        };
+        let target = self.locate_target(&request, within).await?;
+        let below = target.path.clone().unwrap_or_default();
+        let (root, file) = (target.root.clone(), self.to_indexed_file(&target.root, &below));
+        let read = move |session: HistorySession<'_>| session.read_text(&commit, &below);
+        let committed = self.read_repository(target, read).await?;
+        self.run_blocking(move || HighlightedSource::from_commit(root, file, committed, asked))
+            .await
+    }
+
+    /// Reads the repository of a target. Few questions about histories run at a time.
+    async fn read_repository<T: Send + 'static>(
+        &self,
+        target: HistoryTarget,
+        read: impl FnOnce(HistorySession<'_>) -> Readable<T> + Send + 'static,
+    ) -> Result<T, EvidenceError> {
         let waiting = timeout(TIMEOUT, Arc::clone(&self.history_permits).acquire_owned());
         let Ok(Ok(permit)) = waiting.await else { return Err(EvidenceError::Stalled) };
         self.run_blocking(move || {
-            let answer = HistorySession::open(&target).and_then(|session| session.answer(&request));
+            let answer = HistorySession::open(&target).and_then(read);
             drop(permit);
             answer.map_err(|reason| {
                 EvidenceError::History(target.root.name, plain_name(&reason.to_string(), 400))
@@ -112,6 +160,12 @@ impl Evidence {
             (path, None, _) => path.clone(),
         };
         let (root, path, lines) = match &written {
+            // The commit may have files that the index lacks: names are not completed.
+            Some(written) if request.is_for_page && request.commit.is_some() => {
+                let root = self.find_only_tree(within).await?;
+                let path = relative_path(&root, written);
+                (root, Some(path), None)
+            }
             Some(written) => {
                 let (path, first, last) = split_lines(written).unwrap_or((written, 0, None));
                 let (root, path) = self.locate_file(path, within).await?;
@@ -121,8 +175,15 @@ impl Evidence {
         };
         let files = retain_indexed(self.store.files(root.id).await?, &root);
         let record = files.iter().find(|file| Some(&file.path) == path.as_ref()).cloned();
+        if let Some(path) = path.as_ref().filter(|_| record.is_none())
+            && !is_public_path(&root, path)
+        {
+            let (path, similar, omitted) = (path.clone(), Vec::new(), None);
+            return Err(EvidenceError::NotFound { path, similar, omitted });
+        }
         let indexed_paths = files.into_iter().map(|file| file.path).collect();
-        let snapshot = match record.as_ref().filter(|_| request.symbol.is_some()) {
+        let is_mapped = request.symbol.is_some() || (request.is_for_page && lines.is_some());
+        let snapshot = match record.as_ref().filter(|_| is_mapped) {
             Some(record) => self.load_snapshot(record).await?,
             None => None,
         };
@@ -174,20 +235,28 @@ impl Evidence {
             Err(other) => return Err(other),
         };
         let Ok(root) = self.find_only_tree(within).await else { return Err(unknown) };
-        let relative = Path::new(path).strip_prefix(&root.path).ok().and_then(Path::to_str);
-        let below = relative.unwrap_or(path).to_owned();
+        let below = relative_path(&root, path);
         if is_public_path(&root, &below) { Ok((root, below)) } else { Err(unknown) }
     }
 }
 
-/// Reads the history of one root and describes it.
+/// Reads the history of one root.
 struct HistorySession<'a> {
     target: &'a HistoryTarget,
     git: GitRepository,
     reader: HistoryReader,
     tip: CommitId,
     deadline: Instant,
-    text: HistoryText,
+    report: HistoryReport,
+    /// True if differences are highlighted.
+    has_marks: bool,
+    max_diff_lines: usize,
+}
+
+/// Lines of a file in a commit, without secrets, and their marks.
+struct CommittedLines {
+    lines: Vec<String>,
+    marks: Vec<Vec<HighlightMark>>,
 }
 
 impl<'a> HistorySession<'a> {
@@ -200,63 +269,109 @@ impl<'a> HistorySession<'a> {
         let tip = id.parse()?;
         let name = target.root.name.as_str();
         let tree = revision.map(|known| format!("@{}", known.name));
-        let repo = tree.and_then(|tree| name.strip_suffix(&tree)).unwrap_or(name);
-        let text = HistoryText::new(repo, &tip);
-        Ok(Self { target, git, reader, tip, deadline: Instant::now() + MAX_READING, text })
+        let base_repo = tree.and_then(|tree| name.strip_suffix(&tree)).unwrap_or(name).to_owned();
+        let report = HistoryReport {
+            repo: name.to_owned(),
+            base_repo,
+            tip: id,
+            subject: "all files".to_owned(),
+            is_changed: false,
+            commits: Vec::new(),
+            stop: None,
+        };
+        let deadline = Instant::now() + MAX_READING;
+        let max_diff_lines = MAX_DIFF_LINES;
+        Ok(Self { target, git, reader, tip, deadline, report, has_marks: false, max_diff_lines })
     }
 
-    fn answer(mut self, request: &HistoryRequest) -> Readable<String> {
-        let limit = request.limit.unwrap_or(DEFAULT_COMMITS).clamp(1, MAX_COMMITS);
+    fn answer(mut self, request: &HistoryRequest) -> Readable<HistoryReport> {
+        self.has_marks = request.is_for_page;
+        let max_commits = if request.is_for_page { MAX_PAGE_COMMITS } else { MAX_COMMITS };
+        let limit = request.limit.unwrap_or(DEFAULT_COMMITS).clamp(1, max_commits);
         let stop = match (&request.commit, &self.target.path) {
-            (Some(name), _) => self.describe_commit(name)?,
-            (None, Some(path)) => match self.describe_place(path)? {
-                Some(lines) => self.describe_line_changes(path, lines, limit)?,
-                None => self.describe_file_changes(path, limit)?,
+            (Some(name), Some(path)) if request.is_for_page => self.read_change(name, path)?,
+            (Some(name), _) => self.read_commit(name)?,
+            (None, Some(path)) => match self.locate_lines(path)? {
+                Some(lines) => self.read_line_changes(path, lines, limit)?,
+                None => self.read_file_changes(path, limit)?,
             },
             (None, None) => {
-                self.text.push_place("all files");
                 let list = self.reader.list_commits(&self.tip, &[], &self.budget(limit));
-                list.commits.iter().for_each(|commit| self.text.push_commit(commit));
+                self.report.commits = list.commits.iter().map(CommitReport::new).collect();
                 list.stop
             }
         };
-        Ok(self.text.finish(stop))
+        self.report.stop = stop.map(|stop| stop.to_string());
+        Ok(self.report)
+    }
+
+    fn read_text(mut self, name: &str, path: &str) -> Readable<CommittedText> {
+        let id = self.resolve_commit(name)?;
+        if !self.may_show(path) {
+            return Err(LEFT_OUT.into());
+        }
+        let found = self.reader.read_file_at(&id, path, &self.budget(1))?;
+        let content = found.ok_or_else(|| format!("the commit has no file `{path}`"))?;
+        Ok(CommittedText { commit: id.to_string(), text: censor_content(path, &content)?.0 })
+    }
+
+    fn resolve_commit(&self, name: &str) -> Readable<CommitId> {
+        let found = self.git.resolve_ancestor(name);
+        Ok(found.map_err(|error| explain_lookup_error(name, error))?.parse()?)
     }
 
     fn budget(&self, max_results: usize) -> HistoryBudget {
         HistoryBudget { max_results, ..HistoryBudget::until(self.deadline) }
     }
 
-    fn describe_commit(&mut self, name: &str) -> Readable<Option<HistoryStop>> {
-        let found = self.git.resolve_ancestor(name);
-        let id: CommitId = found.map_err(|error| explain_lookup_error(name, error))?.parse()?;
+    fn read_commit(&mut self, name: &str) -> Readable<Option<HistoryStop>> {
+        let id = self.resolve_commit(name)?;
         let budget = self.budget(1);
         let diff = self.reader.commit_diff(&id, &budget)?;
-        self.text.push_place(&format!("commit {name}"));
-        self.text.push_commit(&diff.commit);
-        self.text.push_message(&diff.commit);
+        self.report.subject = format!("commit {name}");
+        let mut report = CommitReport::with_message(&diff.commit);
         if let Some(path) = &self.target.path {
             let patch = self.reader.file_patch(&id, path, MAX_PATCH_BYTES, &budget)?;
-            self.describe_change(&diff.commit, &patch.file, &patch.hunks);
+            self.add_change(&mut report, &diff.commit, patch.file, &patch.hunks);
         }
-        let files = diff.files.iter().filter(|file| self.may_show(file));
-        self.text.push_files(&files.collect::<Vec<_>>(), diff.files.len());
+        let count = diff.files.len();
+        let shown = diff.files.into_iter().filter(|file| self.may_show_change(file));
+        let mut listed: Vec<FileChangeReport> = shown.map(|file| self.report_file(file)).collect();
+        let hidden = count - listed.len();
+        listed.truncate(MAX_FILES);
+        report.files = Some(ChangedFileList { listed, count, hidden });
+        self.report.commits.push(report);
         Ok(diff.stop)
     }
 
-    fn describe_file_changes(&mut self, path: &str, limit: usize) -> Readable<Option<HistoryStop>> {
+    /// Reads what a commit changed in one file.
+    fn read_change(&mut self, name: &str, path: &str) -> Readable<Option<HistoryStop>> {
+        let id = self.resolve_commit(name)?;
+        let budget = self.budget(1);
+        self.max_diff_lines = MAX_PATCH_LINES;
+        let patch = self.reader.file_patch(&id, path, MAX_PATCH_BYTES, &budget)?;
+        let commit = self.reader.list_commits(&id, &[], &budget).commits.pop();
+        let commit = commit.ok_or("the commit could not be read in time")?;
+        let mut report = CommitReport::new(&commit);
+        self.add_change(&mut report, &commit, patch.file, &patch.hunks);
+        self.report.commits.push(report);
+        Ok(None)
+    }
+
+    fn read_file_changes(&mut self, path: &str, limit: usize) -> Readable<Option<HistoryStop>> {
         let history = self.reader.file_history(&self.tip, path, &self.budget(limit))?;
         for change in history.changes {
-            self.text.push_commit(&change.commit);
+            let mut report = CommitReport::new(&change.commit);
             let (path, old_path) = (change.path, change.old_path);
             let file = ChangedFile { path, old_path, kind: change.kind, lines: change.lines };
-            self.describe_change(&change.commit, &file, &[]);
+            self.add_change(&mut report, &change.commit, file, &[]);
+            self.report.commits.push(report);
         }
         Ok(history.stop)
     }
 
-    /// Describes the newest commits that changed lines, and the one in which they appeared.
-    fn describe_line_changes(
+    /// Reads the newest commits that changed lines, and the one in which they appeared.
+    fn read_line_changes(
         &mut self,
         path: &str,
         lines: (u32, u32),
@@ -270,65 +385,80 @@ impl<'a> HistorySession<'a> {
             if index >= limit && !is_last {
                 continue;
             }
-            if is_last && index > limit {
-                self.text.push_note("commits between are left out: raise `limit`");
-            }
-            if is_last && history.stop.is_none() {
-                self.text.push_note("the lines appeared in");
-            }
-            self.text.push_commit(&change.commit);
+            let mut report = CommitReport::new(&change.commit);
+            report.is_after_gap = is_last && index > limit;
+            report.is_origin = is_last && history.stop.is_none();
             // The history does not tell whether the commit added the file.
             let (path, old_path) = (change.path, change.old_path);
             let kind = if old_path.is_some() { ChangeKind::Renamed } else { ChangeKind::Modified };
             let file = ChangedFile { path, old_path, kind, lines: None };
-            self.describe_change(&change.commit, &file, &change.hunks);
+            self.add_change(&mut report, &change.commit, file, &change.hunks);
+            self.report.commits.push(report);
         }
         Ok(history.stop)
     }
 
-    /// Begins the text for a file. Returns the lines asked about as the tip has them.
-    fn describe_place(&mut self, path: &str) -> Readable<Option<(u32, u32)>> {
+    /// Sets a file as the subject. Returns the lines asked about as the tip has them.
+    fn locate_lines(&mut self, path: &str) -> Readable<Option<(u32, u32)>> {
         let mut lines = self.target.lines;
-        let mut is_changed = false;
         if let Some(record) = &self.target.record {
             let found = self.reader.read_file_at(&self.tip, path, &self.budget(1))?;
             let content = found.ok_or("the commit does not have the file yet")?;
-            is_changed = !hash::matches_content(&record.version, &content);
+            self.report.is_changed = !hash::matches_content(&record.version, &content);
             if let (true, Some(asked), Some(indexed)) =
-                (is_changed, lines, &self.target.indexed_text)
+                (self.report.is_changed, lines, &self.target.indexed_text)
             {
                 let committed = decode_text(&content).ok_or("the file is no text")?.text;
                 let mapped = map_lines(indexed, &committed, asked);
-                lines = Some(mapped.ok_or("the commit does not have the definition yet")?);
+                lines = Some(mapped.ok_or("the commit does not have the lines yet")?);
             }
         }
         let range = lines.map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
-        self.text.push_place(&format!("{path}{range}"));
-        if is_changed {
-            self.text
-                .push_note("the indexed file has local changes: lines are those of the commit");
-        }
+        self.report.subject = format!("{path}{range}");
         Ok(lines)
     }
 
-    fn may_show(&self, file: &ChangedFile) -> bool {
-        let is_shown = |path: &String| {
-            self.target.indexed_paths.contains(path) || is_public_path(&self.target.root, path)
-        };
-        is_shown(&file.path) && file.old_path.as_ref().is_none_or(is_shown)
+    fn is_indexed(&self, path: &str) -> bool {
+        self.target.indexed_paths.contains(path)
     }
 
-    /// Describes a change without secrets, unless its file would not be indexed.
-    fn describe_change(&mut self, commit: &CommitDetails, file: &ChangedFile, hunks: &[DiffHunk]) {
-        if !self.may_show(file) {
-            self.text.push_note("its file is left out of the index, and not shown");
+    fn may_show(&self, path: &str) -> bool {
+        self.is_indexed(path) || is_public_path(&self.target.root, path)
+    }
+
+    fn may_show_change(&self, file: &ChangedFile) -> bool {
+        self.may_show(&file.path) && file.old_path.as_ref().is_none_or(|path| self.may_show(path))
+    }
+
+    fn report_file(&self, file: ChangedFile) -> FileChangeReport {
+        let is_indexed = self.is_indexed(&file.path);
+        FileChangeReport::new(file, is_indexed)
+    }
+
+    /// Adds a change without secrets to a commit, unless its file would not be indexed.
+    fn add_change(
+        &mut self,
+        report: &mut CommitReport,
+        commit: &CommitDetails,
+        file: ChangedFile,
+        hunks: &[DiffHunk],
+    ) {
+        if !self.may_show_change(&file) {
+            report.note = Some(LEFT_OUT);
             return;
         }
-        self.text.push_file(file);
-        match self.censor_hunks(commit, file, hunks) {
-            Ok(diff) => self.text.push_diff(&diff, hunks.iter().any(|hunk| hunk.is_truncated)),
-            Err(reason) => self.text.push_note(reason),
+        let censored = self.censor_hunks(commit, &file, hunks);
+        let mut change = self.report_file(file);
+        change.is_cut = hunks.iter().any(|hunk| hunk.is_truncated);
+        match censored {
+            Ok(diff) => change.diff = diff,
+            Err(reason) => report.note = Some(reason),
         }
+        if change.diff.len() > self.max_diff_lines {
+            change.diff.truncate(self.max_diff_lines);
+            change.is_cut = true;
+        }
+        report.change = Some(change);
     }
 
     /// Takes the lines of hunks from the files without their secrets.
@@ -350,30 +480,59 @@ impl<'a> HistorySession<'a> {
             let (mut old, mut new) = (hunk.old_first, hunk.new_first);
             for line in hunk.text.split_terminator('\n') {
                 let sign = line.chars().next().unwrap_or(' ');
-                let (lines, number) =
+                let (version, number) =
                     if sign == '-' { (before.as_ref(), old) } else { (Some(&after), new) };
                 old += u32::from(sign != '+');
                 new += u32::from(sign != '-');
-                let text = lines.and_then(|lines| lines.get(number as usize - 1)).cloned();
-                diff.push(DiffLine { sign, number, text: text.unwrap_or_default() });
+                let found = version.map(|version| version.read_line(number as usize - 1));
+                let (text, marks) = found.unwrap_or_default();
+                let marks = marks.iter().map(|mark| (mark.start, mark.end, mark.class.letter()));
+                diff.push(DiffLine { sign, number, text, marks: marks.collect() });
             }
         }
         Ok(diff)
     }
 
     /// Reads the lines of a file in a commit, with marks in place of secrets.
-    fn read_censored(&mut self, id: &CommitId, path: &str) -> Result<Vec<String>, &'static str> {
+    fn read_censored(&mut self, id: &CommitId, path: &str) -> Result<CommittedLines, &'static str> {
         let found = self.reader.read_file_at(id, path, &self.budget(1));
         let content = found.map_err(|_| "its lines could not be read in time")?.unwrap_or_default();
-        if content.len() > MAX_CENSORED_BYTES {
-            return Err("its lines are not shown: the file is too large to look for secrets");
-        }
-        let text = decode_text(&content).ok_or("its lines are not shown: no text")?.text;
-        let language = detect::detect_language(path, &text);
-        let public_text = codeinfo_secrets::censor_text(path, language, &text);
-        let censored = public_text.ok_or("its lines are not shown: they may be secrets")?;
-        Ok(censored.text.split('\n').map(str::to_owned).collect())
+        let (text, language) = censor_content(path, &content)?;
+        let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let has_time = self.has_marks && Instant::now() < self.deadline;
+        let marks = has_time.then(|| highlight_lines(language, &text, 0..lines.len()));
+        Ok(CommittedLines { lines, marks: marks.unwrap_or_default() })
     }
+}
+
+impl CommittedLines {
+    /// Returns a line, counted from 0, with its marks.
+    fn read_line(&self, index: usize) -> (String, Vec<HighlightMark>) {
+        let mut text = self.lines.get(index).cloned().unwrap_or_default();
+        let mut marks = self.marks.get(index).cloned().unwrap_or_default();
+        cut_line(&mut text, &mut marks);
+        (text, marks)
+    }
+}
+
+fn relative_path(root: &Root, path: &str) -> String {
+    let below = Path::new(path).strip_prefix(&root.path).ok().and_then(Path::to_str);
+    below.unwrap_or(path).to_owned()
+}
+
+/// Returns the text of a file with marks in place of secrets, and its language.
+fn censor_content(
+    path: &str,
+    content: &[u8],
+) -> Result<(String, Option<&'static Language>), &'static str> {
+    if content.len() > MAX_CENSORED_BYTES {
+        return Err("its lines are not shown: the file is too large to look for secrets");
+    }
+    let text = decode_text(content).ok_or("its lines are not shown: no text")?.text;
+    let language = detect::detect_language(path, &text);
+    let public_text = codeinfo_secrets::censor_text(path, language, &text);
+    let censored = public_text.ok_or("its lines are not shown: they may be secrets")?;
+    Ok((censored.text.into_owned(), language))
 }
 
 /// Returns where lines of an indexed text are in the committed one. `None` if none of them is.

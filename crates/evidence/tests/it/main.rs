@@ -3,6 +3,7 @@
 
 mod caller_changes;
 mod graph_property;
+mod history;
 mod impact;
 mod relations;
 mod scip_files;

@@ -12,6 +12,7 @@ const KEYS = [
   ['h · l', 'Select a name of the line: the one before or after'],
   ['Enter', 'In the source, go to the definition of the selected name; with Ctrl, in a new tab'],
   ['u', 'Show what uses the definition at the selected line, or that of a result'],
+  ['c', 'Show the commits that changed the selected lines, or the open file'],
   ['Esc', 'Close the open pane, or leave a field'],
   ['?', 'Show these keys'],
   ['Enter', 'In a question, send it; Shift and Enter begin a new line'],

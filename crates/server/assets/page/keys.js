@@ -1,4 +1,4 @@
-// The keyboard: `/`, `j`, `k`, `o`, `s`, `u`, `Esc` and `?`.
+// The keyboard: `/`, `j`, `k`, `o`, `s`, `u`, `c`, `Esc` and `?`.
 
 import { showKeys } from './dialog.js';
 import { beside, go, link } from './router.js';
@@ -37,7 +37,8 @@ function act(key) {
     case 'k': return move(-1);
     case 'o': return open();
     case 's': return toSource();
-    case 'u': return showUses();
+    case 'u': return followSource('[data-uses]');
+    case 'c': return followSource('[data-history]');
     case '?': showKeys(); return true;
     default: return false;
   }
@@ -75,10 +76,10 @@ function toSource() {
   return lines !== null;
 }
 
-/** Shows what uses the definition of the result with the focus, else that of the open source. */
-function showUses() {
+/** Shows the uses or the history of the result with the focus, else those of the open source. */
+function followSource(links) {
   const result = document.activeElement?.closest('.result');
-  const to = (result ?? document.querySelector('.source'))?.querySelector('[data-uses]') ?? null;
+  const to = result?.querySelector(links) ?? document.querySelector('.source')?.querySelector(links) ?? null;
   to?.focus();
   to?.click();
   return to !== null;

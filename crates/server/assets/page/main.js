@@ -17,6 +17,7 @@ const VIEWS = {
   c: () => import('./conversation.js'),
   search: () => import('./search.js'),
   source: () => import('./file.js'),
+  commit: () => import('./commit.js'),
   repositories: () => import('./repositories.js'),
   map: () => import('./map.js'),
   status: () => import('./status.js'),
@@ -29,7 +30,7 @@ let shown = null;
 
 async function show(route) {
   foldMenu();
-  const key = JSON.stringify([route.name, route.id]);
+  const key = JSON.stringify([route.name, route.id, route.part]);
   if (shown?.key === key) {
     update(shown, route);
     return;

@@ -1,11 +1,12 @@
 // Reads and writes the address: which page is shown, and which lines stand beside it.
 
 /**
- * @typedef {{name: string, id: string | null, query: URLSearchParams}} Route
+ * @typedef {{name: string, id: string | null, part: string | null, query: URLSearchParams}} Route `part`: what stands
+ *   after the id, such as a commit of a repository
  * @typedef {{first: number, last: number}} Range
  * @typedef {{path: string, first: number | null, last: number | null, ranges?: Range[],
- *   repository: string | null}} Place `ranges`: all of the lines, where there are several apart; `first` and `last`
- *   are those of the first
+ *   repository: string | null, commit?: string | null}} Place `ranges`: all of the lines, where there are several apart;
+ *   `first` and `last` are those of the first; `commit`: the one that has the lines, where they are not those of now
  */
 
 const MOST_RANGES = 100;
@@ -14,7 +15,8 @@ const MOST_RANGES = 100;
 export function route() {
   const [path, query] = split(location.hash);
   const parts = path.split('/').filter((part) => part !== '');
-  return { name: parts[0] ?? '', id: parts.length > 1 ? decoded(parts[1]) : null, query };
+  const [id, part] = [1, 2].map((at) => (parts.length > at ? decoded(parts[at]) : null));
+  return { name: parts[0] ?? '', id, part, query };
 }
 
 /**
@@ -66,19 +68,19 @@ export function place() {
     const [first, last] = [number(query.get('first')), number(query.get('last'))];
     const ranges = rangesOf(query.get('ranges') ?? '');
     const all = ranges.length > 0 ? ranges : rangesOf(first === null ? '' : `${first}-${last ?? first}`);
-    return path === null ? null : placed(path, all, query.get('repository'));
+    return path === null ? null : placed(path, all, query.get('repository'), query.get('commit'));
   }
   const at = query.get('at');
   if (at === null || at === '') {
     return null;
   }
   const [, path, lines] = /^(.*?)(?::([\d,-]+))?$/s.exec(at);
-  return placed(path, rangesOf(lines ?? ''), query.get('in'));
+  return placed(path, rangesOf(lines ?? ''), query.get('in'), query.get('commit'));
 }
 
 /**
  * @typedef {{of: string, repository: string | null, kind: string}} ShownUses `of`: the definition, as the server reads
- *   it; `kind`: what is shown of it, such as its callers
+ *   it; `kind`: what is shown of it, such as its callers, or its history
  */
 
 /** @returns {ShownUses | null} the definition whose uses are shown with the lines */
@@ -115,16 +117,14 @@ export function beside(at, uses = shownUses()) {
   const [path, query] = split(location.hash);
   const about = at === null || uses === null ? {} : { of: uses.of, 'of-in': uses.repository, uses: uses.kind };
   if (path.startsWith('/source') && at !== null) {
-    const { first, last, repository } = at;
+    const { first, last, repository, commit } = at;
     const ranges = at.ranges?.length > 1 ? lines(at) : null;
-    return link(['source'], { path: at.path, repository, first, last, ranges, ...about });
+    return link(['source'], { path: at.path, repository, commit, first, last, ranges, ...about });
   }
-  ['at', 'in', 'of', 'of-in', 'uses'].forEach((name) => query.delete(name));
+  ['at', 'in', 'commit', 'of', 'of-in', 'uses'].forEach((name) => query.delete(name));
   if (at !== null) {
     query.set('at', written(at));
-    if (at.repository) {
-      query.set('in', at.repository);
-    }
+    Object.entries({ in: at.repository, commit: at.commit }).forEach(([name, value]) => value && query.set(name, value));
   }
   Object.entries(about).forEach(([name, value]) => value && query.set(name, value));
   return joined(`#${path}`, query);
@@ -144,9 +144,9 @@ function lines({ first, last, ranges }) {
   return all.map((one) => (one.first === one.last ? `${one.first}` : `${one.first}-${one.last}`)).join(',');
 }
 
-function placed(path, ranges, repository) {
+function placed(path, ranges, repository, commit) {
   const { first = null, last = null } = ranges[0] ?? {};
-  return { path, first, last, ranges, repository };
+  return { path, first, last, ranges, repository, commit };
 }
 
 function split(hash) {

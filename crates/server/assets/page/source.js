@@ -20,6 +20,7 @@ const STATES = {
   gone: 'The file is gone. It is shown as it was indexed.',
   unreadable: 'The file can no longer be read. It is shown as it was indexed.',
   elsewhere: 'The file is on another host. It is shown as it was indexed.',
+  committed: 'The file is shown as it was in a commit.',
 };
 
 /** Closes what uses a definition, and leads back to the lines. Returns whether it was open. */
@@ -37,8 +38,9 @@ export class Source {
   /** @param {HTMLElement} element @param {{close?: () => void, signal?: AbortSignal}} [options] */
   constructor(element, { close, signal } = {}) {
     this.element = h('div', { class: 'source' });
-    this.uses = h('section', { class: 'uses', 'aria-label': 'Uses', tabindex: -1, hidden: true });
-    fill(element, this.element, this.uses);
+    [this.uses, this.history] = ['Uses', 'History'].map((label) =>
+      h('section', { class: 'uses', 'aria-label': label, tabindex: -1, hidden: true }));
+    fill(element, this.element, this.uses, this.history);
     this.close = close;
     this.at = null;
     this.file = null;
@@ -51,7 +53,7 @@ export class Source {
    */
   async open(at) {
     const isSame = this.at !== null && this.file !== null
-      && this.at.path === at.path && this.at.repository === at.repository;
+      && this.at.path === at.path && this.at.repository === at.repository && this.at.commit === at.commit;
     this.at = at;
     this.showUses(shownUses());
     if (isSame) {
@@ -121,8 +123,8 @@ export class Source {
     return this.window(at, Math.floor(((at.first ?? 1) - 1) / WINDOW) * WINDOW + 1, signal);
   }
 
-  window({ path, repository }, first, signal) {
-    return get(address('/source', { path, repository, first, last: first + WINDOW - 1 }), signal);
+  window({ path, repository, commit }, first, signal) {
+    return get(address('/source', { path, repository, commit, first, last: first + WINDOW - 1 }), signal);
   }
 
   show(file) {
@@ -131,20 +133,21 @@ export class Source {
     // Beyond the end of the file, the server shows its last line alone.
     this.asked = new Set((file.first - 1) % WINDOW === 0 ? [(file.first - 1) / WINDOW] : []);
     this.keep(file);
-    const { path, repository } = this.at;
-    const chosen = (first, last) => go(beside({ path, repository, first, last }), 'replace');
+    const { path, repository, commit } = this.at;
+    const chosen = (first, last) => go(beside({ path, repository, commit, first, last }), 'replace');
     const lines = new Lines({
       label: `Lines of ${file.relPath}`,
       total: file.total,
       line: (number) => this.known.get(number),
       need: (first, last) => this.need(first, last),
-      href: (number) => beside({ path, repository, first: number, last: number }),
+      href: (number) => beside({ path, repository, commit, first: number, last: number }),
       choose: (number, extend) => {
         const other = extend ? this.at.first ?? number : number;
         chosen(Math.min(number, other), Math.max(number, other));
       },
       chosen,
-      follow: (name, isNewTab) => this.follow(name, isNewTab),
+      // What a name of earlier lines meant is not known.
+      follow: (name, isNewTab) => !commit && this.follow(name, isNewTab),
     });
     this.lines = lines;
     this.verdict = h('p', { class: 'verdict', role: 'status' });
@@ -211,20 +214,26 @@ export class Source {
         symbolLink(place), ' ', placeText(place), ' ', certaintyBadge(place.certainty))))]);
   }
 
-  /** Shows what uses a definition, or nothing. */
+  /** Shows what uses a definition, the history of lines, or nothing. */
   async showUses(shown) {
-    const isAsked = document.activeElement?.matches('[data-uses]') === true;
-    this.uses.hidden = shown === null;
+    const isAsked = document.activeElement?.matches('[data-uses], [data-history]') === true;
+    const isHistory = shown?.kind === 'history';
+    this.uses.hidden = shown === null || isHistory;
+    this.history.hidden = !isHistory;
     this.shownUses = shown;
     if (isAsked) {
-      this.uses.focus({ preventScroll: true });
+      (isHistory ? this.history : this.uses).focus({ preventScroll: true });
     }
-    if (shown !== null) {
+    if (isHistory) {
+      const { HistoryPane } = await import('./history.js');
+      this.historyPane ??= new HistoryPane(this.history, closeUses);
+    } else if (shown !== null) {
       const { UsesPane } = await import('./uses.js');
       this.usesPane ??= new UsesPane(this.uses, closeUses);
     }
     if (shown === this.shownUses) {
-      this.usesPane?.open(shown);
+      this.usesPane?.open(isHistory ? null : shown);
+      this.historyPane?.open(isHistory ? shown : null);
     }
   }
 
@@ -237,8 +246,8 @@ export class Source {
   }
 
   showVerdict() {
-    const verdict = verdictOf({ ...this.at, path: this.file.path, relPath: this.file.relPath });
-    const { first } = this.at;
+    const { first, commit } = this.at;
+    const verdict = commit ? null : verdictOf({ ...this.at, path: this.file.path, relPath: this.file.relPath });
     const beyond = first !== null && first > this.file.total
       ? `The file has only ${counted(this.file.total, 'line')}.` : null;
     const said = [verdict?.sentence, beyond, STATES[this.file.state]].filter((one) => one);
@@ -260,11 +269,18 @@ export class Source {
     // A commit that is not checked out has no file to open.
     fill(this.actions,
       file.onDisk && editor && h('a', { href: editor }, `Open in ${EDITORS[config.editor] ?? 'the editor'}`),
-      at.first !== null && h('a', {
+      at.first !== null && !at.commit && h('a', {
         href: beside(at, { of: `${file.path}:${at.first}`, repository: null, kind: 'callers' }), 'data-uses': true,
       }, 'What uses this'),
+      at.commit ? [
+        h('a', { href: link(['commit', file.repo, at.commit], { path: file.relPath }) }, 'The commit'),
+        h('a', { href: beside({ path: file.relPath, repository: file.repo, first: null, last: null }, null) }, 'The file as it is'),
+      ] : h('a', {
+        href: beside(at, { of: written({ path: file.relPath, first: at.first, last: at.last }), repository: file.repo, kind: 'history' }),
+        'data-history': true,
+      }, at.first === null ? 'History' : 'History of these lines'),
       file.onDisk && copyButton('Copy path', () => written({ ...at, path: file.path })),
-      file.permalink && (file.state === 'same' ? this.permalink(at)
+      file.permalink && (['same', 'committed'].includes(file.state) ? this.permalink(at)
         : h('span', { class: 'about' }, 'No permalink: the commit may have other lines.')));
     this.actions.hidden = !this.actions.hasChildNodes();
   }

@@ -20,12 +20,13 @@ export class UsesPane {
     this.title = h('h3');
     this.kind = h('select', { name: 'uses-kind', 'aria-label': 'Relation', onchange: () => this.chooseKind() },
       Object.keys(KINDS).map((kind) => h('option', { value: kind }, kind)));
+    this.past = h('span');
     this.summary = h('p', { class: 'about', role: 'status' });
     this.list = h('div');
     this.picture = h('details', { ontoggle: () => this.drawPicture() }, h('summary', { class: 'about' }, 'Picture of the calls'));
     this.drawing = h('div');
     this.picture.append(this.drawing);
-    fill(element, h('div', { class: 'row' }, this.title, this.kind,
+    fill(element, h('div', { class: 'row' }, this.title, this.past, this.kind,
       h('button', { type: 'button', class: 'plain', onclick: close }, 'Close uses')),
     this.summary, this.picture, this.list);
   }
@@ -54,6 +55,7 @@ export class UsesPane {
     const { of, repository } = shown;
     const kind = Object.hasOwn(KINDS, shown.kind) ? shown.kind : 'callers';
     fill(this.title, 'Uses of ', h('code', null, of));
+    fill(this.past);
     this.kind.value = kind;
     this.summary.textContent = '';
     fill(this.list, waiting());
@@ -74,6 +76,9 @@ export class UsesPane {
   show({ definitions, related, more, kind, isIncomplete }) {
     const [only] = definitions.length === 1 ? definitions : [];
     fill(this.title, 'Uses of ', h('code', null, only === undefined ? this.shown.of : nameOf(only)));
+    fill(this.past, only && h('a', {
+      href: beside(place(), { of: `${only.relPath}:${only.lines.join('-')}`, repository: only.repo, kind: 'history' }), 'data-history': true,
+    }, 'Its history'));
     const tests = related.filter((symbol) => symbol.isTest);
     const total = related.length + more;
     const sentences = [

@@ -28,7 +28,7 @@ pub struct SourceLines {
     pub first: u32,
     pub last: u32,
     pub lines: Vec<SourceLine>,
-    /// One of `same`, `changed`, `gone`, `unreadable` and `elsewhere`.
+    /// One of `same`, `changed`, `gone`, `unreadable`, `elsewhere` and `committed`.
     pub state: String,
     /// True if there is a file at `path`.
     pub on_disk: bool,
@@ -53,6 +53,7 @@ pub struct SourceLine {
 struct SourceParameters {
     path: String,
     repository: Option<String>,
+    commit: Option<String>,
     asked: RequestedLines,
 }
 
@@ -71,10 +72,11 @@ impl SourceParameters {
                 "last" => read.asked.last = Some(number()?),
                 "path" => read.path = value,
                 "repository" => read.repository = Some(value),
+                "commit" => read.commit = Some(value),
                 _ => {
                     return Err(unknown_parameter(
                         &name,
-                        "`path`, `repository`, `first` and `last`",
+                        "`path`, `repository`, `commit`, `first` and `last`",
                     ));
                 }
             }
@@ -90,12 +92,17 @@ pub(super) async fn show_source(
     services: &ApiServices,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let SourceParameters { path, repository, asked } = SourceParameters::parse(query)?;
+    let SourceParameters { path, repository, commit, asked } = SourceParameters::parse(query)?;
     let within = match repository {
         Some(named) => RootFilter::Only(services.resolve_root(&named).await?.id),
         None => RootFilter::Everything,
     };
-    let source = services.evidence.read_highlighted_source(&path, asked, within).await?;
+    let source = match commit {
+        Some(commit) => {
+            services.evidence.read_committed_source(&path, commit, asked, within).await?
+        }
+        None => services.evidence.read_highlighted_source(&path, asked, within).await?,
+    };
     Ok(reply::json_response(StatusCode::OK, &build_source_lines(source)))
 }
 
@@ -108,6 +115,7 @@ fn build_source_lines(
         IndexedFileState::Deleted => ("gone", Vec::new()),
         IndexedFileState::Unreadable => ("unreadable", Vec::new()),
         IndexedFileState::OnOtherHost(_) => ("elsewhere", Vec::new()),
+        IndexedFileState::Committed => ("committed", Vec::new()),
     };
     let is_changed =
         |number: u32| changed.iter().any(|range| range.first <= number && number <= range.last);

@@ -89,14 +89,16 @@ pub(super) async fn describe_history(
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
     let names = ["path", "lines", "symbol", "commit", "limit", "format", "repository", "folder"];
-    let [path, lines, symbol, commit, given_limit, _, repository, folder] =
+    let [path, lines, symbol, commit, given_limit, format, repository, folder] =
         read_parameters(query, names)?;
     let parsed = given_limit.map(|text| text.parse()).transpose();
     let limit = parsed.map_err(|_| invalid_argument("`limit` must be a number"))?;
     let within = resolve_filter(services, repository, folder).await?;
-    let request = HistoryRequest { path, lines, symbol, commit, limit, repository: None };
-    let text = services.evidence.describe_history(request, within).await?;
-    Ok(reply::json_response(StatusCode::OK, &json!({ "text": text })))
+    let is_for_page = format.is_none();
+    let request =
+        HistoryRequest { path, lines, symbol, commit, limit, repository: None, is_for_page };
+    let report = services.evidence.read_history(request, within).await?;
+    reply_found(format.as_deref(), &report, || render::render_history(&report))
 }
 
 fn parse_depth(depth: Option<&str>, default_depth: usize) -> Result<usize, ApiError> {

@@ -272,8 +272,8 @@ impl RawSearch {
             Ok(within) => within,
             Err(failure) => return self.report_failure(failure.code(), &failure),
         };
-        match self.services.evidence.describe_history(request, within).await {
-            Ok(text) => Ok(build_result(HISTORY, text)),
+        match self.services.evidence.read_history(request, within).await {
+            Ok(report) => Ok(build_result(HISTORY, render::render_history(&report))),
             Err(failure) => self.explain_failure(&failure),
         }
     }
