@@ -51,7 +51,6 @@ async fn wait_for_texts(page: &BrowserPage, selector: &str, wanted: &[&str]) {
 
 const FILES: &str = ".changes summary";
 const SUBJECTS: &str = ".use > p:first-child";
-const DIFF: &str = ".diff .code-line";
 
 #[tokio::test]
 async fn open_lines_lead_to_their_commits_and_back() {
@@ -59,7 +58,7 @@ async fn open_lines_lead_to_their_commits_and_back() {
     wait_for_open_lines(&page, "pump.py:6").await;
     page.click_text("link", "History of these lines").await;
     let subjects = [
-        "Revert \"Pump faster\" says that it reverts",
+        "Revert \"Pump faster\" present form of 6 says that it reverts",
         "Pump faster",
         "Add the pump the lines appeared here",
     ];
@@ -70,9 +69,12 @@ async fn open_lines_lead_to_their_commits_and_back() {
         if is_found { Ok(()) } else { Err(format!("{found:#?}")) }
     })
     .await;
-    assert_eq!(page.read_text(".uses h3").await, "History of pump.py:6-6");
-    let lines = ["6- rate = 20", "6+ rate = 10", "6- rate = 10", "6+ rate = 20", "6+ rate = 10"];
-    wait_for_texts(&page, ".use .code-line", &lines.map(|line| line)).await;
+    assert_eq!(page.read_text(".uses h3").await, "History of pump.py:6");
+    let lines = [
+        "6 removed - rate = 20", "6 added + rate = 10", "6 removed - rate = 10",
+        "6 added + rate = 20", "6 added + rate = 10",
+    ];
+    wait_for_texts(&page, ".use .code-line", &lines).await;
     check_appearance(&page, "history-lines").await;
     let source = page.url().await;
     // The commit, with its message, its file, and what it is.
@@ -80,7 +82,7 @@ async fn open_lines_lead_to_their_commits_and_back() {
     page.wait_for_text("The boiler needs it: see").await;
     assert_eq!(page.read_text("h1").await, "Pump faster");
     wait_for_texts(&page, FILES, &["modified pipe.py +1 −1"]).await;
-    wait_for_texts(&page, "#main .diff [data-sign='+']", &["6+ rate = 20"]).await;
+    wait_for_texts(&page, "#main .diff [data-sign='+']", &["6 added + rate = 20"]).await;
     assert!(page.eval("document.querySelector('#main .diff .m-n') !== null").await);
     assert!(page.eval("document.querySelector('.commit-message a') === null").await);
     check_appearance(&page, "history-commit").await;
@@ -112,7 +114,7 @@ async fn a_file_has_a_history_and_commits_lead_to_others() {
     page.click_text("link", "History").await;
     page.wait_for_text("4 commits changed the file.").await;
     page.click(".use:nth-child(2) summary").await;
-    page.wait_for_text("No line can be compared.").await;
+    page.wait_for_text("No line differs.").await;
     page.click(".use:nth-child(1) summary").await;
     page.wait_for(
         "document.querySelectorAll('.use:nth-child(1) .code-line').length === 6",
@@ -132,7 +134,12 @@ async fn a_file_has_a_history_and_commits_lead_to_others() {
     page.goto(&format!("{base}/commit/plant/HEAD")).await;
     page.wait_for_text("merge of 2 commits").await;
     wait_for_texts(&page, FILES, &["added side.py +2 −0"]).await;
-    wait_for_texts(&page, "#main .diff .code-line", &["1+ def side():", "2+ return 3"]).await;
+    wait_for_texts(
+        &page,
+        "#main .diff .code-line",
+        &["1 added +def side():", "2 added + return 3"],
+    )
+    .await;
     page.click(".facts-list dd a[href*='/commit/']").await;
     page.wait_for_text("Revert \"Pump faster\"").await;
     page.goto(&format!("{base}/commit/plant/gone")).await;

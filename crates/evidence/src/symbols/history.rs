@@ -248,8 +248,7 @@ struct HistorySession<'a> {
     tip: CommitId,
     deadline: Instant,
     report: HistoryReport,
-    /// True if differences are highlighted.
-    has_marks: bool,
+    is_for_page: bool,
     max_diff_lines: usize,
 }
 
@@ -281,11 +280,11 @@ impl<'a> HistorySession<'a> {
         };
         let deadline = Instant::now() + MAX_READING;
         let max_diff_lines = MAX_DIFF_LINES;
-        Ok(Self { target, git, reader, tip, deadline, report, has_marks: false, max_diff_lines })
+        Ok(Self { target, git, reader, tip, deadline, report, is_for_page: false, max_diff_lines })
     }
 
     fn answer(mut self, request: &HistoryRequest) -> Readable<HistoryReport> {
-        self.has_marks = request.is_for_page;
+        self.is_for_page = request.is_for_page;
         let max_commits = if request.is_for_page { MAX_PAGE_COMMITS } else { MAX_COMMITS };
         let limit = request.limit.unwrap_or(DEFAULT_COMMITS).clamp(1, max_commits);
         let stop = match (&request.commit, &self.target.path) {
@@ -395,7 +394,23 @@ impl<'a> HistorySession<'a> {
             self.add_change(&mut report, &change.commit, file, &change.hunks);
             self.report.commits.push(report);
         }
+        if self.is_for_page {
+            self.add_present_lines(path, lines);
+        }
         Ok(history.stop)
+    }
+
+    /// Adds to the commits the lines that got their present form in them, if there is time left.
+    fn add_present_lines(&mut self, path: &str, lines: (u32, u32)) {
+        let budget = self.budget(usize::MAX);
+        let blame = self.reader.blame_lines(&self.tip, path, lines.0, lines.1, &budget);
+        for part in blame.map(|blame| blame.lines).unwrap_or_default() {
+            let id = part.commit.id.to_string();
+            let found = self.report.commits.iter_mut().find(|commit| commit.id == id);
+            if let Some(commit) = found.filter(|_| !part.may_be_older) {
+                commit.present_lines.push((part.first, part.last));
+            }
+        }
     }
 
     /// Sets a file as the subject. Returns the lines asked about as the tip has them.
@@ -499,7 +514,7 @@ impl<'a> HistorySession<'a> {
         let content = found.map_err(|_| "its lines could not be read in time")?.unwrap_or_default();
         let (text, language) = censor_content(path, &content)?;
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-        let has_time = self.has_marks && Instant::now() < self.deadline;
+        let has_time = self.is_for_page && Instant::now() < self.deadline;
         let marks = has_time.then(|| highlight_lines(language, &text, 0..lines.len()));
         Ok(CommittedLines { lines, marks: marks.unwrap_or_default() })
     }

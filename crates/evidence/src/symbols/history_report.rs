@@ -55,6 +55,9 @@ pub struct CommitReport {
     pub is_after_gap: bool,
     /// True if the lines appeared in this commit.
     pub is_origin: bool,
+    /// First and last lines of the tip that got their present form in this commit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub present_lines: Vec<(u32, u32)>,
     /// Change of the file that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<FileChangeReport>,
@@ -129,6 +132,7 @@ impl CommitReport {
             reverts: commit.reverted_commit().map(str::to_owned),
             is_after_gap: false,
             is_origin: false,
+            present_lines: Vec::new(),
             change: None,
             note: None,
             files: None,

@@ -121,6 +121,9 @@ async fn lines_and_files_are_followed_to_where_they_appeared() {
     ");
     let marks = &lines.commits[0].change.as_ref().unwrap().diff[0].marks;
     assert_eq!(*marks, [(11, 13, 'n')]);
+    let several = plant.find_path("pump.py:5-7").await;
+    let present: Vec<_> = several.commits.iter().map(|commit| &commit.present_lines).collect();
+    assert_eq!(present, [&vec![(6, 6)], &vec![(5, 5), (7, 7)]]);
     let file = plant.find_path("pump.py").await;
     assert_snapshot!(list_changes(&file), @r"
     Call the file what it is: renamed pipe.py pump.py indexed

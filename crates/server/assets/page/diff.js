@@ -51,7 +51,7 @@ export function changeBlock({ repo, commit: { id, parents, change, note } }) {
   if (change === undefined) {
     return [note && h('p', { class: 'about' }, sentenced(note))];
   }
-  const { path, oldPath, kind, diff = [], isCut, isIndexed } = change;
+  const { path, oldPath, kind, lines, diff = [], isCut, isIndexed } = change;
   const [parent] = parents;
   const at = (number, sign) => beside(sign === '-'
     ? { path: oldPath ?? path, repository: repo, commit: parent, first: number, last: number }
@@ -73,7 +73,8 @@ export function changeBlock({ repo, commit: { id, parents, change, note } }) {
   return [
     rows.length > 0 && h('pre', { class: 'result-code diff code', role: 'group', tabindex: 0, 'aria-label': `Difference of ${path}` }, rows),
     note && h('p', { class: 'about' }, sentenced(note)),
-    rows.length === 0 && note === undefined && h('p', { class: 'about' }, 'No line can be compared.'),
+    rows.length === 0 && note === undefined && h('p', { class: 'about' },
+      lines === undefined ? 'The lines cannot be compared: the file is binary or too large.' : 'No line differs.'),
     isCut && h('p', { class: 'about' }, `More lines differ than the ${counted(rows.length, 'line')} shown here.`),
     h('p', { class: 'row' }, links.map(([words, place]) =>
       h('a', { href: beside({ first: null, last: null, ...place }, null) }, words))),

@@ -60,7 +60,7 @@ export class HistoryPane {
 
   show({ repo, commits, subject, isChanged, stop }, isOfLines, more) {
     const isCut = commits.some((commit) => commit.isAfterGap);
-    fill(this.title, 'History of ', h('code', null, subject));
+    fill(this.title, 'History of ', h('code', null, subject.replace(/:(\d+)-\1$/, ':$1')));
     fill(this.summary, [
       `${counted(commits.length, 'commit')} changed ${isOfLines ? 'the lines' : 'the file'}${isCut ? ', and more that are not listed' : ''}. `,
       isChanged && 'The indexed file has local changes: the lines are those of the last commit. ',
@@ -72,18 +72,24 @@ export class HistoryPane {
         && h('p', { class: 'row' }, h('button', { type: 'button', onclick: more }, `Show up to ${MOST}`)));
     if (document.activeElement === this.element) {
       this.list.querySelector('[data-item]')?.focus({ preventScroll: true });
+      this.element.scrollIntoView({ block: 'nearest' });
     }
   }
 }
 
+function range([first, last]) {
+  return first === last ? `${first}` : `${first}–${last}`;
+}
+
 function entry(repo, commit, isOfLines) {
-  const { id, author, date, subject, change, isOrigin, isAfterGap } = commit;
+  const { id, author, date, subject, change, isOrigin, isAfterGap, presentLines = [] } = commit;
   const path = change?.path;
   return h('li', { class: 'use' },
     isAfterGap && h('p', { class: 'about' }, 'Commits between are not listed.'),
-    h('p', null, h('a', { href: commitAddress(repo, id, path), 'data-item': true }, subject || 'No message'), ' ',
+    h('p', null, h('a', { href: commitAddress(repo, id, path), 'data-item': true }, h('bdi', null, subject || 'No message')), ' ',
+      presentLines.length > 0 && [h('span', { class: 'badge' }, `present form of ${presentLines.map(range).join(', ')}`), ' '],
       isOrigin && [h('span', { class: 'badge' }, 'the lines appeared here'), ' '], commitBadges(commit)),
-    h('p', { class: 'about' }, h('time', { title: date }, date.slice(0, 10)), ` · ${author} · `, h('code', null, shortId(id)),
+    h('p', { class: 'about' }, h('time', { title: date }, date.slice(0, 10)), ' · ', h('bdi', null, author), ' · ', h('code', null, shortId(id)),
       change?.oldPath && [' · from ', h('code', null, change.oldPath)]),
     isOfLines || path === undefined ? changeBlock({ repo, commit })
       : lazyChange({ repo, id, path }, [changeWord(change), ' ', h('code', null, path), ` ${lineCounts(change.lines)}`]));
