@@ -108,6 +108,10 @@ async fn a_citation_opens_the_lines_beside_the_answer() {
         [
             format!("vscode://file{path}:61"),
             format!("{}&of={path}:61&uses=callers", page.eval::<String>("location.hash").await),
+            format!(
+                "{}&of=src/parse.rs:61-64&of-in=demo&uses=history",
+                page.eval::<String>("location.hash").await
+            ),
             "https://git.example/o/r/blob/0123456789abcdef0123456789abcdef01234567/src/parse.rs#L61-L64".to_owned(),
         ]
     );

@@ -89,7 +89,7 @@ async fn open_lines_lead_to_their_commits_and_back() {
     let commit = page.url().await;
     // The file as it was in it.
     page.click_text("link", "As it was in this commit").await;
-    page.wait_for_text("The file is shown as it was in a commit.").await;
+    page.wait_for_text("The file is shown as it was in the commit").await;
     page.wait_for(
         "document.querySelector('.line[data-line=\"6\"]')?.innerText.includes('20')",
         "20",
@@ -97,7 +97,7 @@ async fn open_lines_lead_to_their_commits_and_back() {
     .await;
     check_appearance(&page, "history-file").await;
     page.reload().await;
-    page.wait_for_text("The file is shown as it was in a commit.").await;
+    page.wait_for_text("The file is shown as it was in the commit").await;
     page.go_back().await;
     page.wait_for("!document.querySelector('#source').checkVisibility()", "no source").await;
     assert_eq!(page.url().await, commit);
@@ -127,10 +127,15 @@ async fn a_file_has_a_history_and_commits_lead_to_others() {
     page.click_text("link", "The file as it is").await;
     page.wait_for("document.querySelector('.source-head h2')?.innerText === 'pump.py'", "the file")
         .await;
-    assert!(!page.url().await.contains("commit="), "{}", page.url().await);
-    // From a revert to its parent, and to the merge by its name.
     let address = page.url().await;
+    assert!(!address.contains("commit="), "{address}");
     let base = address.split("/commit/").next().unwrap().to_owned();
+    // Lines that are meant, as citations of commits name them.
+    page.goto(&format!("{base}/commit/plant/HEAD~1?path=pump.py&first=6&last=6")).await;
+    wait_for_texts(&page, ".diff [aria-current=true]", &["6 added + rate = 10"]).await;
+    page.click_text("link", "As it was in this commit").await;
+    wait_for_open_lines(&page, "pump.py:6").await;
+    // From a revert to its parent, and to the merge by its name.
     page.goto(&format!("{base}/commit/plant/HEAD")).await;
     page.wait_for_text("merge of 2 commits").await;
     wait_for_texts(&page, FILES, &["added side.py +2 −0"]).await;
@@ -144,6 +149,7 @@ async fn a_file_has_a_history_and_commits_lead_to_others() {
     page.wait_for_text("Revert \"Pump faster\"").await;
     page.goto(&format!("{base}/commit/plant/gone")).await;
     page.wait_for_text("is no branch, tag or commit of it").await;
+    page.take_faults().await;
     page.goto(&format!("{base}/commit/plant")).await;
     page.wait_for_text("No commit is named.").await;
     page.assert_faultless().await;

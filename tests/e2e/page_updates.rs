@@ -47,7 +47,7 @@ async fn a_file_that_is_written_while_it_is_open_is_read_again_at_the_next_click
     page.wait_for_text("Permalink").await;
     assert_eq!(
         list_actions(&page).await,
-        ["Open in VS Code", "What uses this", "Copy path", "Permalink"]
+        ["Open in VS Code", "What uses this", "History of these lines", "Copy path", "Permalink"]
     );
     let file = server.folder.path().join("demo/src/parse.rs");
     let text = fs::read_to_string(&file).unwrap();
@@ -60,7 +60,10 @@ async fn a_file_that_is_written_while_it_is_open_is_read_again_at_the_next_click
     // A link to the commit would lead to lines that may be others.
     page.wait_for_text("No permalink: the commit may have other lines.").await;
     check_appearance(&page, "written").await;
-    assert_eq!(page.read_texts("#source .actions a").await, ["Open in VS Code", "What uses this"]);
+    assert_eq!(
+        page.read_texts("#source .actions a").await,
+        ["Open in VS Code", "What uses this", "History of these lines"]
+    );
     fs::remove_file(&file).unwrap();
     page.click("a.cite").await;
     page.wait_for_text("The file is gone.").await;
@@ -87,7 +90,10 @@ async fn a_commit_that_is_not_checked_out_has_no_file_to_open() {
         .await;
     page.wait_for("document.querySelector('#source .line')", "the lines").await;
     page.wait_for_text("Permalink").await;
-    assert_eq!(list_actions(&page).await, ["What uses this", "Permalink"]);
+    assert_eq!(
+        list_actions(&page).await,
+        ["What uses this", "History of these lines", "Permalink"]
+    );
     check_appearance(&page, "commit").await;
     page.assert_faultless().await;
 }

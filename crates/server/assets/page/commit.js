@@ -6,6 +6,7 @@ import { changeWord, commitAddress, commitBadges, lazyChange, lineCounts, shortI
 import { count, counted } from './format.js';
 import { fill, h, mayLead } from './h.js';
 import { empty, sentenced, waiting } from './notice.js';
+import { rangesOf } from './router.js';
 
 /** Files that are opened at once, where there are no more of them. */
 const OPENED = 3;
@@ -23,7 +24,10 @@ export async function view(content, { id: repo, part: name, query }, signal) {
   fill(content, h('h1', null, `Commit ${shortId(name)}`), waiting());
   const { commits: [commit], stop } = await get(address('/symbols/history', { commit: name, repository: repo }), signal);
   const { subject, message, isMessageCut, files } = commit;
-  const list = h('ul', { class: 'changes' }, files.listed.map((file) => h('li', null, fileChange(repo, commit.id, file, signal))));
+  const [meant = null] = rangesOf(`${query.get('first') ?? ''}-${query.get('last') ?? query.get('first') ?? ''}`);
+  let shown = query.get('path');
+  const list = h('ul', { class: 'changes' }, files.listed.map((file) => h('li', null,
+    fileChange({ repo, id: commit.id, signal, lines: file.path === shown ? meant : null }, file))));
   fill(content,
     h('h1', { class: 'commit-subject' }, subject || 'No message'),
     facts(repo, commit),
@@ -43,7 +47,6 @@ export async function view(content, { id: repo, part: name, query }, signal) {
   if (files.listed.length <= OPENED) {
     [...list.children].forEach((item) => { item.firstChild.open = true; });
   }
-  let shown = query.get('path');
   open(shown);
   return {
     title: `${subject || 'Commit'} · ${shortId(commit.id)}`,
@@ -90,9 +93,9 @@ function notes({ count: total, listed, hidden }, stop, { parentCount, files }) {
   ].filter((note) => note);
 }
 
-function fileChange(repo, id, file, signal) {
+function fileChange(shown, file) {
   const { path, oldPath, lines } = file;
-  return lazyChange({ repo, id, path, signal }, [
+  return lazyChange({ ...shown, path }, [
     h('span', { class: 'badge' }, changeWord(file)), ' ', oldPath && [h('code', null, oldPath), ' → '], h('code', null, path), ' ',
     h('span', { class: 'about' }, lineCounts(lines) || 'lines not counted')]);
 }

@@ -44,10 +44,10 @@ export function lineCounts(lines) {
 
 /**
  * Shows the difference of a file, as the server sends it with a commit.
- * @param {{repo: string, commit: any}} shown
+ * @param {{repo: string, commit: any, lines?: import('./router.js').Range | null}} shown `lines`: those that are meant
  * @returns {unknown[]}
  */
-export function changeBlock({ repo, commit: { id, parents, change, note } }) {
+export function changeBlock({ repo, commit: { id, parents, change, note }, lines: meant = null }) {
   if (change === undefined) {
     return [note && h('p', { class: 'about' }, sentenced(note))];
   }
@@ -58,15 +58,16 @@ export function changeBlock({ repo, commit: { id, parents, change, note } }) {
     : { path, repository: repo, commit: id, first: number, last: number }, null);
   const links = [
     isIndexed && ['The file as it is', { path, repository: repo }],
-    kind !== 'deleted' && ['As it was in this commit', { path, repository: repo, commit: id }],
+    kind !== 'deleted' && ['As it was in this commit', { path, repository: repo, commit: id, ...meant }],
     kind !== 'added' && parent !== undefined && ['Before', { path: oldPath ?? path, repository: repo, commit: parent }],
   ].filter((one) => one);
   let last = null;
   const rows = diff.map(({ sign, number, text, marks }) => {
     const isApart = sign !== '-' && last !== null && number > last + 1;
     last = sign === '-' ? last : number;
+    const isMeant = sign !== '-' && meant !== null && meant.first <= number && number <= meant.last;
     return [isApart && h('span', { class: 'code-line about' }, '⋯\n'),
-      h('span', { class: 'code-line', 'data-sign': sign },
+      h('span', { class: 'code-line', 'data-sign': sign, 'aria-current': isMeant ? 'true' : null },
         h('a', { class: 'number', href: at(number, sign), tabindex: -1 }, number),
         h('span', { class: 'sign' }, h('span', { class: 'unseen' }, SIGNS[sign]), sign), h('code', null, marked(text, marks)), '\n')];
   });
@@ -83,11 +84,11 @@ export function changeBlock({ repo, commit: { id, parents, change, note } }) {
 
 /**
  * A part that loads the difference of a file when it is opened.
- * @param {{repo: string, id: string, path: string, signal?: AbortSignal}} file
+ * @param {{repo: string, id: string, path: string, signal?: AbortSignal, lines?: import('./router.js').Range | null}} file
  * @param {unknown} summary
  * @returns {HTMLDetailsElement}
  */
-export function lazyChange({ repo, id, path, signal }, summary) {
+export function lazyChange({ repo, id, path, signal, lines }, summary) {
   const box = h('div');
   let isAsked = false;
   const load = async () => {
@@ -98,7 +99,8 @@ export function lazyChange({ repo, id, path, signal }, summary) {
     fill(box, waiting());
     try {
       const { commits: [commit] } = await get(address('/symbols/history', { commit: id, path, repository: repo }), signal);
-      fill(box, changeBlock({ repo, commit }));
+      fill(box, changeBlock({ repo, commit, lines }));
+      box.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
     } catch (error) {
       isAsked = false;
       fill(box, problem(error, load));

@@ -2,6 +2,8 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex]';
+/** Links to lines that open beside the page; those to commits are views of their own. */
+export const PLACES = 'a.cite:not([href^="#/commit/"]), a.place';
 /** From what the content of elements was made. */
 const keys = new WeakMap();
 const REFUSED = new Set(['javascript:', 'data:', 'vbscript:', 'file:']);

@@ -2,7 +2,7 @@
 
 import { get } from './api.js';
 import { fileList } from './files.js';
-import { fill, h, renew } from './h.js';
+import { fill, h, PLACES, renew } from './h.js';
 import { onEscape } from './keys.js';
 import { problem, waiting } from './notice.js';
 import { beside, go, onRoute, place, rangesOf, shownUses } from './router.js';
@@ -39,7 +39,7 @@ export function startPane() {
   onEscape(closeUses);
   // Also where a link was written for another state of the address.
   document.addEventListener('click', (event) => {
-    const link = event.target instanceof Element ? event.target.closest('a.cite, a.place') : null;
+    const link = event.target instanceof Element ? event.target.closest(PLACES) : null;
     const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (link?.hasAttribute('href') && isPlain) {
       event.preventDefault();

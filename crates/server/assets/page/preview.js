@@ -1,7 +1,7 @@
 // Shows the lines of a citation while one points at it, or has it in focus.
 
 import { address, get } from './api.js';
-import { fill, h } from './h.js';
+import { fill, h, PLACES } from './h.js';
 import { onEscape } from './keys.js';
 import { marked } from './marks.js';
 import { rangesOf, written } from './router.js';
@@ -10,7 +10,6 @@ import { on } from './state.js';
 const WAIT_MS = 300;
 const MOST_LINES = 12;
 const MOST_KEPT = 50;
-const PLACES = 'a.cite, a.place';
 
 /** Watches for citations that are pointed at. */
 export function startPreview() {

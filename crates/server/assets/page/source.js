@@ -20,7 +20,6 @@ const STATES = {
   gone: 'The file is gone. It is shown as it was indexed.',
   unreadable: 'The file can no longer be read. It is shown as it was indexed.',
   elsewhere: 'The file is on another host. It is shown as it was indexed.',
-  committed: 'The file is shown as it was in a commit.',
 };
 
 /** Closes what uses a definition, and leads back to the lines. Returns whether it was open. */
@@ -250,7 +249,8 @@ export class Source {
     const verdict = commit ? null : verdictOf({ ...this.at, path: this.file.path, relPath: this.file.relPath });
     const beyond = first !== null && first > this.file.total
       ? `The file has only ${counted(this.file.total, 'line')}.` : null;
-    const said = [verdict?.sentence, beyond, STATES[this.file.state]].filter((one) => one);
+    const past = commit && `The file is shown as it was in the commit ${commit.slice(0, 10)}.`;
+    const said = [verdict?.sentence, beyond, past ?? STATES[this.file.state]].filter((one) => one);
     this.verdict.dataset.state = verdict?.state ?? this.file.state;
     fill(this.verdict, said.join(' '));
     this.verdict.hidden = said.length === 0;
