@@ -21,13 +21,6 @@ const MAX_MARKED_BYTES: usize = 1 << 20;
 /// Maximum bytes of a line; longer ones are cut.
 const MAX_LINE_BYTES: usize = 10_000;
 
-/// Text of a file in a commit, without secrets.
-pub(super) struct CommittedText {
-    /// Full id.
-    pub(super) commit: String,
-    pub(super) text: String,
-}
-
 /// Lines for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HighlightedSource {
@@ -69,10 +62,10 @@ impl HighlightedSource {
     pub(super) fn from_commit(
         root: Root,
         file: IndexedFile,
-        committed: CommittedText,
+        commit: String,
+        text: String,
         asked: RequestedLines,
     ) -> Self {
-        let CommittedText { commit, text } = committed;
         let mut lines = FileLines::new(file, IndexedFileState::Committed, TextEncoding::UTF_8);
         lines.select_lines(&text, 0, asked.or_most(), MAX_LINES);
         Self::new(LoadedFile { lines, text, root }, Some(commit))

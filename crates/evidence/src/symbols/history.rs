@@ -26,11 +26,13 @@ use super::{
         lines::RequestedLines,
         resolve::{ResolvedPath, split_lines},
         snapshot::retain_indexed,
-        source::{CommittedText, HighlightedSource, cut_line},
+        source::{HighlightedSource, cut_line},
     },
     RelationKind,
     changes::{explain_lookup_error, is_public_path, open_repository},
-    history_report::{ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport},
+    history_report::{
+        ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport, redact,
+    },
 };
 
 /// Maximum number of commits in a reply, in one for the page, and their default number.
@@ -123,9 +125,9 @@ impl Evidence {
         let below = target.path.clone().unwrap_or_default();
         let (root, file) = (target.root.clone(), self.to_indexed_file(&target.root, &below));
         let read = move |session: HistorySession<'_>| session.read_text(&commit, &below);
-        let committed = self.read_repository(target, read).await?;
-        self.run_blocking(move || HighlightedSource::from_commit(root, file, committed, asked))
-            .await
+        let (commit, text) = self.read_repository(target, read).await?;
+        let show = move || HighlightedSource::from_commit(root, file, commit, text, asked);
+        self.run_blocking(show).await
     }
 
     /// Reads the repository of a target. Few questions about histories run at a time.
@@ -175,12 +177,6 @@ impl Evidence {
         };
         let files = retain_indexed(self.store.files(root.id).await?, &root);
         let record = files.iter().find(|file| Some(&file.path) == path.as_ref()).cloned();
-        if let Some(path) = path.as_ref().filter(|_| record.is_none())
-            && !is_public_path(&root, path)
-        {
-            let (path, similar, omitted) = (path.clone(), Vec::new(), None);
-            return Err(EvidenceError::NotFound { path, similar, omitted });
-        }
         let indexed_paths = files.into_iter().map(|file| file.path).collect();
         let is_mapped = request.symbol.is_some() || (request.is_for_page && lines.is_some());
         let snapshot = match record.as_ref().filter(|_| is_mapped) {
@@ -252,11 +248,8 @@ struct HistorySession<'a> {
     max_diff_lines: usize,
 }
 
-/// Lines of a file in a commit, without secrets, and their marks.
-struct CommittedLines {
-    lines: Vec<String>,
-    marks: Vec<Vec<HighlightMark>>,
-}
+/// Lines of a file in a commit, without secrets, and the marks of each.
+type CommittedLines = Vec<(String, Vec<HighlightMark>)>;
 
 impl<'a> HistorySession<'a> {
     fn open(target: &'a HistoryTarget) -> Readable<Self> {
@@ -274,9 +267,7 @@ impl<'a> HistorySession<'a> {
             base_repo,
             tip: id,
             subject: "all files".to_owned(),
-            is_changed: false,
-            commits: Vec::new(),
-            stop: None,
+            ..HistoryReport::default()
         };
         let deadline = Instant::now() + MAX_READING;
         let max_diff_lines = MAX_DIFF_LINES;
@@ -304,14 +295,12 @@ impl<'a> HistorySession<'a> {
         Ok(self.report)
     }
 
-    fn read_text(mut self, name: &str, path: &str) -> Readable<CommittedText> {
+    fn read_text(mut self, name: &str, path: &str) -> Readable<(String, String)> {
         let id = self.resolve_commit(name)?;
-        if !self.may_show(path) {
-            return Err(LEFT_OUT.into());
-        }
+        self.check_path(path)?;
         let found = self.reader.read_file_at(&id, path, &self.budget(1))?;
         let content = found.ok_or_else(|| format!("the commit has no file `{path}`"))?;
-        Ok(CommittedText { commit: id.to_string(), text: censor_content(path, &content)?.0 })
+        Ok((id.to_string(), censor_content(path, &content)?.0))
     }
 
     fn resolve_commit(&self, name: &str) -> Readable<CommitId> {
@@ -328,7 +317,8 @@ impl<'a> HistorySession<'a> {
         let budget = self.budget(1);
         let diff = self.reader.commit_diff(&id, &budget)?;
         self.report.subject = format!("commit {name}");
-        let mut report = CommitReport::with_message(&diff.commit);
+        let mut report = CommitReport::new(&diff.commit);
+        report.message = redact(&diff.commit.body);
         if let Some(path) = &self.target.path {
             let patch = self.reader.file_patch(&id, path, MAX_PATCH_BYTES, &budget)?;
             self.add_change(&mut report, &diff.commit, patch.file, &patch.hunks);
@@ -346,6 +336,7 @@ impl<'a> HistorySession<'a> {
     /// Reads what a commit changed in one file.
     fn read_change(&mut self, name: &str, path: &str) -> Readable<Option<HistoryStop>> {
         let id = self.resolve_commit(name)?;
+        self.check_path(path)?;
         let budget = self.budget(1);
         self.max_diff_lines = MAX_PATCH_LINES;
         let patch = self.reader.file_patch(&id, path, MAX_PATCH_BYTES, &budget)?;
@@ -441,6 +432,11 @@ impl<'a> HistorySession<'a> {
         self.is_indexed(path) || is_public_path(&self.target.root, path)
     }
 
+    /// Fails for a path that would be left out, whether the commit has it or not.
+    fn check_path(&self, path: &str) -> Readable<()> {
+        if self.may_show(path) { Ok(()) } else { Err(LEFT_OUT.into()) }
+    }
+
     fn may_show_change(&self, file: &ChangedFile) -> bool {
         self.may_show(&file.path) && file.old_path.as_ref().is_none_or(|path| self.may_show(path))
     }
@@ -463,16 +459,12 @@ impl<'a> HistorySession<'a> {
             return;
         }
         let censored = self.censor_hunks(commit, &file, hunks);
+        report.note = censored.as_ref().err().copied();
         let mut change = self.report_file(file);
-        change.is_cut = hunks.iter().any(|hunk| hunk.is_truncated);
-        match censored {
-            Ok(diff) => change.diff = diff,
-            Err(reason) => report.note = Some(reason),
-        }
-        if change.diff.len() > self.max_diff_lines {
-            change.diff.truncate(self.max_diff_lines);
-            change.is_cut = true;
-        }
+        change.diff = censored.unwrap_or_default();
+        change.is_cut =
+            change.diff.len() > self.max_diff_lines || hunks.iter().any(|hunk| hunk.is_truncated);
+        change.diff.truncate(self.max_diff_lines);
         report.change = Some(change);
     }
 
@@ -499,8 +491,9 @@ impl<'a> HistorySession<'a> {
                     if sign == '-' { (before.as_ref(), old) } else { (Some(&after), new) };
                 old += u32::from(sign != '+');
                 new += u32::from(sign != '-');
-                let found = version.map(|version| version.read_line(number as usize - 1));
-                let (text, marks) = found.unwrap_or_default();
+                let found = version.and_then(|lines| lines.get(number as usize - 1)).cloned();
+                let (mut text, mut marks) = found.unwrap_or_default();
+                cut_line(&mut text, &mut marks);
                 let marks = marks.iter().map(|mark| (mark.start, mark.end, mark.class.letter()));
                 diff.push(DiffLine { sign, number, text, marks: marks.collect() });
             }
@@ -513,20 +506,12 @@ impl<'a> HistorySession<'a> {
         let found = self.reader.read_file_at(id, path, &self.budget(1));
         let content = found.map_err(|_| "its lines could not be read in time")?.unwrap_or_default();
         let (text, language) = censor_content(path, &content)?;
-        let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let count = text.split('\n').count();
         let has_time = self.is_for_page && Instant::now() < self.deadline;
-        let marks = has_time.then(|| highlight_lines(language, &text, 0..lines.len()));
-        Ok(CommittedLines { lines, marks: marks.unwrap_or_default() })
-    }
-}
-
-impl CommittedLines {
-    /// Returns a line, counted from 0, with its marks.
-    fn read_line(&self, index: usize) -> (String, Vec<HighlightMark>) {
-        let mut text = self.lines.get(index).cloned().unwrap_or_default();
-        let mut marks = self.marks.get(index).cloned().unwrap_or_default();
-        cut_line(&mut text, &mut marks);
-        (text, marks)
+        let found = has_time.then(|| highlight_lines(language, &text, 0..count));
+        let mut marks = found.unwrap_or_default();
+        marks.resize(count, Vec::new());
+        Ok(text.split('\n').map(str::to_owned).zip(marks).collect())
     }
 }
 

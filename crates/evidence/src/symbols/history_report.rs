@@ -7,7 +7,7 @@ use serde::Serialize;
 const MAX_PARENTS: usize = 100;
 
 /// Commits of a subject in one repository, newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryReport {
     /// Name of the root.
@@ -28,7 +28,7 @@ pub struct HistoryReport {
 }
 
 /// A commit, and what it changed of the subject.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitReport {
     /// Full id.
@@ -127,20 +127,10 @@ impl CommitReport {
             author: redact(&commit.author_name),
             date: commit.author_time.to_string(),
             subject: redact(&commit.subject),
-            message: String::new(),
             is_message_cut: commit.is_truncated,
             reverts: commit.reverted_commit().map(str::to_owned),
-            is_after_gap: false,
-            is_origin: false,
-            present_lines: Vec::new(),
-            change: None,
-            note: None,
-            files: None,
+            ..Self::default()
         }
-    }
-
-    pub(super) fn with_message(commit: &CommitDetails) -> Self {
-        Self { message: redact(&commit.body), ..Self::new(commit) }
     }
 }
 
@@ -161,6 +151,6 @@ impl FileChangeReport {
 }
 
 /// Replaces secrets in what an author wrote.
-fn redact(text: &str) -> String {
+pub(super) fn redact(text: &str) -> String {
     codeinfo_secrets::redact_secrets("", None, text).text.into_owned()
 }
