@@ -339,11 +339,11 @@ impl<'a> HistorySession<'a> {
         self.check_path(path)?;
         let budget = self.budget(1);
         self.max_diff_lines = MAX_PATCH_LINES;
-        let patch = self.reader.file_patch(&id, path, MAX_PATCH_BYTES, &budget)?;
+        let found = self.reader.file_patch(&id, path, MAX_PATCH_BYTES, &budget)?;
         let commit = self.reader.list_commits(&id, &[], &budget).commits.pop();
         let commit = commit.ok_or("the commit could not be read in time")?;
         let mut report = CommitReport::new(&commit);
-        self.add_change(&mut report, &commit, patch.file, &patch.hunks);
+        self.add_change(&mut report, &commit, found.file, &found.hunks);
         self.report.commits.push(report);
         Ok(None)
     }
