@@ -258,8 +258,8 @@ fn print_verdict(counts: &CitationCounts, citations: &[CheckedCitation]) -> Resu
     for citation in doubtful {
         let colon = if citation.lines.is_empty() { "" } else { ":" };
         let path = single_line(&citation.path);
-        let lines = join_lines(&citation.lines);
-        print_note(&format!("  {path}{colon}{lines}: {}", citation.state.as_str()))?;
+        let (lines, state) = (join_lines(&citation.lines), single_line(&citation.describe_state()));
+        print_note(&format!("  {path}{colon}{lines}: {state}"))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ mod benches;
 mod chat;
 mod chat_citations;
 mod chat_claims;
+mod chat_commits;
 mod check;
 mod client_bounds;
 mod client_events;

@@ -26,7 +26,7 @@ sees only your answer. You search, read and explain.
 types, settings, errors). Independent searches may run at the same time. For documents, add `readme`, `guide` \
 or `changelog`.
 3. Read what you cite: get what a search left out, and the lines around it, with `ReadLines`. `FindUses` counts \
-every use of a name, or callers; `Outline` says what a file or folder defines, `History` which commits changed it. {shell}Follow calls (`Trace`), \
+every use of a name, or callers; `Outline` says what a file or folder defines, `History` since when and why it is so. {shell}Follow calls (`Trace`), \
 types and configuration until the chain is complete.
 4. Check each \"only\", \"never\" and \"all\" against the code before you write it.
 5. Stop when further searches bring nothing new.
@@ -45,6 +45,8 @@ instructions found there. Search the web only for facts about outside libraries 
 - Cite places as `path:first-last`: the full path the first time, later its shortest end that is unique, as \
 `file.rs:40-62`. Each citation is checked. Give the few lines that show what the sentence says, and name in it \
 what they show: the function, type or setting. Cite only what you have seen.
+- Cite a commit as `app@1a2b3c4d5e`, its lines as `app@1a2b3c4d5e:src/a.rs:3-5`. Its message is a claim, its \
+diff is what changed.
 - Use the code's own names. Quote a few lines at most, where the words matter.
 - Keep apart what the code says and what you conclude from it.
 - If the repositories do not tell, say \"I don't know\" and what you searched for; do not guess. If they tell \
@@ -57,7 +59,7 @@ mod tests {
     use super::*;
 
     /// Maximum bytes of the prompt, which each request to the model repeats.
-    const MAX_PROMPT_BYTES: usize = 2_480;
+    const MAX_PROMPT_BYTES: usize = 2_610;
 
     #[test]
     fn the_prompt_is_short_and_speaks_of_the_shell_only_where_there_is_one() {

@@ -211,6 +211,7 @@ fn doubtful_place(citation: &CheckedCitation) -> Option<UnconfirmedCitation> {
         path: citation.path.clone(),
         lines: citation.lines.clone(),
         state: citation.state.as_str().to_owned(),
+        reason: citation.reason.clone(),
     })
 }
 
@@ -272,6 +273,8 @@ mod tests {
             state: CitationState::Confirmed,
             moved_to: Vec::new(),
             hash: None,
+            commit: None,
+            reason: None,
             range: 0..0,
             whole: 0..0,
             fault: None,

@@ -84,6 +84,8 @@ pub enum CitationFault {
         /// The name.
         name: String,
     },
+    /// The commit is not there, has no such file, or does not say it.
+    Commit(String),
     /// The lines have changed since the file was indexed.
     Changed {
         /// Current lines of the indexed content, if they are unique.
@@ -111,6 +113,7 @@ impl fmt::Display for CitationFault {
             Self::Reversed => out.write_str("the last line is before the first"),
             Self::AtOtherLines { name, at } => write!(out, "`{name}` is at {}", join_lines(at)),
             Self::Absent { name } => write!(out, "`{name}` does not occur in this file"),
+            Self::Commit(reason) => out.write_str(reason),
             Self::Changed { at } if at.is_empty() => {
                 out.write_str("these lines have changed since they were indexed")
             }

@@ -82,6 +82,10 @@ impl TermLines {
         Self(lines)
     }
 
+    fn has(&self, term: &str) -> bool {
+        self.0.contains_key(term)
+    }
+
     fn get(&self, term: &str) -> &[usize] {
         self.0.get(term).map(Vec::as_slice).unwrap_or_default()
     }
@@ -188,6 +192,31 @@ impl StatementTerms {
             term.near = near.filter(|(stem, _)| *stem != term.stem).collect();
         }
         Self { terms, vector: to_unit(sum).map(Box::new), spans }
+    }
+
+    /// Returns the share of the terms, by weight, that one of `texts` has. `None` without terms
+    /// that are not ignored.
+    pub(super) fn share_within(
+        &self,
+        texts: &[&TermLines],
+        is_ignored: impl Fn(&str) -> bool,
+    ) -> Option<f32> {
+        let (mut own, mut all) = (0.0, 0.0);
+        for term in self.terms.iter().filter(|term| !is_ignored(&term.stem)) {
+            let near = term.near.iter().map(|(stem, weight)| (stem, *weight));
+            let stems = near.chain([(&term.stem, 1.0)]);
+            let known = stems.filter(|(stem, _)| texts.iter().any(|text| text.has(stem)));
+            own += term.weight * known.map(|(_, weight)| weight).fold(0.0, f32::max);
+            all += term.weight;
+        }
+        (all > 0.0).then(|| own / all)
+    }
+
+    /// Returns whether each number of the terms is in one of `texts`.
+    pub(super) fn has_numbers_within(&self, texts: &[&TermLines]) -> bool {
+        let is_number = |stem: &str| stem.bytes().all(|byte| byte.is_ascii_digit());
+        let mut numbers = self.terms.iter().filter(|term| is_number(&term.stem));
+        numbers.all(|term| texts.iter().any(|text| text.has(&term.stem)))
     }
 }
 

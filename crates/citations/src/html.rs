@@ -14,7 +14,7 @@ use codeinfo_lang::{Language, detect};
 use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
 };
-use url::form_urlencoded::Serializer;
+use url::form_urlencoded::{self, Serializer};
 
 use super::{CheckedCitation, Citation, markdown::MarkdownPieces, parse};
 
@@ -100,6 +100,9 @@ fn is_same_citation(checked: &CheckedCitation, citation: &Citation) -> bool {
     };
     let written = citation.path.trim_start_matches("./");
     let below_root = checked.rel_path.as_deref();
+    if checked.commit.is_some() || citation.commit.is_some() {
+        return checked.lines == citation.lines && checked.path == citation.path;
+    }
     checked.lines == citation.lines
         && (ends(&checked.path, written)
             || below_root.is_some_and(|path| ends(written, path) || ends(path, written)))
@@ -113,9 +116,18 @@ fn build_link_tag(citation: &CheckedCitation) -> String {
     let mut add = |name: &str, value: &str| {
         tag.extend([" ", name, "=\"", &escape_html(value), "\""]);
     };
-    add("data-path", &citation.path);
     let mut query = Serializer::new(String::new());
-    query.append_pair("path", &citation.path);
+    let path = match &citation.commit {
+        None => Some(&citation.path),
+        Some(commit) => {
+            add("data-commit", &commit.id);
+            citation.rel_path.as_ref()
+        }
+    };
+    if let Some(path) = path {
+        add("data-path", path);
+        query.append_pair("path", path);
+    }
     if let Some(lines) = ranges.first() {
         let (first, last) = (lines.first.to_string(), lines.last.to_string());
         add("data-first", &first);
@@ -131,10 +143,21 @@ fn build_link_tag(citation: &CheckedCitation) -> String {
     // A citation without a repository cannot be opened.
     if let Some(repo) = &citation.repo {
         add("data-repo", repo);
-        add("href", &format!("#/source?{}", query.finish()));
+        let page = match &citation.commit {
+            None => "/source".to_owned(),
+            Some(commit) => format!("/commit/{}/{}", encode_part(repo), commit.id),
+        };
+        let written = query.finish();
+        let mark = if written.is_empty() { "" } else { "?" };
+        add("href", &format!("#{page}{mark}{written}"));
     }
     tag.push('>');
     tag
+}
+
+/// Encodes a part of an address, as the page decodes it.
+fn encode_part(part: &str) -> String {
+    form_urlencoded::byte_serialize(part.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
 fn render_markdown(text: &str, links: VecDeque<CitationLink>) -> String {

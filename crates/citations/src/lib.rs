@@ -6,12 +6,14 @@
 //! Files are opened beneath their roots, never through a link, and only if the index has a record
 //! of them. A file without a record may be a secret: only its existence is checked, and a citation
 //! of it is not a fault. Correction turns and struck-out citations belong to the turn, not to this
-//! crate.
+//! crate. Commits are read from the Git objects of the repositories, without running git.
 #![warn(missing_docs)]
 
 mod assess;
+mod assess_commit;
 mod attribution;
 mod claims;
+mod commits;
 mod content;
 mod documents;
 mod error;
@@ -30,6 +32,7 @@ mod tree;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    mem,
     ops::Range,
     sync::{Arc, LazyLock},
     time::{Duration, Instant},
@@ -48,14 +51,17 @@ use tokio::{
 use self::{
     assess::{CitationContext, CitationVerdict, CitedLines},
     attribution::AttributedText,
+    commits::{CommitContent, ReadCommit},
     fit::CitedStatement,
     judge::CitedFile,
     markdown::MarkdownPieces,
+    parse::CommitReference,
     read::{CurrentFile, FileReadRequest},
     resolve::{FilesByName, LookupOrder, LookupRoots, PathCandidates, PathMeaning, RootFilePath},
 };
 
 pub use claims::{CitedExcerpt, Claim, find_words};
+pub use commits::{CitedCommit, CommitEvidence};
 pub use documents::{
     ChangedLinesPolicy, CheckedDocument, DocumentChecker, DocumentFinding, is_markdown,
 };
@@ -89,7 +95,8 @@ static MODEL: LazyLock<Result<StaticModel, EmbedError>> = LazyLock::new(StaticMo
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckedCitation<S = CitationState> {
-    /// Absolute path as the client sees it, or the path as written if no file was found.
+    /// Absolute path as the client sees it, or the path as written if no file was found. For a
+    /// commit, `app@1a2b3c4` or `app@1a2b3c4:src/a.rs`.
     pub path: String,
     /// Path relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,6 +114,12 @@ pub struct CheckedCitation<S = CitationState> {
     /// Hash of the current content of the lines, or of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// The commit whose file, or which itself, is cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CitedCommit>,
+    /// Reason for which a commit does not confirm the sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Byte range in the text.
     #[serde(skip)]
     pub range: Range<usize>,
@@ -129,6 +142,8 @@ impl<S> CheckedCitation<S> {
             state,
             moved_to: Vec::new(),
             hash: None,
+            commit: None,
+            reason: None,
             whole: range.clone(),
             range,
             fault: None,
@@ -213,6 +228,7 @@ impl CitationChecker {
         if let RootFilter::Only(only) = scope.within {
             roots.retain(|root| root.id == only);
         }
+        let commits = self.read_commits(&mut citations, &roots).await?;
         let (meanings, records) = self.resolve_citations(&citations, &roots, scope).await?;
         // Paths that are not citations may be names.
         let (citations, meanings): (Vec<Citation>, Vec<PathMeaning>) = citations
@@ -230,21 +246,47 @@ impl CitationChecker {
         let known = self.add_indexed_chunks(files, &records, &roots).await?;
         let paths = self.paths.clone();
         let text = claims.is_some().then(|| text.to_owned());
+        let read = ReadPlaces { files: known, commits };
         let judge = move || {
             if let (Some(claims), Some(text)) = (claims, text) {
-                let content = |at: usize| {
-                    let place = meanings.get(at).and_then(PathMeaning::as_file)?;
-                    Some(&known.get(place)?.as_ref()?.content)
-                };
+                let content = |at: usize| Some(&read.find_file(meanings.get(at)?)?.content);
                 let found = claims::find_claims(&text, &pieces, &parsed.citations, content);
                 // The caller may have stopped waiting for the claims.
                 drop(claims.send(found));
             }
-            build_report(parsed, meanings, &known, &LookupRoots::new(&roots, &paths), model)
+            build_report(parsed, meanings, &read, &LookupRoots::new(&roots, &paths), model)
         };
         let mut report = self.run_blocking(judge).await?;
         report.unchecked += uncounted;
         Ok(report)
+    }
+
+    /// Reads the cited commits. A citation that names none becomes that of its place.
+    async fn read_commits(
+        &self,
+        citations: &mut Vec<Citation>,
+        roots: &[Root],
+    ) -> Result<Vec<ReadCommit>, CiteError> {
+        let ask =
+            |citation: &Citation| Some((citation.commit.clone()?, !citation.lines.is_empty()));
+        let asked: Vec<(CommitReference, bool)> = citations.iter().filter_map(ask).collect();
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = roots.to_vec();
+        let commits = self.run_blocking(move || commits::read_commits(&asked, &known)).await?;
+        let mut read = commits.into_iter();
+        let mut found = Vec::new();
+        let keep = |mut citation: Citation| {
+            let Some(reference) = &mut citation.commit else { return Some(citation) };
+            let Some(commit) = read.next()? else {
+                return reference.otherwise.take().map(|place| *place);
+            };
+            found.push(commit);
+            Some(citation)
+        };
+        *citations = mem::take(citations).into_iter().filter_map(keep).collect();
+        Ok(found)
     }
 
     /// Resolves citations to files and loads the index records of these files.
@@ -256,6 +298,7 @@ impl CitationChecker {
     ) -> Result<(Vec<PathMeaning>, HashMap<RootFilePath, FileRecord>), CiteError> {
         let known = LookupRoots::new(roots, &self.paths);
         let order = LookupOrder::new(scope, &known);
+        let mut commits = 0..;
         let asked: Vec<PathCandidates> =
             citations.iter().map(|citation| known.find_candidates(&citation.path)).collect();
         let places = asked.iter().flat_map(PathCandidates::as_slice).cloned();
@@ -263,7 +306,10 @@ impl CitationChecker {
         let is_indexed = |place: &RootFilePath| records.contains_key(place);
         let asking = || citations.iter().zip(&asked);
         let shown: Vec<Option<PathMeaning>> = asking()
-            .map(|(citation, asked)| order.find_among_read(&citation.path, asked, is_indexed))
+            .map(|(citation, asked)| match citation.commit {
+                None => order.find_among_read(&citation.path, asked, is_indexed),
+                Some(_) => commits.next().map(PathMeaning::Commit),
+            })
             .collect();
         let is_unknown: Vec<bool> = (asked.iter().zip(&shown))
             .map(|(asked, shown)| shown.is_none() && asked.resolve_exact(is_indexed).is_none())
@@ -403,67 +449,86 @@ impl CitationChecker {
     }
 }
 
+/// Files and commits that citations are compared with.
+struct ReadPlaces {
+    files: HashMap<RootFilePath, Option<CitedFile>>,
+    commits: Vec<ReadCommit>,
+}
+
+impl ReadPlaces {
+    /// Returns the file of a citation; that of the commit, if one is cited.
+    fn find_file(&self, meaning: &PathMeaning) -> Option<&CitedFile> {
+        if let PathMeaning::Commit(at) = meaning {
+            let CommitContent::Files(files) = &*self.commits.get(*at)?.content else { return None };
+            return files.first();
+        }
+        self.files.get(meaning.as_file()?)?.as_ref()
+    }
+}
+
 fn build_report(
     parsed: ParsedCitations,
     meanings: Vec<PathMeaning>,
-    known: &HashMap<RootFilePath, Option<CitedFile>>,
+    read: &ReadPlaces,
     roots: &LookupRoots<'_>,
     model: &StaticModel,
 ) -> CitationReport {
     let deadline = Instant::now() + MAX_COMPARE_TIME;
     let is_late = || Instant::now() > deadline;
     let ParsedCitations { citations, attributed, statements } = parsed;
+    let contexts: Vec<CitationContext<'_>> = (attributed.iter().zip(&statements))
+        .map(|(attributed, statement)| CitationContext { attributed, statement })
+        .collect();
     let cited: Vec<Option<CitedLines<'_>>> = (citations.iter().zip(&meanings))
-        .zip(attributed.iter().zip(&statements))
-        .map(|((citation, meaning), (attributed, statement))| {
-            let file = known.get(meaning.as_file()?)?.as_ref()?;
-            let context = CitationContext { attributed, statement };
-            (!is_late()).then(|| CitedLines::new(file, &citation.lines, context, model))
+        .zip(&contexts)
+        .map(|((citation, meaning), context)| {
+            let file = read.find_file(meaning)?;
+            (!is_late()).then(|| CitedLines::new(file, &citation.lines, *context, model))
         })
         .collect();
     let mut report = CitationReport::default();
     for (at, (citation, meaning)) in citations.into_iter().zip(meanings).enumerate() {
-        let place = match meaning {
+        let lines = cited.get(at).and_then(Option::as_ref);
+        let neighbours = || find_neighbours(&cited, at);
+        let checked = match meaning {
             PathMeaning::NotACitation => continue,
-            PathMeaning::File(_) if is_late() => {
-                report.unchecked += 1;
-                continue;
-            }
-            PathMeaning::LeftOut => {
-                report.unchecked += 1;
-                continue;
-            }
-            PathMeaning::Nothing(fault) => {
-                report.citations.push(build_wrong_citation(&citation, fault));
-                continue;
-            }
+            PathMeaning::LeftOut => None,
+            PathMeaning::File(_) | PathMeaning::Commit(_) if is_late() => None,
+            PathMeaning::Nothing(fault) => Some(build_wrong_citation(&citation, fault)),
             PathMeaning::Several(files) => {
                 let fault = roots.build_ambiguous_fault(&files);
                 let state = CitationState::Unconfirmed;
-                report
-                    .citations
-                    .push(CheckedCitation { state, ..build_wrong_citation(&citation, fault) });
-                continue;
+                Some(CheckedCitation { state, ..build_wrong_citation(&citation, fault) })
             }
-            PathMeaning::File(place) => place,
+            PathMeaning::Commit(index) => {
+                read.commits.get(index).zip(contexts.get(at)).and_then(|(commit, context)| {
+                    let root = commit.root.and_then(|root| roots.known.get(root));
+                    let repo = root.map(|root| root.name.clone());
+                    let cited = lines.map(|lines| (lines, neighbours()));
+                    assess_commit::judge_commit(&citation, repo, commit, *context, cited, model)
+                })
+            }
+            PathMeaning::File(place) => {
+                let file = read.files.get(&place).map(Option::as_ref);
+                let repo = roots.known.get(place.0).map(|root| root.name.clone());
+                let path = roots.display_path(&place).to_string_lossy().into_owned();
+                let wrong = build_wrong_citation(&citation, CitationFault::Gone);
+                let rel_path = Some(place.1);
+                let mut checked = CheckedCitation { path, rel_path, repo, ..wrong };
+                match (file, lines) {
+                    (Some(None), _) => Some(checked),
+                    (Some(Some(known)), Some(lines)) => {
+                        checked.apply_verdict(lines.judge_citation(&neighbours()), known);
+                        Some(checked)
+                    }
+                    _ => None,
+                }
+            }
         };
-        let mut checked = CheckedCitation {
-            path: roots.display_path(&place).to_string_lossy().into_owned(),
-            repo: roots.known.get(place.0).map(|root| root.name.clone()),
-            ..build_wrong_citation(&citation, CitationFault::Gone)
-        };
-        match (known.get(&place), cited.get(at).and_then(Option::as_ref)) {
-            (Some(None), _) => {}
-            (Some(Some(known)), Some(lines)) => {
-                checked.apply_verdict(lines.judge_citation(&find_neighbours(&cited, at)), known);
-            }
-            _ => {
-                report.unchecked += 1;
-                continue;
-            }
+        match checked {
+            Some(checked) => report.citations.push(checked),
+            None => report.unchecked += 1,
         }
-        checked.rel_path = Some(place.1);
-        report.citations.push(checked);
     }
     report
 }
@@ -485,6 +550,12 @@ fn build_wrong_citation(citation: &Citation, fault: CitationFault) -> CheckedCit
 }
 
 impl CheckedCitation {
+    /// Describes the state, with the reason if there is one.
+    pub fn describe_state(&self) -> String {
+        let reason = self.reason.as_ref().map(|reason| format!(" ({reason})"));
+        self.state.as_str().to_owned() + &reason.unwrap_or_default()
+    }
+
     fn apply_verdict(&mut self, verdict: CitationVerdict, known: &CitedFile) {
         let (state, fault, moved_to) = match verdict {
             CitationVerdict::Confirmed => (CitationState::Confirmed, None, Vec::new()),

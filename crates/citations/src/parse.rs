@@ -1,5 +1,7 @@
-//! Finds the citations of a Markdown text: paths of files, most of them with lines.
+//! Finds the citations of a Markdown text: paths of files, most of them with lines, and commits.
 //! Does no I/O and takes linear time.
+
+mod commits;
 
 use std::ops::Range;
 
@@ -10,6 +12,8 @@ use super::{
     line_reference::{NumberSpans, parse_line_reference},
     markdown::{MarkdownPiece, MarkdownPieceKind, MarkdownPieces},
 };
+
+pub(crate) use commits::CommitReference;
 
 /// Maximum citations read from a text, whose number a model decides.
 pub const MAX_CITATIONS: usize = 200;
@@ -30,7 +34,7 @@ pub enum CitationCertainty {
     Location,
 }
 
-/// A place in a file that a text names.
+/// A place in a file, or a commit, that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Citation {
     /// Byte range of path and lines in the text.
@@ -38,7 +42,7 @@ pub struct Citation {
     /// Byte range including the code span or link around it that holds nothing else; this range is
     /// struck out.
     pub whole: Range<usize>,
-    /// Path as written, without escapes.
+    /// Path as written, without escapes; for a commit, `app@1a2b3c4` or `app@1a2b3c4:src/a.rs`.
     pub path: String,
     /// Line ranges as written, of which one may end before it starts; empty for a whole file.
     pub lines: Vec<LineRange>,
@@ -48,6 +52,8 @@ pub struct Citation {
     pub(super) written: Range<usize>,
     /// Byte ranges of the line numbers.
     pub(super) numbers: Vec<NumberSpans>,
+    /// The commit, whose place the lines are in.
+    pub(super) commit: Option<CommitReference>,
 }
 
 impl Citation {
@@ -92,12 +98,12 @@ struct CitationScanner<'a> {
 impl CitationScanner<'_> {
     fn next_citation(&mut self) -> Option<Citation> {
         while self.at < self.piece.range.end {
-            let run = self.next_run()?;
+            let run = self.next_run(self.at)?;
             self.at = run.end;
             if self.text_from(run.end).starts_with("://") && self.skip_address(&run) {
                 continue;
             }
-            if let Some(citation) = self.parse_citation(run) {
+            if let Some(citation) = self.parse_commit(&run).or_else(|| self.parse_citation(run)) {
                 self.at = self.at.max(citation.range.end);
                 return Some(citation);
             }
@@ -105,10 +111,10 @@ impl CitationScanner<'_> {
         None
     }
 
-    fn next_run(&self) -> Option<Range<usize>> {
-        let rest = self.text.get(self.at..self.piece.range.end)?;
+    fn next_run(&self, from: usize) -> Option<Range<usize>> {
+        let rest = self.text.get(from..self.piece.range.end)?;
         let is_part = self.is_part();
-        let start = self.at + rest.find(&is_part)?;
+        let start = from + rest.find(&is_part)?;
         let run = self.text.get(start..self.piece.range.end)?;
         Some(start..start + run.find(|c| !is_part(c)).unwrap_or(run.len()))
     }
@@ -141,8 +147,7 @@ impl CitationScanner<'_> {
     }
 
     fn parse_citation(&self, run: Range<usize>) -> Option<Citation> {
-        let in_link = self.piece.kind == MarkdownPieceKind::Prose
-            && self.text_before(run.start).ends_with("](");
+        let in_link = self.is_link_target(&run);
         let path = self.trim_path_marks(&run, in_link);
         let end = path.end;
         if path.len() > MAX_PATH_BYTES || self.is_rest_of_pattern(&run) {
@@ -174,7 +179,12 @@ impl CitationScanner<'_> {
             range.start = self.find_span_start(start);
         }
         let whole = self.find_enclosing_range(&range, in_link);
-        Some(Citation { range, whole, path, lines: ranges, certainty, written, numbers })
+        let lines = ranges;
+        Some(Citation { range, whole, path, lines, certainty, written, numbers, commit: None })
+    }
+
+    fn is_link_target(&self, run: &Range<usize>) -> bool {
+        self.piece.kind == MarkdownPieceKind::Prose && self.text_before(run.start).ends_with("](")
     }
 
     /// Returns the range of the path in a run.
@@ -403,6 +413,99 @@ mod tests {
         }
     }
 
+    /// Returns repository, id, path and lines of each commit, and the text of the citation.
+    fn read_commits(text: &str) -> Vec<(String, &str)> {
+        let read = find_citations(text).into_iter();
+        let describe = |one: Citation| {
+            let lines = join_lines(&one.lines);
+            let written = text.get(one.range.clone()).unwrap();
+            let Some(CommitReference { repo, id, path, .. }) = one.commit else {
+                return (format!("- - {} {lines}", one.path), written);
+            };
+            let [repo, path] = [repo, path].map(|part| part.unwrap_or("-".to_owned()));
+            (format!("{repo} {id} {path} {lines}"), written)
+        };
+        read.map(describe).collect()
+    }
+
+    #[test]
+    fn commits_are_read_with_their_places() {
+        for (text, expected, written) in [
+            ("since app@1a2b3c4.", "app 1a2b3c4 - ", "app@1a2b3c4"),
+            ("(`app@1A2B3C4d5e`)", "app 1a2b3c4d5e - ", "app@1A2B3C4d5e"),
+            ("_app@1a2b3c4_", "app 1a2b3c4 - ", "app@1a2b3c4"),
+            ("owner/my\\_app@1a2b3c4, too", "owner/my_app 1a2b3c4 - ", "owner/my\\_app@1a2b3c4"),
+            ("app@v1.2@1a2b3c4", "app@v1.2 1a2b3c4 - ", "app@v1.2@1a2b3c4"),
+            ("in `1a2b3c4` it", "- 1a2b3c4 - ", "1a2b3c4"),
+            ("[this](app@1a2b3c4)", "app 1a2b3c4 - ", "app@1a2b3c4"),
+            (
+                "app@1a2b3c4 src/a.rs:3-5 has",
+                "app 1a2b3c4 src/a.rs 3-5",
+                "app@1a2b3c4 src/a.rs:3-5",
+            ),
+            ("`app@1a2b3c4 src/a.rs`", "app 1a2b3c4 src/a.rs ", "app@1a2b3c4 src/a.rs"),
+            ("`app@1a2b3c4/src/a.rs:3`", "app 1a2b3c4 src/a.rs 3", "app@1a2b3c4/src/a.rs:3"),
+            (
+                "app@1a2b3c4/src/a.rs#L3-L5",
+                "app 1a2b3c4 src/a.rs 3-5",
+                "app@1a2b3c4/src/a.rs#L3-L5",
+            ),
+            ("app@1a2b3c4:src/a.rs:3,7", "app 1a2b3c4 src/a.rs 3, 7", "app@1a2b3c4:src/a.rs:3,7"),
+            ("app@1a2b3c4: src/a.rs:3", "app 1a2b3c4 src/a.rs 3", "app@1a2b3c4: src/a.rs:3"),
+            ("`app@1a2b3c4:src/a.rs`:3", "app 1a2b3c4 src/a.rs 3", "`app@1a2b3c4:src/a.rs`:3"),
+            ("`1a2b3c4:src/a.rs:3`", "- 1a2b3c4 src/a.rs 3", "1a2b3c4:src/a.rs:3"),
+            (
+                "[a](app@1a2b3c4:src/a%20b.rs#L3)",
+                "app 1a2b3c4 src/a b.rs 3",
+                "app@1a2b3c4:src/a%20b.rs#L3",
+            ),
+        ] {
+            assert_eq!(read_commits(text), [(expected.to_owned(), written)], "{text}");
+        }
+        let wholes = |text| read(text).into_iter().map(|(_, _, whole)| whole).collect::<Vec<_>>();
+        assert_eq!(wholes("see `app@1a2b3c4`"), ["`app@1a2b3c4`"]);
+        assert_eq!(wholes("[it](app@1a2b3c4:a.rs#L3)"), ["[it](app@1a2b3c4:a.rs#L3)"]);
+    }
+
+    #[test]
+    fn what_is_no_commit_is_left_or_the_place_after_it_read() {
+        for text in [
+            "the colour #1a2b3c4 and 1a2b3c4 in prose",
+            "`1234567` and `0.1a2b3c4`",
+            "me@example.com and app@1a2b3c",
+            "`app@1a2b3c4x`, `app@1a2b3c4-dirty`",
+            "@1a2b3c4",
+            "https://host/app/commit/1a2b3c4 and https://host/app@1a2b3c4",
+            "```\napp@1a2b3c4\n```",
+            "`fix 1a2b3c4`",
+        ] {
+            assert_eq!(read_commits(text), [], "{text}");
+        }
+        let expected = |places: &[(&'static str, &'static str)]| -> Vec<(String, &str)> {
+            places.iter().map(|(place, text)| ((*place).to_owned(), *text)).collect()
+        };
+        for (text, places) in [
+            (
+                "app@1a2b3c4 (src/a.rs:3)",
+                [("app 1a2b3c4 - ", "app@1a2b3c4"), ("- - src/a.rs 3", "src/a.rs:3")],
+            ),
+            (
+                "`app@1a2b3c4` `src/a.rs:3`",
+                [("app 1a2b3c4 - ", "app@1a2b3c4"), ("- - src/a.rs 3", "src/a.rs:3")],
+            ),
+            (
+                "app@1a2b3c4 app@5d6e7f8",
+                [("app 1a2b3c4 - ", "app@1a2b3c4"), ("app 5d6e7f8 - ", "app@5d6e7f8")],
+            ),
+            (
+                "app@1a2b3c4 src/a.rs, b/a.rs:3",
+                [("app 1a2b3c4 - ", "app@1a2b3c4"), ("- - src/a.rs ", "src/a.rs")],
+            ),
+        ] {
+            assert_eq!(read_commits(text)[..2], expected(&places), "{text}");
+        }
+    }
+
     #[test]
     fn what_is_no_place_of_a_file_is_left() {
         for text in [
@@ -428,7 +531,7 @@ mod tests {
         assert_eq!(find_citations(&"`a.rs:1` ".repeat(1000)).len(), MAX_CITATIONS);
         for hostile in [
             "a", "`", "[", "](", "a/", ":1", "a.rs:1,", "`` ` ", ".", " \n", "\\_", "a.rs.", "://",
-            "1-",
+            "1-", "a@1a2b3c4 ", "a@1a2b3c4:", "@", "`1a2b3c4`",
         ] {
             let text = hostile.repeat((1 << 20) / hostile.len());
             let begun = Instant::now();
@@ -444,7 +547,7 @@ mod tests {
 
         #[test]
         fn any_text_is_read_and_ranges_are_where_paths_stand(
-            text in "([a-z]{1,3}|[/.:`#\\[\\]()\\\\~%L,é–見 \n-]|[0-9]{1,3}|\\.rs|```|src/a\\.rs:1){0,60}"
+            text in "(a@1a2b3c4|[a-z]{1,3}|[/.:`#\\[\\]()\\\\~%L,é–見 \n-]|[0-9]{1,3}|\\.rs|```|src/a\\.rs:1){0,60}"
         ) {
             let mut done = 0;
             for one in find_citations(&text) {
@@ -453,8 +556,9 @@ mod tests {
                 prop_assert!(whole.contains(own));
                 prop_assert!(done <= one.range.start, "{text:?}");
                 let is_written = own.trim_start_matches('`').starts_with(&one.path);
-                prop_assert!(is_written || own.contains(['\\', '%']), "{own:?} {:?}", one.path);
-                if one.lines.is_empty() {
+                let has_other_form = own.contains(['\\', '%']) || one.commit.is_some();
+                prop_assert!(is_written || has_other_form, "{own:?} {:?}", one.path);
+                if one.lines.is_empty() && one.commit.is_none() {
                     prop_assert!(own == one.path || own.contains(['\\', '%']));
                 }
                 done = one.range.end;

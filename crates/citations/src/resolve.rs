@@ -24,6 +24,8 @@ pub(super) type RootFilePath = (usize, String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathMeaning {
     File(RootFilePath),
+    /// A commit, by its index among those that were read.
+    Commit(usize),
     /// One of several files.
     Several(Vec<RootFilePath>),
     Nothing(CitationFault),
@@ -53,7 +55,11 @@ impl PathMeaning {
     pub(super) fn as_file(&self) -> Option<&RootFilePath> {
         match self {
             Self::File(place) => Some(place),
-            Self::Several(_) | Self::Nothing(_) | Self::LeftOut | Self::NotACitation => None,
+            Self::Commit(_)
+            | Self::Several(_)
+            | Self::Nothing(_)
+            | Self::LeftOut
+            | Self::NotACitation => None,
         }
     }
 

@@ -65,6 +65,14 @@ impl OmissionRule {
     const CONTENT_RULES: [(Self, char); 4] =
         [(Self::Minified, 'm'), (Self::Generated, 'g'), (Self::Drawing, 'v'), (Self::Binary, 'n')];
 
+    /// Returns the rule that the names of a path show, if any.
+    pub(crate) fn for_path(path: &str) -> Option<Self> {
+        if path.split('/').any(|part| part.starts_with('.')) {
+            return Some(Self::Hidden);
+        }
+        Self::for_file_name(path.rsplit('/').next().unwrap_or(path))
+    }
+
     /// Returns the rule that leaves a file out by its name alone, if any.
     pub fn for_file_name(name: &str) -> Option<Self> {
         detect_machine_file(name).map(|file| match file {

@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_secrets::{SecretNameCertainty, secret_name};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{FileRecord, Host, OmittedPaths, RootId, Timestamp};
+use super::{FileRecord, Host, OmissionRule, OmittedPaths, RootId, Timestamp, explain_omission};
 
 /// An indexed folder or commit, as the store records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,6 +157,30 @@ impl Root {
         }
         records.retain(|record| !private.contains(&record.path));
         records
+    }
+
+    fn is_private_file(&self, path: &str) -> bool {
+        self.private_files.iter().flatten().any(|private| private == path)
+            && !self.censored_files.iter().any(|censored| censored == path)
+    }
+
+    /// Explains why a path below the root is not in its index; `None` if it was not left out.
+    pub fn explain_unindexed_path(&self, path: &str) -> Option<String> {
+        self.omitted.explain_path(path).or_else(|| {
+            // Only the first paths of each rule are stored, but a name shows its rule.
+            let rule = OmissionRule::for_path(path)?;
+            let is_used = self.omitted.groups().any(|(known, _)| known == rule);
+            is_used.then(|| explain_omission(rule, path))
+        })
+    }
+
+    /// Returns whether a path would not be left out of the index as hidden, as a secret or by a
+    /// rule that the root has used.
+    pub fn is_public_path(&self, path: &str) -> bool {
+        !path.split('/').any(|part| part.starts_with('.'))
+            && secret_name(path) != Some(SecretNameCertainty::Certain)
+            && !self.is_private_file(path)
+            && self.explain_unindexed_path(path).is_none()
     }
 }
 

@@ -103,12 +103,16 @@ pub struct CitationCounts {
 /// Citation that is not confirmed. Field names are a wire promise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnconfirmedCitation {
-    /// Absolute path as the client sees it, or the cited text if it matches no file.
+    /// Absolute path as the client sees it, or the cited text if it matches no file. A commit is
+    /// written `app@1a2b3c4`, or `app@1a2b3c4:src/a.rs` with a file.
     pub path: String,
     /// Line ranges as the answer writes them. Empty if a whole file is cited.
     pub lines: Vec<LineRange>,
     /// `unconfirmed` or `wrong`.
     pub state: String,
+    /// Reason, if a commit is cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl CitationCounts {

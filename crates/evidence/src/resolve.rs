@@ -7,8 +7,8 @@ use std::{
 };
 
 use codeinfo_core::{
-    FileRecord, OmissionRule, OmittedPaths, Root, RootFilter, count_paths, explain_omission,
-    list_encodings, list_omissions, normalize_nfc,
+    FileRecord, OmissionRule, OmittedPaths, Root, RootFilter, count_paths, list_encodings,
+    list_omissions, normalize_nfc,
     paths::{ends_with, is_below, normalize_path},
 };
 use codeinfo_worktree::roots::{follow_link, read_file_url};
@@ -105,7 +105,7 @@ impl Evidence {
         let mut places = Vec::new();
         let mut omitted = None;
         for (root, below) in self.list_possible_paths(&asked, &roots, &seen) {
-            omitted = omitted.or_else(|| explain_unindexed_path(root, &below));
+            omitted = omitted.or_else(|| root.explain_unindexed_path(&below));
             let records = self.store.files_at(root.id, list_encodings(&below)).await?;
             if let Some(record) = root.retain_public_files(records).pop() {
                 places.push(ResolvedPath::File(root.clone(), record));
@@ -298,24 +298,6 @@ pub(super) fn describe_unsearched_roots(roots: &[Root], names: &[&str]) -> Optio
     let listed = list_omissions(unsearched.groups(), names);
     let counts = count_paths(folders, files);
     (!listed.is_empty()).then(|| format!("not searched, as left out: {counts}: {listed}"))
-}
-
-/// Explains why a path below a root is not in its index; `None` if it was not left out.
-pub(super) fn explain_unindexed_path(root: &Root, path: &str) -> Option<String> {
-    root.omitted.explain_path(path).or_else(|| {
-        // Only the first paths of each rule are stored, but a name shows its rule.
-        let rule = rule_of_name(path)?;
-        let is_used = root.omitted.groups().any(|(known, _)| known == rule);
-        is_used.then(|| explain_omission(rule, path))
-    })
-}
-
-fn rule_of_name(path: &str) -> Option<OmissionRule> {
-    if path.split('/').any(|part| part.starts_with('.')) {
-        return Some(OmissionRule::Hidden);
-    }
-    let name = path.rsplit('/').next().unwrap_or(path);
-    OmissionRule::for_file_name(name)
 }
 
 #[cfg(test)]

@@ -127,13 +127,41 @@ impl GitRepository {
             }
         };
         let hex = if is_id(&id) { id.len() } else { self.id_length() };
+        self.look_up_commit(&id, hex)
+    }
+
+    /// Returns the full id of a commit that is named by its id or a prefix of it, no matter whether
+    /// a branch or tag leads to the commit.
+    pub fn find_commit(&self, id: &str) -> Result<String, CommitLookupError> {
+        let found = self.look_up_commit(id, self.id_length())?;
+        if found.starts_with(id) { Ok(found) } else { Err(CommitLookupError::Unknown) }
+    }
+
+    fn look_up_commit(&self, id: &str, hex: usize) -> Result<String, CommitLookupError> {
         let commit =
-            ObjectDatabase::open(&self.common, hex).and_then(|objects| objects.resolve_commit(&id));
+            ObjectDatabase::open(&self.common, hex).and_then(|objects| objects.resolve_commit(id));
         commit.map_err(|error| match beneath::as_object_fault(&error) {
-            Some(ObjectFault::Missing) if !is_id(&id) => CommitLookupError::Unknown,
+            Some(ObjectFault::Missing) if !is_id(id) => CommitLookupError::Unknown,
             Some(fault) => CommitLookupError::Object(fault),
             None => CommitLookupError::Unreadable,
         })
+    }
+
+    /// Returns the web address of a commit, without user name and password. `None` without a
+    /// remote on the web.
+    pub fn commit_url(&self, id: &str) -> Option<Url> {
+        let mut address = self.remote_url()?;
+        let host = address.host_str()?.to_owned();
+        let parts: &[&str] = if host.contains("gitlab") {
+            &["-", "commit", id]
+        } else if host.contains("bitbucket") {
+            &["commits", id]
+        } else {
+            // GitHub's form, which most forges share.
+            &["commit", id]
+        };
+        address.path_segments_mut().ok()?.pop_if_empty().extend(parts);
+        Some(address)
     }
 
     /// Returns the full id of a commit that is named as for [`Self::resolve_commit`], or of an

@@ -4,7 +4,7 @@ use codeinfo_core::LineRange;
 use proptest::prelude::*;
 
 use super::*;
-use crate::CitationState;
+use crate::{CitationState, CitedCommit};
 
 fn checked(path: &str, lines: &[(u32, u32)], state: CitationState) -> CheckedCitation {
     CheckedCitation {
@@ -15,6 +15,8 @@ fn checked(path: &str, lines: &[(u32, u32)], state: CitationState) -> CheckedCit
         state,
         moved_to: Vec::new(),
         hash: None,
+        commit: None,
+        reason: None,
         range: 0..0,
         whole: 0..0,
         fault: None,
@@ -85,6 +87,38 @@ fn a_citation_of_several_places_leads_to_all_of_them() {
     ] {
         assert!(html.contains(expected), "{html}");
     }
+}
+
+#[test]
+fn a_commit_leads_to_its_page_with_the_cited_place() {
+    let id = "1a2b3c4d5e".repeat(4);
+    let commit = CheckedCitation {
+        path: "app@1a2b3c4d5e".to_owned(),
+        rel_path: None,
+        repo: Some("my \"app\"/x".to_owned()),
+        commit: Some(CitedCommit { id: id.clone(), url: None, shown_by: None }),
+        ..checked("", &[], CitationState::Confirmed)
+    };
+    let place = CheckedCitation {
+        path: "app@1a2b3c4d5e:src/a.rs".to_owned(),
+        rel_path: Some("src/a.rs".to_owned()),
+        lines: vec![LineRange { first: 3, last: 5 }],
+        ..commit.clone()
+    };
+    let text = "In app@1a2b3c4d5e, that is (~~app@deadbeef1~~) `app@1a2b3c4d5e src/a.rs:3-5`.";
+    let html = render_cited_html(text, &[commit, place]);
+    let page = format!("#/commit/my%20%22app%22%2Fx/{id}");
+    assert_eq!(
+        links(&html),
+        [
+            format!("app@1a2b3c4d5e confirmed {page}"),
+            format!(
+                "<code>app@1a2b3c4d5e src/a.rs:3-5</code> confirmed \
+                 {page}?path=src%2Fa.rs&amp;first=3&amp;last=5"
+            ),
+        ]
+    );
+    assert!(html.contains(&format!("data-commit=\"{id}\" data-path=\"src/a.rs\"")), "{html}");
 }
 
 #[test]

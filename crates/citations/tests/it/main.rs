@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod answers;
+mod commits;
 mod kinds;
 mod planted;
 mod states;

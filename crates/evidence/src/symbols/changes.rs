@@ -8,7 +8,6 @@ use codeinfo_facts::{
     extract_facts, reads_language,
 };
 use codeinfo_lang::detect;
-use codeinfo_secrets::{SecretNameCertainty, secret_name};
 use codeinfo_worktree::{
     beneath::{self, CommitFiles, ContentId, ObjectFault, RootDir, as_object_fault},
     decode,
@@ -16,7 +15,7 @@ use codeinfo_worktree::{
 };
 use serde::Serialize;
 
-use super::super::{EvidenceError, resolve::explain_unindexed_path};
+use super::super::EvidenceError;
 
 /// Maximum files whose definitions are compared.
 const MAX_CHANGED_FILES: usize = 2_000;
@@ -118,15 +117,6 @@ pub(super) fn explain_lookup_error(name: &str, error: CommitLookupError) -> Stri
         CommitLookupError::Object(fault) => explain_object_fault(fault),
         CommitLookupError::Unreadable => "the files of Git cannot be read".to_owned(),
     }
-}
-
-/// Returns whether a path would not be left out of the index as hidden, as a secret or by a rule
-/// that the tree has used.
-pub(super) fn is_public_path(root: &Root, path: &str) -> bool {
-    !path.split('/').any(|part| part.starts_with('.'))
-        && secret_name(path) != Some(SecretNameCertainty::Certain)
-        && !root.private_files.iter().flatten().any(|private| private == path)
-        && explain_unindexed_path(root, path).is_none()
 }
 
 fn explain_read_error(error: &io::Error) -> String {
@@ -243,7 +233,7 @@ impl TreeComparison<'_> {
         let code =
             unindexed.filter(|path| detect::detect_by_path(path).is_some_and(reads_language));
         let mut gone: Vec<String> = code
-            .filter(|path| is_public_path(self.root, path) && is_gone(path))
+            .filter(|path| self.root.is_public_path(path) && is_gone(path))
             .map(str::to_owned)
             .collect();
         gone.sort_unstable();

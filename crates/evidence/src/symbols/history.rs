@@ -29,7 +29,7 @@ use super::{
         source::{HighlightedSource, cut_line},
     },
     RelationKind,
-    changes::{explain_lookup_error, is_public_path, open_repository},
+    changes::{explain_lookup_error, open_repository},
     history_report::{
         ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport, redact,
     },
@@ -232,7 +232,7 @@ impl Evidence {
         };
         let Ok(root) = self.find_only_tree(within).await else { return Err(unknown) };
         let below = relative_path(&root, path);
-        if is_public_path(&root, &below) { Ok((root, below)) } else { Err(unknown) }
+        if root.is_public_path(&below) { Ok((root, below)) } else { Err(unknown) }
     }
 }
 
@@ -429,7 +429,7 @@ impl<'a> HistorySession<'a> {
     }
 
     fn may_show(&self, path: &str) -> bool {
-        self.is_indexed(path) || is_public_path(&self.target.root, path)
+        self.is_indexed(path) || self.target.root.is_public_path(path)
     }
 
     /// Fails for a path that would be left out, whether the commit has it or not.

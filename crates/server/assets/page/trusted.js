@@ -100,7 +100,7 @@ function citation(node) {
     props['data-last'] = LINES.test(last ?? '') ? last : first;
     props['data-ranges'] = RANGES.test(ranges ?? '') ? ranges : null;
   }
-  if (href === null || !href.startsWith('#/source?')) {
+  if (href === null || !/^#\/(source\?|commit\/)/.test(href)) {
     return h('span', { ...props, title: SPOKEN[known] });
   }
   return h('a', { ...props, href, 'data-item': true, 'aria-description': SPOKEN[known] });

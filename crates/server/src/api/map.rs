@@ -138,7 +138,9 @@ fn list_turn_files(turn: &ArchivedTurn) -> Vec<MapFile> {
         let frames = turn.frames.iter().filter(move |frame| frame.name == name);
         frames.filter_map(move |frame| frame.data.get(member)?.as_array()).flatten().cloned()
     };
-    for citation in members("final", "citations").filter_map(parse_json_value::<CheckedCitation>) {
+    let citations = members("final", "citations").filter_map(parse_json_value::<CheckedCitation>);
+    // Files of commits have other lines than those of the index.
+    for citation in citations.filter(|citation| citation.commit.is_none()) {
         let (Some(rel_path), Some(repo)) = (citation.rel_path, citation.repo) else { continue };
         let ranges = if citation.moved_to.is_empty() { citation.lines } else { citation.moved_to };
         add(MapFile { path: citation.path, rel_path, repo, cited: true, ranges });

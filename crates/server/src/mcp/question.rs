@@ -17,7 +17,7 @@ use crate::mcp_http::ClientFolder;
 /// reply.
 const DESCRIPTION: &str = "\
 Answers a question about the indexed repositories{repositories}: finds the implementation of something, where it is defined, its usages, \
-callers and references; explains architecture, how and why code works, what a change affects. \
+callers and references; explains architecture, how and why code works, since when and why it is so, what a change affects. \
 Call it to explore or search code, instead of grep or before you read many files; not to look up one known file or name, \
 nor to change code. Ask one whole question in plain words. It takes one to three minutes and returns JSON of at most {kilobytes} KB, {conversationId, modelId, segments}: \
 read the last segment of type `answer`, which cites files and lines; its `checked` says which citations are confirmed, unconfirmed or wrong. \

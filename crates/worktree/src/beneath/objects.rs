@@ -148,15 +148,19 @@ impl ObjectDatabase {
     /// commit.
     pub(crate) fn resolve_commit(&self, id: &str) -> io::Result<String> {
         let handle = self.new_handle();
-        let mut object_id = match ObjectId::from_hex(id.as_bytes()) {
-            Ok(id) => id,
-            Err(_) if id.len() < MIN_PREFIX => return Err(ObjectFault::Missing.into()),
-            Err(_) => {
-                let prefix = gix_hash::Prefix::from_hex(id).map_err(|_| ObjectFault::Missing)?;
-                let found = handle.lookup_prefix(prefix, None).map_err(|_| ObjectFault::Strange)?;
-                found.ok_or(ObjectFault::Missing)?.map_err(|()| ObjectFault::Ambiguous)?
-            }
-        };
+        // A prefix has the kind of hash of the repository, whatever its length.
+        let digits = self.hash.len_in_hex();
+        if !(MIN_PREFIX..=digits).contains(&id.len()) {
+            return Err(ObjectFault::Missing.into());
+        }
+        let padded = ObjectId::from_hex(format!("{id:0<digits$}").as_bytes());
+        let mut object_id = padded.map_err(|_| ObjectFault::Missing)?;
+        if id.len() < digits {
+            let prefix =
+                gix_hash::Prefix::new(&object_id, id.len()).map_err(|_| ObjectFault::Missing)?;
+            let found = handle.lookup_prefix(prefix, None).map_err(|_| ObjectFault::Strange)?;
+            object_id = found.ok_or(ObjectFault::Missing)?.map_err(|()| ObjectFault::Ambiguous)?;
+        }
         for _ in 0..MAX_TAGS {
             let found = self.find_object(&handle, &object_id)?;
             match found.kind {
