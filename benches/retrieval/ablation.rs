@@ -6,11 +6,12 @@ use codeinfo_search::SearchWeights;
 type Feature = (&'static str, fn(&mut SearchWeights));
 
 /// Features of ranking, which a list of neighbours alone lacks.
-const FEATURES: [Feature; 13] = [
+const FEATURES: [Feature; 14] = [
     ("definition", |it| (it.definition, it.definition_by_name) = (0.0, 0.0)),
     ("coverage", |it| (it.coverage, it.coverage_of_long) = (0.0, 0.0)),
     ("coverage in long queries", |it| it.coverage_of_long = 0.0),
     ("words of near meaning", |it| it.near = 0.0),
+    ("meaning of names", |it| it.name_meaning = 0.0),
     ("literal", |it| it.literal = 0.0),
     ("paths", |it| it.path = 0.0),
     ("names of files", |it| (it.file, it.exact_file, it.folder) = (0.0, 0.0, 0.0)),

@@ -8,7 +8,7 @@
 mod table;
 mod vocabulary;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use codeinfo_core::task::Tasks;
 use futures_util::{FutureExt, future::BoxFuture};
@@ -85,6 +85,37 @@ impl StaticModel {
         }
     }
 
+    /// Returns for each of `names` the share of a question's meaning that its sub-words have, 0…1.
+    ///
+    /// Each sub-word of the question counts by its cosine with the nearest one of the name, and by
+    /// the length of its vector in a query (MaxSim of late interaction: Khattab and Zaharia,
+    /// "ColBERT", 2020).
+    pub fn compare_names<S: AsRef<str>>(&self, question: &str, names: &[S]) -> Vec<f32> {
+        let table = &*self.0;
+        let mut asked = Vec::new();
+        table.vocabulary.append_ids(question, &mut asked);
+        asked.sort_unstable();
+        asked.dedup();
+        let weights: Vec<f32> = asked.iter().map(|id| table.query_length(*id)).collect();
+        let total = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+        let mut known: HashMap<u32, Vec<f32>> = HashMap::new();
+        let compare_name = |name: &S| {
+            let mut ids = Vec::new();
+            table.vocabulary.append_ids(name.as_ref(), &mut ids);
+            let mut nearest = vec![0.0_f32; asked.len()];
+            for id in ids {
+                let cosines = known
+                    .entry(id)
+                    .or_insert_with(|| asked.iter().map(|of| table.cosine(*of, id)).collect());
+                for (best, cosine) in nearest.iter_mut().zip(cosines) {
+                    *best = best.max(*cosine);
+                }
+            }
+            nearest.iter().zip(&weights).map(|(best, weight)| best * weight).sum::<f32>() / total
+        };
+        names.iter().map(compare_name).collect()
+    }
+
     /// Returns words with a similar meaning, nearest first.
     pub fn similar_words(&self, word: &str) -> Vec<SimilarWord> {
         let id = self.0.vocabulary.find_id(word.as_bytes());
@@ -159,6 +190,10 @@ impl Embedder for BuiltinEmbedder {
         self.table.similar_words(word)
     }
 
+    fn compare_names(&self, question: &str, names: &[String]) -> Vec<f32> {
+        self.table.compare_names(question, names)
+    }
+
     /// Always succeeds, because the table was checked when it was loaded.
     fn check_health(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
         futures_util::future::ready(Ok(())).boxed()
@@ -229,6 +264,20 @@ mod tests {
             table.vocabulary.append_ids(reference["text"].as_str().unwrap(), &mut ids);
             assert_eq!(serde_json::json!(ids), reference["ids"], "{}", reference["text"]);
         }
+    }
+
+    #[test]
+    fn a_name_has_the_share_of_the_meaning_of_its_nearest_words() {
+        let model = StaticModel::load().unwrap();
+        let question = "delete the expired password";
+        let names =
+            ["expire_password.rs delete", "remove_passwd.rs", "parse_header.rs", "", "日本"];
+        let [all, near, other, none, unknown] = model.compare_names(question, &names)[..] else {
+            panic!()
+        };
+        assert!(other < near && near < all && all < 1.0, "{other} {near} {all}");
+        assert!([none, unknown] == [0.0, 0.0]);
+        assert_eq!(model.compare_names("日本", &["a.rs"]), [0.0]);
     }
 
     #[test]

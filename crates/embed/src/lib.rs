@@ -109,6 +109,13 @@ pub trait Embedder: Send + Sync {
         Vec::new()
     }
 
+    /// Returns for each of `names` the share of a question's meaning that its words have, 0…1.
+    ///
+    /// Empty if the model has no vectors of words.
+    fn compare_names(&self, _question: &str, _names: &[String]) -> Vec<f32> {
+        Vec::new()
+    }
+
     /// Fails if embedding would fail now. The result may be a few seconds old.
     ///
     /// May wait for a service. The request continues if the caller is dropped, and the next caller

@@ -17,6 +17,8 @@ pub(super) struct SearchCandidate {
     pub(super) record: ChunkRecord,
     pub(super) score: f32,
     pub(super) parts: ScoreParts,
+    /// Share of the question's meaning that the words of its file's name and its symbol have, 0…1.
+    pub(super) name_meaning: f32,
     /// Other roots with the same chunk.
     pub(super) other_roots: Vec<RootId>,
     /// Other files of the root with the same text.
@@ -35,7 +37,13 @@ impl SearchCandidate {
     /// Creates a candidate with the score 0.
     pub(super) fn unscored(id: Uuid, record: ChunkRecord, other_roots: Vec<RootId>) -> Self {
         let parts = ScoreParts::default();
-        Self { id, record, score: 0.0, parts, other_roots, copies: Vec::new() }
+        Self { id, record, score: 0.0, parts, name_meaning: 0.0, other_roots, copies: Vec::new() }
+    }
+
+    /// Returns the name of its file and its symbol.
+    pub(super) fn join_names(&self) -> String {
+        let file = self.record.path.rsplit('/').next().unwrap_or_default();
+        format!("{file} {}", self.record.symbol.as_deref().unwrap_or_default())
     }
 
     /// Orders candidates best first, then by path, line and id, so that a search gives the same

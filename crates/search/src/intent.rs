@@ -21,6 +21,9 @@ use super::{
 /// Maximum names, paths and quoted parts of a long text.
 const MAX_MENTIONS: usize = 32;
 
+/// Minimum words of a question whose meaning is compared with names; a shorter one has their words.
+const MIN_WORDS_OF_MEANING: usize = 4;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryKind {
     /// Names only, such as `RootId::of` or `parse_config`.
@@ -184,6 +187,13 @@ impl QueryIntent {
             self.near = self.words.iter().map(|word| (word.clone(), near(word))).collect();
         }
         self
+    }
+
+    /// Returns true if the meaning of names counts: in a question of several words.
+    pub(super) fn has_name_meaning(&self) -> bool {
+        self.kind == QueryKind::Prose
+            && self.long.is_none()
+            && MIN_WORDS_OF_MEANING <= self.words.len()
     }
 
     /// Returns true if the query contains this name, regardless of case and underscores.

@@ -195,6 +195,7 @@ impl Search {
         candidate::drop_duplicates(&mut candidates, roots);
         let definitions = results::find_defining_chunks(&candidates, &intent);
         let names = intent.names.clone();
+        self.compare_names(&mut candidates, &intent);
         let ranked = self.rank_candidates(candidates, intent, query.limit()).await?;
         let AbsentTerms { names: absent, documented, words: absent_words } = absent;
         Ok(SearchResults {
@@ -316,6 +317,19 @@ impl Search {
             self.embedder.embed_query(parts.title.clone())
         )?;
         Ok(long_text::join_vectors(&body, &title))
+    }
+
+    /// Compares the names of candidates with a question that is long enough to mean them without
+    /// their words. A long text has too many others.
+    fn compare_names(&self, candidates: &mut [SearchCandidate], intent: &QueryIntent) {
+        if !intent.has_name_meaning() || self.weights.name_meaning <= 0.0 {
+            return;
+        }
+        let names: Vec<String> = candidates.iter().map(SearchCandidate::join_names).collect();
+        let shares = self.embedder.compare_names(&intent.text, &names);
+        for (candidate, share) in candidates.iter_mut().zip(shares) {
+            candidate.name_meaning = share;
+        }
     }
 
     /// Ranks candidates; more than [`MAX_RANKED_INLINE`] of them on a blocking thread.

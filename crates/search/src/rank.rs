@@ -75,6 +75,7 @@ impl QueryWeights {
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
         let back = weights.per_file_discount_of_long * (LONG_SLOPE * others).min(1.0);
+        let names = if intent.has_name_meaning() { weights.name_meaning } else { 0.0 };
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
         let literal = weights.literal * intent.literals.max_weight() + path;
         Self {
@@ -86,7 +87,7 @@ impl QueryWeights {
             further: (kept + back).min(1.0),
             purpose: PurposeWeight { documents: 0.0, weight: weights.purpose },
             path_shares: vec![1.0; intent.paths.len()],
-            attainable: 1.0 + named + coverage + file + literal,
+            attainable: 1.0 + named + coverage + names + file + literal,
         }
     }
 
@@ -232,6 +233,8 @@ struct RatedCandidate {
     /// Parts of `chunk` for defining a name of the query and for containing its words.
     definition: f32,
     coverage: f32,
+    /// Part of `chunk` for the meaning of its names.
+    name_meaning: f32,
     /// Factor of the file's score.
     further: f32,
 }
@@ -250,7 +253,8 @@ impl RatedCandidate {
         let defined = if has_heading { 1.0 } else { definition::score_definition(record, intent) };
         let definition = weights.definition * defined;
         let coverage = weights.coverage * coverage;
-        let chunk = candidate.score + definition + coverage;
+        let name_meaning = weights.shipped.name_meaning * candidate.name_meaning;
+        let chunk = candidate.score + definition + coverage + name_meaning;
         let roles = factors::compute_role_factor(&record.roles, intent, weights.purpose);
         let roles = if has_heading {
             roles.max(1.0)
@@ -273,6 +277,7 @@ impl RatedCandidate {
             missing_root_factor,
             definition,
             coverage,
+            name_meaning,
             further,
         };
         rated.score_as_further(0, weights);
@@ -294,7 +299,7 @@ impl RatedCandidate {
         let candidate = &mut self.candidate;
         let found = candidate.parts;
         candidate.parts = ScoreParts {
-            meaning: share(found.meaning),
+            meaning: share(found.meaning + self.name_meaning),
             words: share(found.words),
             definition: share(self.definition),
             coverage: share(self.coverage),
@@ -397,6 +402,26 @@ mod tests {
     }
 
     #[test]
+    fn names_that_mean_the_question_count_in_questions_of_several_words() {
+        let best = |query: &str| {
+            let found = [("pool.rs", 1.0, 0.1, 1), ("evict.rs", 0.95, 0.5, 2)];
+            let intent = QueryIntent::parse(query);
+            let candidates = found.map(|(path, score, name_meaning, id)| SearchCandidate {
+                name_meaning: if intent.has_name_meaning() { name_meaning } else { 0.0 },
+                ..candidate(id, record(path, None, ""), score)
+            });
+            let ranked = rank_candidates(candidates.into(), &intent, &SearchWeights::SHIPPED, 1);
+            ranked.into_iter().next().map(|best| best.record.path)
+        };
+        let question = "when are idle server connections dropped";
+        assert_eq!(best(question).as_deref(), Some("evict.rs"));
+        let report = format!("{question}\n{}", "it stops with many errors ".repeat(9));
+        for other in ["drop idle connections", "IdleServerConnectionsDropped", &report] {
+            assert_eq!(best(other).as_deref(), Some("pool.rs"), "{other}");
+        }
+    }
+
+    #[test]
     fn further_chunks_of_a_file_are_discounted_in_long_questions() {
         let candidate =
             |(path, score, id): (&str, f32, u128)| candidate(id, record(path, None, ""), score);
@@ -456,7 +481,10 @@ mod tests {
             // Enough chunks of a file for the maximum agreement.
             let defines = vec!["retry_policy".to_owned()];
             let record = ChunkRecord { defines, ..record(path, Some("retry_policy"), &text) };
-            let candidates = (0..25).map(|id| candidate(id, record.clone(), 1.0));
+            let candidates = (0..25).map(|id| SearchCandidate {
+                name_meaning: f32::from(u8::from(QueryIntent::parse(query).has_name_meaning())),
+                ..candidate(id, record.clone(), 1.0)
+            });
             let ranked = rank_candidates(
                 candidates.collect(),
                 &QueryIntent::parse(query),

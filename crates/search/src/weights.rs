@@ -43,6 +43,9 @@ pub struct SearchWeights {
     /// Switch for words of similar meaning, which count in place of a query word by their
     /// similarity. +0.002 on whole checkouts, +0.006 to +0.013 on questions not used for tuning.
     pub near: f32,
+    /// Weight of the meaning of a file's name and a symbol in a question of several words. +0.002 on
+    /// the shared set, +0.012 on questions.
+    pub name_meaning: f32,
     /// Weight of a file named with the query's words. With `exact_file` and `folder`: +0.03 on the
     /// shared set, −0.02 on questions of people who do not know the name. Raised from 0.7 when a
     /// feature for symbols made of the query's words was removed: +0.001 on the shared set, no
@@ -91,6 +94,7 @@ impl SearchWeights {
         coverage: 0.65,
         coverage_of_long: 1.35,
         near: 1.0,
+        name_meaning: 0.6,
         file: 0.78,
         exact_file: 0.2,
         folder: 0.25,
