@@ -13,6 +13,10 @@ const MAX_WORDS: usize = 64;
 /// Maximum letters of a word that has a weight.
 const MAX_LETTERS: usize = 15;
 
+/// Maximum log-odds for what happens in a case or what decides it. Code answers all such questions
+/// with known answers, also those of users, whose "I" and "my" are frequent in questions for documents.
+const MAX_FOR_BEHAVIOUR: f32 = -2.5;
+
 /// Weight of each feature, and under the empty name that of none.
 static WEIGHTS: LazyLock<HashMap<&str, f32>> = LazyLock::new(|| {
     let lines = include_str!("reader.tsv").lines();
@@ -47,7 +51,9 @@ pub(super) fn score_documents(text: &str) -> f32 {
     ];
     features.extend(shapes.iter().filter(|(_, has)| *has).map(|(name, _)| (*name).to_owned()));
     let weight = |name: &str| WEIGHTS.get(name).copied().unwrap_or_default();
-    weight("") + features.iter().map(|name| weight(name)).sum::<f32>()
+    let sum = weight("") + features.iter().map(|name| weight(name)).sum::<f32>();
+    let is_about_behaviour = matches!(words.as_slice(), ["what", "happens" | "decides", ..]);
+    if is_about_behaviour { sum.min(MAX_FOR_BEHAVIOUR) } else { sum }
 }
 
 fn is_plain(word: &str) -> bool {
@@ -77,6 +83,7 @@ mod tests {
         ];
         let code = [
             "what happens when the connection closes before the answer came",
+            "what happens when I change my environment variable after the start?",
             "fix crash when the header is empty",
             "how does the scheduler decide which task runs next",
             "where is the header of a request parsed",
