@@ -6,7 +6,7 @@ use codeinfo_search::SearchWeights;
 type Feature = (&'static str, fn(&mut SearchWeights));
 
 /// Features of ranking, which a list of neighbours alone lacks.
-const FEATURES: [Feature; 14] = [
+const FEATURES: [Feature; 15] = [
     ("definition", |it| (it.definition, it.definition_by_name) = (0.0, 0.0)),
     ("coverage", |it| (it.coverage, it.coverage_of_long) = (0.0, 0.0)),
     ("coverage in long queries", |it| it.coverage_of_long = 0.0),
@@ -18,6 +18,7 @@ const FEATURES: [Feature; 14] = [
     ("agreement of files", |it| (it.file_agreement, it.file_agreement_by_name) = (0.0, 0.0)),
     ("discount per file", |it| it.per_file_discount = 0.0),
     ("roles", |it| it.roles = 0.0),
+    ("descriptions of packages", |it| it.package = 0.0),
     ("names of repositories", |it| it.root_name = 0.0),
     ("discount per file in long queries", |it| it.per_file_discount_of_long = 0.0),
     ("purpose of questions", |it| it.purpose = 0.0),

@@ -18,6 +18,7 @@ use super::{
     candidate::SearchCandidate,
     exact_name::ExactName,
     intent::{QueryIntent, QueryKind, QueryPath},
+    package::CHUNKS_OF_TOP,
 };
 
 /// Maximum chunks read of named files, because a file name may be very frequent.
@@ -35,19 +36,22 @@ const CLOSING: &[char] = &[',', '?', '!', ':', '"', '\'', '.', ']', '}'];
 impl Search {
     /// Finds the chunks of files that the query names, in the roots within scope. These are the files
     /// whose whole path the query has, and the files of candidates: of these, the search found only
-    /// some chunks.
+    /// some chunks. Also finds the top of files that describe the package that the query asks for.
     pub(super) async fn find_named_files(
         &self,
         LookupContext { intent, scope, roots, candidates }: &LookupContext<'_>,
     ) -> Result<Vec<SearchCandidate>, SearchError> {
-        if intent.paths.is_empty() {
+        let known = candidates.iter().map(|candidate| candidate.record.path.as_str());
+        let package = intent.package.as_ref();
+        let described = &package.map_or(Vec::new(), |package| package.list_paths(known));
+        if intent.paths.is_empty() && described.is_empty() {
             return Ok(Vec::new());
         }
         let known_paths = candidates.iter().map(|candidate| &candidate.record.path);
         let matching =
             known_paths.filter(|path| intent.paths.iter().any(|named| named.matches_path(path)));
-        let distinct: BTreeSet<&String> =
-            matching.chain(intent.paths.iter().map(|named| &named.path)).collect();
+        let named = intent.paths.iter().map(|named| &named.path);
+        let distinct: BTreeSet<&String> = matching.chain(named).chain(described).collect();
         let paths: &Vec<String> = &distinct.into_iter().cloned().collect();
         let mut wanted = Vec::new();
         let mut roots_by_chunk: HashMap<Uuid, Vec<RootId>> = HashMap::new();
@@ -57,8 +61,10 @@ impl Search {
                 Ok::<_, SearchError>((root, files))
             });
         for (root, files) in try_join_all(reading).await? {
-            let ids =
-                files.iter().flat_map(|file| file.chunk_ids(root.chunk_owner(), 0..file.chunks));
+            let ids = files.iter().flat_map(|file| {
+                let max = if described.contains(&file.path) { CHUNKS_OF_TOP } else { u32::MAX };
+                file.chunk_ids(root.chunk_owner(), 0..file.chunks.min(max))
+            });
             for id in ids {
                 // The trees of a repository share chunks.
                 let holders = roots_by_chunk.entry(id).or_default();

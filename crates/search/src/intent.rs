@@ -15,6 +15,7 @@ use codeinfo_lang::{
 use super::{
     exact_name::{self, ExactName},
     long_text::LongText,
+    package::PackageQuestion,
     purpose::QuestionPurpose,
 };
 
@@ -55,6 +56,8 @@ pub(super) struct QueryIntent {
     pub(super) exact: Vec<ExactName>,
     /// Purpose of the question, if the query is prose.
     pub(super) purpose: QuestionPurpose,
+    /// Package whose purpose the query asks for.
+    pub(super) package: Option<PackageQuestion>,
     /// Parts of the query if it is a long text.
     pub(super) long: Option<LongText>,
     /// Words of the title of a long text, folded.
@@ -147,6 +150,7 @@ impl QueryIntent {
             },
             exact: Vec::new(),
             purpose,
+            package: PackageQuestion::parse(query),
             long,
             title_words,
         }
@@ -159,6 +163,9 @@ impl QueryIntent {
         let others: HashSet<String> = self.words.difference(&named).cloned().collect();
         if !others.is_empty() {
             self.words = others;
+        }
+        if let Some(package) = &mut self.package {
+            package.narrow_to_repository(repository);
         }
         if self.kind == QueryKind::Prose {
             let is_name = |word: &str| split_words(word).any(|word| named.contains(&word));

@@ -20,6 +20,7 @@ mod freshness;
 mod intent;
 mod language_hint;
 mod long_text;
+mod package;
 mod purpose;
 mod query;
 mod rank;

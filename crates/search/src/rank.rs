@@ -75,6 +75,7 @@ impl QueryWeights {
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
         let back = weights.per_file_discount_of_long * (LONG_SLOPE * others).min(1.0);
+        let package = if intent.package.is_some() { weights.package } else { 0.0 };
         let names = if intent.has_name_meaning() { weights.name_meaning } else { 0.0 };
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
         let literal = weights.literal * intent.literals.max_weight() + path;
@@ -87,7 +88,7 @@ impl QueryWeights {
             further: (kept + back).min(1.0),
             purpose: PurposeWeight { documents: 0.0, weight: weights.purpose },
             path_shares: vec![1.0; intent.paths.len()],
-            attainable: 1.0 + named + coverage + names + file + literal,
+            attainable: 1.0 + named + package + coverage + names + file + literal,
         }
     }
 
@@ -250,13 +251,15 @@ impl RatedCandidate {
         let CandidateContext { file, file_score, coverage } = context;
         let literal = weights.shipped.literal;
         let has_heading = definition::has_heading(record, intent);
+        let package = intent.package.as_ref();
+        let described = package.map_or(0.0, |package| package.score_description(record));
         let defined = if has_heading { 1.0 } else { definition::score_definition(record, intent) };
-        let definition = weights.definition * defined;
+        let definition = weights.definition * defined + weights.shipped.package * described;
         let coverage = weights.coverage * coverage;
         let name_meaning = weights.shipped.name_meaning * candidate.name_meaning;
         let chunk = candidate.score + definition + coverage + name_meaning;
         let roles = factors::compute_role_factor(&record.roles, intent, weights.purpose);
-        let roles = if has_heading {
+        let roles = if has_heading || 0.0 < described {
             roles.max(1.0)
         } else {
             role_factor(roles, &record.roles, defined, intent)

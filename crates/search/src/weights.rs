@@ -74,6 +74,9 @@ pub struct SearchWeights {
     /// documents answer those who use a program. +0.1 where a question about code has such a word,
     /// +0.2 on questions of users.
     pub purpose: f32,
+    /// Weight of a description of the package that the question asks for. First results of such
+    /// questions answer 0.9 instead of 0.4.
+    pub package: f32,
     /// Weight of a repository that the query names, if several are searched. +0.007 there.
     pub root_name: f32,
 }
@@ -104,6 +107,7 @@ impl SearchWeights {
         per_file_discount_of_long: 0.4,
         roles: 1.0,
         purpose: 1.0,
+        package: 2.0,
         root_name: 0.3,
     };
 }
