@@ -181,7 +181,7 @@ fn damaged_files_are_cut_too() {
 }
 
 #[test]
-fn odd_texts_are_cut_in_every_language() {
+fn hostile_texts_are_cut_in_every_language() {
     let odd = [
         String::new(),
         "\n\n \n\t\n".to_owned(),

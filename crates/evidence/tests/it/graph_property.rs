@@ -65,7 +65,7 @@ async fn find_root(store: &Store, tree: &TestRepository) -> Root {
 }
 
 #[tokio::test]
-async fn relations_after_edits_are_those_of_a_fresh_index() {
+async fn relations_after_random_edits_are_those_of_a_fresh_index() {
     let mut seed = 4;
     let index = TestIndex::new().await;
     let main = index.create_repository("main", &[]);

@@ -324,7 +324,7 @@ async fn types_of_rust_implement_traits_in_other_files() {
 }
 
 #[tokio::test]
-async fn a_question_about_values_that_depend_on_one_another_ends_in_time() {
+async fn a_question_about_hostile_values_ends_in_time() {
     let index = TestIndex::new().await;
     let text = format!(
         "class A:\n    def y(self):\n        return self\ndef f(x):\n{}",

@@ -83,7 +83,7 @@ async fn compare_counts(index: &TestIndex, folder: &Path, most: usize) -> usize 
 }
 
 #[tokio::test]
-async fn counts_are_those_of_a_whole_scan_of_real_crates() {
+async fn counts_at_scale_are_those_of_a_whole_scan_of_real_crates() {
     let index = TestIndex::new().await;
     let source = fetch_crate_source("ignore").await;
     index.run_ingest(build_request(&source)).await;
@@ -120,7 +120,7 @@ async fn counts_are_those_of_a_whole_scan_of_every_language() {
 }
 
 #[tokio::test]
-async fn matches_of_patterns_are_those_of_a_whole_scan_of_real_crates() {
+async fn matches_at_scale_are_those_of_a_whole_scan_of_real_crates() {
     let index = TestIndex::new().await;
     let source = fetch_crate_source("ignore").await;
     index.run_ingest(build_request(&source)).await;
@@ -170,7 +170,7 @@ async fn a_pattern_that_matches_everywhere_is_bounded() {
 
 /// More chunks have the name than one read returns.
 #[tokio::test]
-async fn a_name_in_more_chunks_than_one_read_returns_is_counted_whole() {
+async fn a_name_at_scale_is_counted_whole() {
     let index = TestIndex::new().await;
     let repository = create_many_files(&index);
     index.ingest(&repository).await;
