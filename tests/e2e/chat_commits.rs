@@ -34,7 +34,8 @@ The `timeout` was raised from 10 to 30 (`boiler@ID`), where `wait_for_boiler` po
 Its worktree has it too: `timeout` is 30 (boiler-side@ID:src/pump.py:2). The first `timeout` was 10 (boiler@v1/src/pump.py:2).
 
 The invoices came later (boiler@ID), and the parser before (`boiler@deadbeef12`).";
-    let answer = written.replace("ID", &id[..10]);
+    let short = id.get(..10).unwrap();
+    let answer = written.replace("ID", short);
     let model = FakeModel::replay(answer_replies(&[&answer, &answer])).await;
     let environment = codex::codex_environment(folder.path(), &model.url);
     let data = folder.path().join("data");
@@ -48,7 +49,7 @@ The invoices came later (boiler@ID), and the parser before (`boiler@deadbeef12`)
     let expected = format!(
         "citations: 4 of 6 confirmed; 1 unconfirmed, 1 wrong\n  boiler@{}: unconfirmed (neither its message \
          nor its changes say this)\n  boiler@deadbeef12: wrong (`boiler` has no commit with this id)\n",
-        &id[..10]
+        short
     );
     assert!(notes.contains(&expected), "{notes}");
     let asked = model.latest_request_text();
@@ -85,7 +86,7 @@ The invoices came later (boiler@ID), and the parser before (`boiler@deadbeef12`)
         format!(
             "<a class=\"cite\" data-state=\"confirmed\" data-commit=\"{id}\" data-repo=\"boiler\" \
              href=\"#/commit/boiler/{id}\"><code>boiler@{}</code></a>",
-            &id[..10]
+            short
         ),
         format!(
             "<a class=\"cite\" data-state=\"confirmed\" data-commit=\"{id}\" data-path=\"src/pump.py\" \

@@ -8,7 +8,7 @@ use codeinfo_citations::{
 };
 use codeinfo_core::PathMap;
 use codeinfo_test_support::{
-    git::{add_worktree, commit_all, run_git},
+    git::{add_worktree, run_git},
     ingest::{TestIndex, TestRepository, build_request},
 };
 use insta::assert_snapshot;
@@ -23,9 +23,13 @@ def wait_for_boiler():
     return poll(timeout)
 ";
 
+fn cut_id(id: &str, length: usize) -> &str {
+    id.get(..length).unwrap()
+}
+
 /// Returns the beginning of an id with a letter, because digits alone are a number.
 fn shorten_id(id: &str) -> &str {
-    &id[..=id.find(char::is_alphabetic).unwrap().max(6)]
+    cut_id(id, id.find(char::is_alphabetic).unwrap().max(6) + 1)
 }
 
 struct BoilerHistory {
@@ -87,7 +91,7 @@ async fn a_commit_confirms_what_its_message_or_its_changed_lines_say() {
     let message = "Be patient with cold water\n\nThe heater of the laboratory needs half a minute.";
     let id = boiler.change("src/pump.py", &slower, message);
     boiler.index.ingest(&boiler.repository).await;
-    let short = &id[..10];
+    let short = cut_id(&id, 10);
     let by_diff = "confirmed by Diff, boiler";
     let by_message = "confirmed by Message, boiler";
     let not_said = "unconfirmed, boiler, neither its message nor its changes say this";
@@ -153,7 +157,7 @@ async fn lines_are_those_of_the_commit_and_removed_ones_those_of_its_parent() {
         ("`wait_for_boiler` polled in boiler@ID:src/pump.py:8-10.", &renamed, pump),
         ("`wait_for_boiler` is gone (boiler@ID:src/heat.py:8-10).", &deleted, heat),
     ] {
-        let text = sentence.replace("ID", &id[..7]);
+        let text = sentence.replace("ID", cut_id(id, 7));
         assert_eq!(boiler.judge(&text).await, expected, "{sentence}");
     }
     for (place, id, reason) in [
@@ -162,10 +166,10 @@ async fn lines_are_those_of_the_commit_and_removed_ones_those_of_its_parent() {
         ("src/pump.py:90-95", &added, "the file has 7 lines, counted from 1"),
     ] {
         let path = place.split(':').next().unwrap();
-        let text = format!("It is in boiler@{}:{place}.", &id[..7]);
+        let text = format!("It is in boiler@{}:{place}.", cut_id(id, 7));
         assert_eq!(boiler.judge(&text).await, format!("wrong, boiler, {path}, {reason}"));
     }
-    let text = format!("The file was renamed (boiler@{}:src/heat.py).", &renamed[..7]);
+    let text = format!("The file was renamed (boiler@{}:src/heat.py).", cut_id(&renamed, 7));
     assert_eq!(boiler.judge(&text).await, "confirmed by Diff, boiler, src/heat.py");
 }
 
@@ -220,11 +224,11 @@ async fn a_cited_commit_is_a_promise() {
     let id = boiler.id("HEAD");
     let text = format!(
         "`wait_for_boiler` polls (boiler@{0}:src/pump.py:5-7) since boiler@{0}; boiler@deadbeef1.",
-        &id[..7]
+        cut_id(&id, 7)
     );
     let checked = boiler.check(&text).await;
     let json = serde_json::to_string_pretty(&checked).unwrap();
-    assert_snapshot!(json.replace(&id, "WHOLE").replace(&id[..7], "SHORT"), @r#"
+    assert_snapshot!(json.replace(&id, "WHOLE").replace(cut_id(&id, 7), "SHORT"), @r#"
     [
       {
         "path": "boiler@SHORT:src/pump.py",
@@ -352,7 +356,7 @@ async fn ids_of_sha_256_are_found() {
     assert_eq!(id.len(), 64);
     boiler.index.ingest(&boiler.repository).await;
     for length in [7, 39, 40, 41, 64] {
-        let text = format!("It waits longer for water (boiler@{}).", &id[..length]);
+        let text = format!("It waits longer for water (boiler@{}).", cut_id(&id, length));
         assert_eq!(boiler.judge(&text).await, "confirmed by Message, boiler", "{length}");
     }
     let unknown = format!("It waits (boiler@{}).", "d".repeat(40));
@@ -391,9 +395,9 @@ async fn worktrees_and_indexed_commits_share_their_commits() {
     }
     // A path below an indexed commit is a place of that tree.
     let mut by_id = boiler.repository.0.clone().into_os_string();
-    by_id.push(format!("@{}", &id[..8]));
+    by_id.push(format!("@{}", cut_id(&id, 8)));
     boiler.index.run_ingest(build_request(by_id.as_ref())).await;
-    let text = format!("`wait_for_boiler` polls (boiler@{}/src/pump.py:5-7).", &id[..8]);
+    let text = format!("`wait_for_boiler` polls (boiler@{}/src/pump.py:5-7).", cut_id(&id, 8));
     let checked = boiler.check(&text).await;
     assert_eq!(checked[0].commit, None);
     assert_eq!(checked[0].state, CitationState::Confirmed);
@@ -412,8 +416,8 @@ async fn documents_may_cite_commits_and_former_lines() {
     boiler.repository.write("CHANGELOG.md", text);
     let files = vec!["CHANGELOG.md".to_owned(), "src/pump.py".to_owned()];
     let tree = DocumentTree::open(&boiler.repository.0, files, Box::new(|_| false)).unwrap();
-    let mut checker = DocumentChecker::open(tree, ChangedLinesPolicy::Report).unwrap();
-    let checked = checker.check_document("CHANGELOG.md").unwrap();
+    let mut documents = DocumentChecker::open(tree, ChangedLinesPolicy::Report).unwrap();
+    let checked = documents.check_document("CHANGELOG.md").unwrap();
     let found: Vec<_> = checked.findings.iter().map(|one| (one.line, &*one.written)).collect();
     assert_eq!(found, [(2, "src/pump.py:90")]);
 }
