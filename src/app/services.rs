@@ -157,6 +157,9 @@ pub(super) fn build_services(
     let work = groups.services.clone();
     let metrics = ServerMetrics::default();
     let model = StaticModel::load()?;
+    let evidence = Evidence::new(store.clone(), config.path_map.clone())
+        .with_scip_folder(config.data_dir.join("scip"))
+        .with_commits(config.data_dir.join("commits"), config.history, model.clone());
     let below = ToolkitDependencies { codex: &codex, store, vault, model, metrics: &metrics };
     let gateway =
         build_gateway(config, below, main_url.to_owned(), work.clone(), groups.adapters.clone())?;
@@ -168,7 +171,8 @@ pub(super) fn build_services(
         .with_path_map(config.path_map.clone())
         .with_private_places(private_places(config))
         .with_folder_choices(config.page.folder_roots.clone())
-        .with_joining_worktrees(config.relays.auto_index);
+        .with_joining_worktrees(config.relays.auto_index)
+        .with_follow_up(evidence.follow_up());
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
     Ok(ApiServices {
         relays: RelayServices {
@@ -183,8 +187,7 @@ pub(super) fn build_services(
         failures: ingest.failures(),
         ingest,
         search: Search::new(store.clone(), Arc::clone(embedder), config.path_map.clone()),
-        evidence: Evidence::new(store.clone(), config.path_map.clone())
-            .with_scip_folder(config.data_dir.join("scip")),
+        evidence,
         store: store.clone(),
         embedder: Arc::clone(embedder),
         codex,

@@ -37,6 +37,9 @@ pub struct SearchCommand {
     /// Search only what differs between two trees of one repository; name the older one first
     #[arg(long, num_args = 2, value_names = ["TREE", "TREE"], conflicts_with = "repository")]
     pub between: Option<Vec<String>>,
+    /// Find commits by their messages instead
+    #[arg(long, conflicts_with_all = ["between", "locations", "context"])]
+    pub commits: bool,
     /// Maximum number of results, 1 to 20
     #[arg(long, short = 'n', value_parser = clap::value_parser!(u64).range(1..=20))]
     pub limit: Option<u64>,

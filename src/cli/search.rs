@@ -6,6 +6,7 @@ use std::{
 };
 
 use codeinfo_core::Hit;
+use codeinfo_evidence::{FoundCommits, render};
 use codeinfo_search::{FileDiff, SearchResults};
 use codeinfo_server::replies::SourceLines;
 use serde_json::json;
@@ -32,10 +33,15 @@ pub(super) async fn run_search(
             body.extend(location.map(|(name, location)| (name, location.into())));
         }
         body.extend(arguments.limit.map(|limit| ("limit".to_owned(), limit.into())));
+        body.extend(arguments.commits.then(|| ("in".to_owned(), "history".into())));
     }
     let path = ["tools", "vector-search"];
     if arguments.json {
         return print_json(&client.post(&path, &body).await?);
+    }
+    if arguments.commits {
+        let found: FoundCommits = client.post(&path, &body).await?;
+        return render::render_commits(&found).lines().try_for_each(print_line);
     }
     let found: SearchResults = client.post(&path, &body).await?;
     let SearchResults { hits, absent, notice, diffs, also_differ, .. } = found;

@@ -104,6 +104,12 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
                   "minimum": 1,
                   "maximum": 20,
                   "description": "Maximum number of places; 8 by default."
+                },
+                "in": {
+                  "enum": [
+                    "history"
+                  ],
+                  "description": "Finds commits instead."
                 }
               }
             },

@@ -4,13 +4,16 @@ use std::{fs, path::Path};
 
 use codeinfo_test_support::{
     git::{commit_all, run_git},
+    qdrant::{FakeQdrant, fixture::QdrantFixture},
     wire::{send_request, send_rpc},
 };
 use serde_json::{Value, json};
 
 use crate::{
     listeners::InProcessServer,
-    support::process::{create_scratch_folder, run_command},
+    support::process::{
+        RunningServer, create_scratch_folder, qdrant_environment, run_command, without_codex,
+    },
 };
 
 const PUMP: &str = "def start():\n    return 1\n\n\ndef pump():\n    rate = 10\n    return rate\n";
@@ -331,4 +334,93 @@ async fn the_route_of_the_history_checks_its_parameters() {
         let reply = send_request(plant.server.main, "GET", &target, &[], "").await;
         assert_eq!(reply.status, status, "{query}: {}", reply.body);
     }
+}
+
+/// Messages that have no common word with the question.
+const MESSAGES: [&str; 3] =
+    ["Add the pump", "Raise the network timeout\n\nSlow links need 30 seconds.", "Tidy the yard"];
+const QUESTION: &str = "connection gives up too early";
+
+#[tokio::test]
+async fn a_commit_is_found_by_its_message_with_both_engines() {
+    let fake_qdrant = FakeQdrant::start();
+    let fixture = QdrantFixture::for_server(&fake_qdrant);
+    for environment in [without_codex(), qdrant_environment(&fixture)] {
+        let (data, repository) = (create_scratch_folder(), create_scratch_folder());
+        for message in MESSAGES {
+            fs::write(repository.path().join("pump.py"), message).unwrap();
+            commit_all(repository.path(), message);
+        }
+        let server = RunningServer::serve(data.path(), &[], &environment).await;
+        server.ingest(&repository.path().canonicalize().unwrap()).await;
+        // The run has read the commits.
+        let tables = fs::read_dir(data.path().join("commits")).unwrap().count();
+        assert_eq!(tables, 1);
+        let arguments = json!({ "query": QUESTION, "in": "history" });
+        let params = json!({ "name": "VectorSearch", "arguments": arguments });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let replied = server.post_api("/mcp", &body).await;
+        let text = replied["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+        let shown = "Raise the network timeout\n  1 file: pump.py\n";
+        assert!(text.lines().next().unwrap().ends_with("Raise the network timeout"), "{text}");
+        assert!(text.contains(shown), "{text}");
+        for route in ["/tools/vector-search", "/search"] {
+            let found = server.post_api(route, &arguments).await;
+            assert_eq!(found["commits"][0]["subject"], "Raise the network timeout", "{found:#}");
+            assert_eq!(found["commits"][0]["fileCount"], 1, "{found:#}");
+        }
+        let print = async |arguments: &[&str]| {
+            let printed = run_command(data.path(), &environment, arguments).await;
+            assert!(printed.status.success(), "{printed:?}");
+            String::from_utf8(printed.stdout).unwrap()
+        };
+        let printed = print(&["search", "--commits", "--limit", "1", QUESTION]).await;
+        assert!(printed.contains(shown) && printed.lines().count() == 2, "{printed}");
+        let printed = print(&["search", "--commits", "--json", QUESTION]).await;
+        let found: Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(found["commits"][0]["subject"], "Raise the network timeout", "{found:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_was_killed_while_it_read_commits_finds_them_later() {
+    let (data, repository) = (create_scratch_folder(), create_scratch_folder());
+    commit_all(repository.path(), "Paint the fence");
+    // Much is left to read when the server is killed.
+    let mut stream = String::new();
+    for number in 0..3_000 {
+        let message = format!("Change {number}\n\n{}", "some words of a message ".repeat(40));
+        let from = if number == 0 { "from refs/heads/main^0\n" } else { "" };
+        stream += &format!(
+            "commit refs/heads/main\ncommitter A <a@b> {} +0000\ndata {}\n{message}\n{from}\n",
+            1_900_000_000 + number,
+            message.len()
+        );
+    }
+    let given = repository.path().with_extension("stream");
+    fs::write(&given, stream).unwrap();
+    let import = std::process::Command::new("git")
+        .args(["fast-import", "--quiet"])
+        .stdin(fs::File::open(&given).unwrap())
+        .current_dir(repository.path())
+        .status();
+    assert!(import.unwrap().success());
+    fs::remove_file(given).unwrap();
+    let path = repository.path().canonicalize().unwrap();
+    let environment = without_codex();
+    for _ in 0..3 {
+        let server = RunningServer::serve(data.path(), &[], &environment).await;
+        let started = server.post_api("/ingest/start", &json!({ "path": path })).await;
+        let run = started["runId"].as_str().unwrap().to_owned();
+        // Killed at whatever moment of the run this is.
+        while server.get_api(&format!("/ingest/status/{run}")).await["state"] == "queued" {}
+        server.kill().await;
+    }
+    let server = RunningServer::serve(data.path(), &[], &environment).await;
+    server.ingest(&path).await;
+    let found = server
+        .post_api("/tools/vector-search", &json!({ "query": "fence painted", "in": "history" }))
+        .await;
+    assert_eq!(found["commits"][0]["subject"], "Paint the fence", "{found:#}");
+    assert_eq!(found["notes"], json!([]), "{found:#}");
 }

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 mod classify;
+mod commits;
 mod error;
 mod lines;
 mod links;
@@ -31,10 +32,11 @@ use codeinfo_store::Store;
 use codeinfo_worktree::roots::FolderCheck;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
-use self::scip_files::ScipFolder;
+use self::{commits::CommitIndex, scip_files::ScipFolder};
 
 pub use self::{
     classify::{MAX_SHOWN, OccurrenceKind},
+    commits::{CommitSettings, CommitsReading, FoundCommit, FoundCommits},
     error::EvidenceError,
     lines::{FileLines, IndexedFileState, RequestedLines},
     links::{FileLink, FileLinkKind},
@@ -74,6 +76,7 @@ pub struct Evidence {
     folders: FolderCheck,
     graphs: symbols::GraphCache,
     scip_folder: ScipFolder,
+    commits: CommitIndex,
 }
 
 impl Evidence {
@@ -84,7 +87,8 @@ impl Evidence {
         let folders = FolderCheck::default();
         let graphs = symbols::GraphCache::default();
         let scip_folder = ScipFolder::new(None);
-        Self { store, path_map, permits, history_permits, folders, graphs, scip_folder }
+        let commits = CommitIndex::default();
+        Self { store, path_map, permits, history_permits, folders, graphs, scip_folder, commits }
     }
 
     /// Returns the roots to read, and the names of those whose folder is gone, which are not read.

@@ -7,7 +7,7 @@ mod places;
 mod relations;
 mod uses;
 
-pub use history::render_history;
+pub use history::{render_commits, render_history};
 pub use impact::render_impact;
 pub use outline::render_outline;
 pub use relations::{render_caller_changes, render_neighbours, render_relations, render_trace};

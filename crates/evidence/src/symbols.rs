@@ -36,12 +36,14 @@ use super::{
 };
 pub use caller_changes::CallerChange;
 pub use changes::{ChangedFiles, MovedFile};
+pub(super) use changes::open_repository;
 pub use codeinfo_facts::compare::ChangeKind;
 pub use codeinfo_graph::resolve::Certainty;
 pub use explain::DefinitionUses;
 pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
 pub use history::HistoryRequest;
+pub(super) use history_report::redact;
 pub use history_report::{
     ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport,
 };

@@ -68,6 +68,18 @@ impl HistoryReader {
         Ok(CommitDiff { commit, files, stop: self.find_stop(result) })
     }
 
+    /// Lists the paths of the files that a commit changed, without looking for renames. Empty where
+    /// a clone was cut.
+    pub fn list_paths(
+        &mut self,
+        id: &CommitId,
+        budget: &HistoryBudget,
+    ) -> Result<Vec<String>, HistoryError> {
+        self.start_question(budget);
+        let changes = self.diff_parent(id).map_err(|reason| stop_error(reason, id))?;
+        Ok(changes.iter().map(|change| to_path(&change.path)).collect())
+    }
+
     /// Shows the lines of a file that a commit changed, up to `max_bytes`.
     pub fn file_patch(
         &mut self,
@@ -114,15 +126,20 @@ impl HistoryReader {
         Ok(Some(FilePatch { file, hunks: render_hunks(&old, &new, &hunks, &shown) }))
     }
 
-    /// Lists the files of a commit that differ from those of its first parent, with their renames.
-    fn list_versions(&mut self, id: &CommitId) -> WalkResult<Vec<ChangedVersions>> {
+    /// Compares the files of a commit with those of its first parent.
+    fn diff_parent(&mut self, id: &CommitId) -> WalkResult<Vec<TreeChange>> {
         let node = self.visit_commit(id)?;
         let parent = node.parents.first().map(|parent| self.load_commit(parent)).transpose()?;
         // Where a clone was cut, what the commit changed is not known.
         if node.is_cut {
             return Ok(Vec::new());
         }
-        let changes = self.diff_trees(parent.map(|parent| parent.tree), Some(node.tree))?;
+        self.diff_trees(parent.map(|parent| parent.tree), Some(node.tree))
+    }
+
+    /// Lists the files of a commit that differ from those of its first parent, with their renames.
+    fn list_versions(&mut self, id: &CommitId) -> WalkResult<Vec<ChangedVersions>> {
+        let changes = self.diff_parent(id)?;
         let mut sources = Vec::new();
         let mut files = Vec::new();
         for TreeChange { path, before, after } in changes {
@@ -183,6 +200,6 @@ impl ChangedVersions {
     }
 }
 
-fn stop_error(reason: StopReason, id: &CommitId) -> HistoryError {
+pub(crate) fn stop_error(reason: StopReason, id: &CommitId) -> HistoryError {
     HistoryError::Stopped(HistoryStop { reason, commit: Some(*id) })
 }

@@ -1,10 +1,10 @@
 //! Lists commits as `git log` does, without those that are known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
-    CommitDetails, CommitId, HistoryBudget, HistoryReader, HistoryStop, StopReason,
-    budget::WalkResult, walk::WalkQueue,
+    CommitDetails, CommitId, HistoryBudget, HistoryError, HistoryReader, HistoryStop, StopReason,
+    budget::WalkResult, commit_diff::stop_error, walk::WalkQueue,
 };
 
 /// Number of known commits looked at that are older than all listed ones. Git looks at five; wrong
@@ -15,6 +15,14 @@ const MAX_OLDER: usize = 100;
 #[derive(Debug)]
 pub struct CommitList {
     pub commits: Vec<CommitDetails>,
+    /// Reason for which earlier commits are not in the list. `None` if the list is complete.
+    pub stop: Option<HistoryStop>,
+}
+
+/// Ids of commits, newest first.
+#[derive(Debug)]
+pub struct CommitIdList {
+    pub ids: Vec<CommitId>,
     /// Reason for which earlier commits are not in the list. `None` if the list is complete.
     pub stop: Option<HistoryStop>,
 }
@@ -46,6 +54,39 @@ impl HistoryReader {
         // A commit with a wrong time may turn out to be known after it was listed.
         commits.retain(|commit| is_known.get(&commit.id) == Some(&false));
         CommitList { commits, stop: self.find_stop(result) }
+    }
+
+    /// Lists the ids of the commits that are reachable from any of `tips`, newest first.
+    pub fn list_ids(&mut self, tips: &[CommitId], budget: &HistoryBudget) -> CommitIdList {
+        self.start_question(budget);
+        let mut ids = Vec::new();
+        let result = self.walk_ids(tips, &mut ids);
+        CommitIdList { ids, stop: self.find_stop(result) }
+    }
+
+    /// Reads the author, the time and the message of a commit.
+    pub fn read_commit(
+        &mut self,
+        id: &CommitId,
+        budget: &HistoryBudget,
+    ) -> Result<CommitDetails, HistoryError> {
+        self.start_question(budget);
+        self.read_details(id).map_err(|reason| stop_error(reason, id))
+    }
+
+    fn walk_ids(&mut self, tips: &[CommitId], ids: &mut Vec<CommitId>) -> WalkResult {
+        let mut queue = WalkQueue::default();
+        let mut known = HashSet::new();
+        let mut open = tips.to_vec();
+        loop {
+            for id in open.drain(..).filter(|id| known.insert(*id)) {
+                queue.push(self.load_commit(&id)?.seconds, id, ());
+            }
+            let Some((id, _)) = queue.pop() else { return Ok(()) };
+            self.check_results(ids.len())?;
+            open.extend(&self.visit_commit(&id)?.parents);
+            ids.push(id);
+        }
     }
 
     fn walk_commits(

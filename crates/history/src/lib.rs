@@ -42,7 +42,7 @@ pub use crate::{
     blame::{BlameResult, BlamedLines},
     budget::{HistoryBudget, HistoryError, HistoryStop, StopReason},
     commit_diff::{ChangedFile, CommitDiff, FilePatch},
-    commit_list::CommitList,
+    commit_list::{CommitIdList, CommitList},
     commit_object::{CommitDetails, CommitTime},
     file_history::{ChangeKind, FileChange, FileHistory, LineCounts},
     line_diff::DiffHunk,

@@ -31,6 +31,7 @@ pub use discover::{FolderExplanation, explain_folder};
 pub use error::IngestError;
 pub use folder_choice::{FolderChoice, FolderChoices};
 pub use names::explain_form;
+pub use pipeline::FollowUp;
 pub use root::{IngestRequest, RootStatus, can_be_indexed};
 pub use root_details::{LanguageCount, RootDetails, TreeAdditions};
 pub use scope::PathScope;
@@ -154,6 +155,7 @@ impl Ingest {
             lookups,
             tasks,
             failures,
+            follow_up: Arc::default(),
         };
         let runs = Mutex::new(RunTable::new(run_limits));
         let (watches, languages, additions) = Default::default();
@@ -178,6 +180,14 @@ impl Ingest {
     #[must_use]
     pub fn with_private_places(self, private: PrivatePlaces) -> Self {
         self.shared.deps.private.get_or_init(|| private.into());
+        self
+    }
+
+    /// Adds work at the end of each run that succeeded, which is part of the run. Only the first call
+    /// has an effect.
+    #[must_use]
+    pub fn with_follow_up(self, follow_up: FollowUp) -> Self {
+        self.shared.deps.follow_up.get_or_init(|| follow_up);
         self
     }
 

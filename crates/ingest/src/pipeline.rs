@@ -27,6 +27,7 @@ use codeinfo_core::{
 use codeinfo_embed::Embedder;
 use codeinfo_store::{Lease, Store, StoreError};
 use codeinfo_worktree::{beneath::RootDir, private_places::PrivatePlaces};
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
@@ -57,6 +58,9 @@ pub(super) fn mark_interrupted(root: Root) -> Root {
     Root { last_run: LastRun::Interrupted, ..root }
 }
 
+/// Work at the end of a run of a root that succeeded.
+pub type FollowUp = Box<dyn Fn(RootId) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// Services and state that runs need.
 #[derive(Clone)]
 pub(super) struct RunDependencies {
@@ -75,6 +79,8 @@ pub(super) struct RunDependencies {
     pub(super) tasks: Tasks,
     /// Log of failed runs.
     pub(super) failures: FailureLog,
+    /// Work at the end of a run; unset if there is none.
+    pub(super) follow_up: Arc<OnceLock<FollowUp>>,
 }
 
 impl RunDependencies {

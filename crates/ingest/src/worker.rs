@@ -71,7 +71,13 @@ async fn execute_run(shared: &Arc<IngestState>, next: NextRun) {
     let mut is_lost = false;
     let deps = shared.deps.clone();
     let cancelled = cancel.clone();
-    let running = async move { pipeline::run_job(&deps, job, progress, cancel).await };
+    let running = async move {
+        let ended = pipeline::run_job(&deps, job, progress, cancel.clone()).await?;
+        if let Some(follow_up) = deps.follow_up.get() {
+            cancel.run_until_cancelled(follow_up(root)).await;
+        }
+        Ok(ended)
+    };
     let ended =
         shared.deps.tasks.spawn_handle(running).await.unwrap_or_else(|panic| Err(panic.into()));
     let (state, failure) = match ended {

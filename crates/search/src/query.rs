@@ -110,7 +110,7 @@ impl SearchQuery {
     }
 
     /// Returns the repository to search: a name, an id or a path. `None` means all.
-    pub(super) fn repository(&self) -> Option<&str> {
+    pub fn repository(&self) -> Option<&str> {
         self.repository.as_deref()
     }
 

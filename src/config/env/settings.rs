@@ -86,6 +86,8 @@ settings! {
     editor_link: Option<String> = "vscode",
     max_file_bytes: Option<u64> = "1048576",
     max_queued_runs: Option<usize> = "256",
+    history_commits: Option<usize> = "20000",
+    history_authors: Option<String> = "true",
     watch: Option<String> = "false",
     auto_index: Option<String> = "false",
     idle_exit_secs: Option<u64> = "600",

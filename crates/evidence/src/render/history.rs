@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use codeinfo_core::{MAX_TOOL_TEXT_BYTES, count_things, plain_line, plain_name};
 
-use crate::{ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport};
+use crate::{
+    ChangedFileList, CommitReport, DiffLine, FileChangeReport, FoundCommit, FoundCommits,
+    HistoryReport,
+};
 
 const MAX_CHARS: usize = 300;
 /// Maximum bytes of a message, of a difference and of a list of files.
@@ -30,6 +33,34 @@ pub fn render_history(report: &HistoryReport) -> String {
     (text.text + &last_line).trim_end().to_owned()
 }
 
+/// Renders commits that a search found, each with its files and the lines of its message that
+/// match.
+pub fn render_commits(found: &FoundCommits) -> String {
+    let mut text = HistoryText::default();
+    for commit in &found.commits {
+        let FoundCommit { repository, id, time, subject, files, file_count, .. } = commit;
+        let marks = describe_kind(commit.merge.unwrap_or_default(), commit.reverts.as_ref());
+        text.push_line(&format!("{repository}@{id:.10} {time:.10} {subject}{marks}"));
+        commit.lines.iter().for_each(|line| text.push_line(&format!("|{line}")));
+        let rest = if files.len() < *file_count { ", …" } else { "" };
+        let counted = count_things(*file_count as u64, "file");
+        text.push_line(&format!("  {counted}: {}{rest}", files.join(", ")));
+    }
+    if found.commits.is_empty() {
+        text.push_note("no commit found");
+    }
+    found.notes.iter().for_each(|note| text.push_note(note));
+    text.text.trim_end().to_owned()
+}
+
+/// Describes a commit as a merge or a revert.
+fn describe_kind(parents: usize, reverted: Option<&String>) -> String {
+    let merge = (parents > 1).then(|| format!(" (merge of {parents} commits)"));
+    let revert = reverted.map(|id| format!(" (says that it reverts {id:.10})"));
+    [merge, revert].into_iter().flatten().collect()
+}
+
+#[derive(Default)]
 struct HistoryText {
     repo: String,
     text: String,
@@ -46,14 +77,8 @@ impl HistoryText {
         }
         let CommitReport { id, date, parent_count, .. } = commit;
         let subject = plain_name(&commit.subject, MAX_CHARS);
-        let merge = match parent_count {
-            0 | 1 => String::new(),
-            parents => format!(" (merge of {parents} commits)"),
-        };
-        let reverted = commit.reverts.as_ref();
-        let revert = reverted.map(|id| format!(" (says that it reverts {id:.10})"));
-        let revert_note = revert.unwrap_or_default();
-        self.push_line(&format!("{}@{id:.10} {date:.10} {subject}{merge}{revert_note}", self.repo));
+        let marks = describe_kind(*parent_count, commit.reverts.as_ref());
+        self.push_line(&format!("{}@{id:.10} {date:.10} {subject}{marks}", self.repo));
         if commit.files.is_some() {
             self.push_message(commit);
         }
@@ -76,7 +101,8 @@ impl HistoryText {
     /// Adds the author and the rest of the message.
     fn push_message(&mut self, commit: &CommitReport) {
         let author = plain_name(&commit.author, MAX_CHARS);
-        self.push_line(&format!("{} by {author}, {}", commit.id, commit.date));
+        let by = if author.is_empty() { author } else { format!(" by {author},") };
+        self.push_line(&format!("{}{by} {}", commit.id, commit.date));
         let body = commit.message.lines();
         let lines = body.map(|line| format!("|{}", plain_name(line, MAX_CHARS)));
         self.push_part(lines, commit.is_message_cut);

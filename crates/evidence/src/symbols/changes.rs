@@ -95,7 +95,7 @@ fn resolve_since(root: &Root, since: &str) -> Result<(GitRepository, String), Ev
 }
 
 /// Opens the repository of a root, or says why that is not possible.
-pub(super) fn open_repository(root: &Root) -> Result<GitRepository, String> {
+pub(crate) fn open_repository(root: &Root) -> Result<GitRepository, String> {
     if let Some(host) = &root.host {
         return Err(format!("it is on `{}`, ask there", plain_name(&host.name, 100)));
     }

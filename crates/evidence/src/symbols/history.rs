@@ -23,6 +23,7 @@ use tokio::time::timeout;
 use super::{
     super::{
         Evidence, EvidenceError, TIMEOUT,
+        commits::repository_name,
         lines::RequestedLines,
         resolve::{ResolvedPath, split_lines},
         snapshot::retain_indexed,
@@ -103,7 +104,12 @@ impl Evidence {
         within: RootFilter,
     ) -> Result<HistoryReport, EvidenceError> {
         let target = self.locate_target(&request, within).await?;
-        self.read_repository(target, move |session| session.answer(&request)).await
+        let mut report =
+            self.read_repository(target, move |session| session.answer(&request)).await?;
+        if !self.commits.settings.shows_authors {
+            report.commits.iter_mut().for_each(|commit| commit.author.clear());
+        }
+        Ok(report)
     }
 
     /// Reads lines of a file in a commit, without secrets, for display. Bounds outside the file
@@ -259,12 +265,9 @@ impl<'a> HistorySession<'a> {
         let id = head.filter(|id| !id.is_empty()).ok_or("it has no commit yet")?;
         let reader = HistoryReader::open(git.common_folder(), &id)?;
         let tip = id.parse()?;
-        let name = target.root.name.as_str();
-        let tree = revision.map(|known| format!("@{}", known.name));
-        let base_repo = tree.and_then(|tree| name.strip_suffix(&tree)).unwrap_or(name).to_owned();
         let report = HistoryReport {
-            repo: name.to_owned(),
-            base_repo,
+            repo: target.root.name.clone(),
+            base_repo: repository_name(&target.root).to_owned(),
             tip: id,
             subject: "all files".to_owned(),
             ..HistoryReport::default()

@@ -37,7 +37,7 @@ pub struct CommitReport {
     pub parents: Vec<String>,
     /// Number of parents: two or more for a merge.
     pub parent_count: usize,
-    /// Name of the author.
+    /// Name of the author; blank if a setting hides it.
     pub author: String,
     /// Time of the author, such as `2026-01-31 12:00:00 +0100`.
     pub date: String,
@@ -151,6 +151,6 @@ impl FileChangeReport {
 }
 
 /// Replaces secrets in what an author wrote.
-pub(super) fn redact(text: &str) -> String {
+pub(crate) fn redact(text: &str) -> String {
     codeinfo_secrets::redact_secrets("", None, text).text.into_owned()
 }

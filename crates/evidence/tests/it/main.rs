@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod caller_changes;
+mod commits;
 mod graph_property;
 mod history;
 mod impact;

@@ -169,6 +169,7 @@ pub(super) async fn remove_root(services: &ApiServices, root: &str) -> Result<Re
     if let Err(failure) = services.evidence.remove_scip_index(root.id) {
         warn!(root.id = %root.id, error = %failure, "SCIP index not removed");
     }
+    services.evidence.remove_unused_commits().await;
     info!(root.id = %root.id, "root removed");
     let path = services.path_map.to_client_path(&root.path);
     let removed = RemovedRoot { id: root.id, name: root.name, path };

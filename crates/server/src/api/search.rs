@@ -5,7 +5,7 @@ use std::{
     time::Instant,
 };
 
-use codeinfo_core::{FileSummary, Hit, Root, ScoreParts, telemetry::OutcomeLabel};
+use codeinfo_core::{FileSummary, Hit, Root, RootFilter, ScoreParts, telemetry::OutcomeLabel};
 use codeinfo_http::{Response, reply};
 use codeinfo_lang::detect;
 use codeinfo_search::{
@@ -32,9 +32,27 @@ pub(super) struct SearchArguments {
     limit: Option<u64>,
     between: Option<[String; 2]>,
     folder: Option<PathBuf>,
+    #[serde(rename = "in")]
+    place: Option<SearchedPlace>,
+}
+
+/// What is searched instead of code and documents.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SearchedPlace {
+    History,
 }
 
 impl SearchArguments {
+    /// Returns whether commits are searched.
+    pub(super) fn asks_for_commits(&self) -> bool {
+        matches!(self.place, Some(SearchedPlace::History))
+    }
+
+    pub(super) fn limit(&self) -> Option<usize> {
+        self.limit.and_then(|limit| usize::try_from(limit).ok())
+    }
+
     pub(super) fn repository(&self) -> Option<&str> {
         self.repository.as_deref()
     }
@@ -75,6 +93,8 @@ pub(super) struct ListingArguments {
     repository: Option<String>,
     limit: Option<usize>,
     languages: Option<Vec<String>>,
+    #[serde(rename = "in")]
+    place: Option<SearchedPlace>,
 }
 
 #[derive(Serialize)]
@@ -137,6 +157,7 @@ pub(super) fn search_schema(default_limit: usize) -> Value {
                 "maximum": MAX_LIMIT,
                 "description": format!("Maximum number of places; {default_limit} by default."),
             },
+            "in": { "enum": ["history"], "description": "Finds commits instead." },
         },
     })
 }
@@ -160,6 +181,7 @@ pub(super) fn listing_schema() -> Value {
             "query": { "type": "string", "minLength": 1, "maxLength": MAX_QUERY_BYTES },
             "repository": { "type": "string", "minLength": 1 },
             "limit": { "type": "integer", "minimum": 1, "maximum": MAX_LISTED },
+            "in": { "enum": ["history"] },
             "languages": {
                 "type": "array",
                 "maxItems": MAX_LANGUAGES,
@@ -189,6 +211,10 @@ pub(super) async fn vector_search(
 ) -> Result<Response, ApiError> {
     let query = arguments.to_query()?;
     let (tree, notice) = services.find_client_tree(arguments.client_folder()).await;
+    if arguments.asks_for_commits() {
+        let within = tree.map_or(RootFilter::Everything, RootFilter::Tree);
+        return reply_commits(services, &query, arguments.limit(), within).await;
+    }
     let found = services.search_and_count(&query.within_tree(tree)).await?;
     Ok(reply::json_response(
         StatusCode::OK,
@@ -198,15 +224,33 @@ pub(super) async fn vector_search(
 
 pub(super) async fn list_hits(
     services: &ApiServices,
-    ListingArguments { query, repository, limit, languages }: ListingArguments,
+    ListingArguments { query, repository, limit: given_limit, languages, place }: ListingArguments,
 ) -> Result<Response, ApiError> {
-    let limit = limit.unwrap_or(DEFAULT_LISTED);
+    let limit = given_limit.unwrap_or(DEFAULT_LISTED);
     let languages = languages.unwrap_or_default();
     let query = SearchQuery::for_listing(&query, repository.as_deref(), limit, languages)?;
+    if place.is_some() {
+        return reply_commits(services, &query, given_limit, RootFilter::Everything).await;
+    }
     let found = services.search_and_count(&query).await?;
     // Highlighting a thousand chunks takes a while.
     let listing = services.turns.run_blocking(move || build_listing(found)).await?;
     Ok(reply::json_response(StatusCode::OK, &listing))
+}
+
+/// Replies with the commits of the named repository, else of those `within`.
+async fn reply_commits(
+    services: &ApiServices,
+    query: &SearchQuery,
+    limit: Option<usize>,
+    within: RootFilter,
+) -> Result<Response, ApiError> {
+    let within = match query.repository() {
+        Some(named) => RootFilter::Only(services.resolve_root(named).await?.id),
+        None => within,
+    };
+    let found = services.evidence.find_commits(query.text(), limit, within).await?;
+    Ok(reply::json_response(StatusCode::OK, &found))
 }
 
 fn build_listing(

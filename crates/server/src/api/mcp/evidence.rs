@@ -325,7 +325,10 @@ fn build_result(tool: &str, text: String) -> McpToolResult {
 }
 
 impl RawSearch {
-    fn explain_failure(&self, failure: &EvidenceError) -> Result<McpToolResult, ToolCallError> {
+    pub(super) fn explain_failure(
+        &self,
+        failure: &EvidenceError,
+    ) -> Result<McpToolResult, ToolCallError> {
         let advice = match failure {
             EvidenceError::Name(_) => "Give one name as the code spells it.",
             EvidenceError::Pattern(_) => {

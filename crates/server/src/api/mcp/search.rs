@@ -47,9 +47,27 @@ impl RawSearch {
         arguments: SearchArguments,
         conversation: Option<&str>,
     ) -> Result<McpToolResult, ToolCallError> {
+        if arguments.asks_for_commits() {
+            return self.search_commits(&arguments).await;
+        }
         match self.search_at_path(&arguments).await? {
             Some(result) => Ok(result),
             None => self.search_code(arguments, conversation).await,
+        }
+    }
+
+    async fn search_commits(
+        &self,
+        arguments: &SearchArguments,
+    ) -> Result<McpToolResult, ToolCallError> {
+        let within = match self.resolve_scope(arguments.repository()).await {
+            Ok(within) => within,
+            Err(failure) => return self.report_failure(failure.code(), &failure),
+        };
+        let (query, limit) = (arguments.query_text(), arguments.limit());
+        match self.services.evidence.find_commits(query, limit, within).await {
+            Ok(found) => Ok(McpToolResult::text(render::render_commits(&found))),
+            Err(failure) => self.explain_failure(&failure),
         }
     }
 

@@ -1,0 +1,446 @@
+//! Finds commits by the meaning and the words of their messages.
+//!
+//! What is searched is a file per repository, which all its trees share. It is derived from the
+//! repository and has no message: these are read again, and their secrets replaced, when a commit
+//! is shown. A file that is damaged, or of another version, is written anew.
+
+mod reading;
+mod table;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ffi::OsString,
+    fs,
+    num::NonZero,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use codeinfo_core::{
+    Root, RootFilter, RootId,
+    atomic::{FileAccess, create_private_folder, read_if_exists, write_atomically},
+    plain_name,
+};
+use codeinfo_embed::{StaticModel, lexical};
+use codeinfo_history::{CommitDetails, CommitId, HistoryBudget, HistoryReader};
+use lru::LruCache;
+use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use self::{
+    reading::{ReadingRequest, update_table},
+    table::{CommitTable, MessageQuery},
+};
+use super::{
+    Evidence, EvidenceError, TIMEOUT,
+    symbols::{open_repository, redact},
+};
+
+/// Maximum time that a search, or a step of a run, reads commits that it does not know.
+const MAX_READING: Duration = Duration::from_secs(2);
+/// Maximum number of repositories whose tables are in memory, each with up to some megabytes.
+const MAX_TABLES: NonZero<usize> = NonZero::new(16).unwrap();
+const DEFAULT_COMMITS: usize = 5;
+const MAX_COMMITS: usize = 50;
+/// Maximum files and lines of a message that are shown of a commit.
+const MAX_FILES: usize = 5;
+const MAX_LINES: usize = 3;
+const MAX_CHARS: usize = 300;
+/// Minimum digits of the beginning of an id.
+const MIN_ID_DIGITS: usize = 7;
+
+/// Reading of the commits of a repository.
+pub type CommitsReading = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Settings of history.
+#[derive(Debug, Clone, Copy)]
+pub struct CommitSettings {
+    /// Maximum number of commits of each repository that are searched; 0 searches none.
+    pub max_commits: usize,
+    /// Shows the authors of commits.
+    pub shows_authors: bool,
+}
+
+/// Commits that a search found, best first.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct FoundCommits {
+    /// The commits.
+    pub commits: Vec<FoundCommit>,
+    /// What was not searched.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// A commit that a search found, without secrets.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundCommit {
+    /// Name of the repository.
+    pub repository: String,
+    /// Full id.
+    pub id: String,
+    /// Time of the author, with its offset.
+    pub time: String,
+    /// First paragraph of the message.
+    pub subject: String,
+    /// Name of the author, unless a setting hides it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// First changed files that are not left out of the index.
+    pub files: Vec<String>,
+    /// Number of changed files.
+    pub file_count: usize,
+    /// Lines of the rest of the message that match best.
+    pub lines: Vec<String>,
+    /// From 0 to 1.
+    pub score: f64,
+    /// Number of parents, if it is a merge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<usize>,
+    /// Id of the commit that it says to revert.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<String>,
+}
+
+/// Tables of the commits of repositories. Clones share them.
+#[derive(Clone)]
+pub(super) struct CommitIndex {
+    pub(super) settings: CommitSettings,
+    /// Folder of the files, and the model of the vectors. `None` until they are given.
+    parts: Option<(PathBuf, StaticModel)>,
+    tables: Arc<Mutex<LruCache<PathBuf, Arc<Mutex<Option<Arc<CommitTable>>>>>>>,
+}
+
+/// A repository of which trees are searched.
+struct SearchedHistory {
+    common_folder: PathBuf,
+    trees: Vec<(Root, CommitId)>,
+    /// Commits that its indexed trees check out, ascending.
+    tips: BTreeSet<CommitId>,
+}
+
+impl Default for CommitIndex {
+    fn default() -> Self {
+        let settings = CommitSettings { max_commits: 0, shows_authors: true };
+        Self { settings, parts: None, tables: Arc::new(Mutex::new(LruCache::new(MAX_TABLES))) }
+    }
+}
+
+impl CommitIndex {
+    /// Returns the table of a repository with the commits that its trees reach, and writes it if it
+    /// has changed. Reads commits until `deadline`.
+    fn open_table(
+        &self,
+        history: &SearchedHistory,
+        deadline: Instant,
+    ) -> Result<Arc<CommitTable>, String> {
+        let (folder, model) = self.parts.as_ref().ok_or("commits are not searched here")?;
+        let max_commits = self.settings.max_commits;
+        let slot = {
+            let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(tables.get_or_insert_mut(history.common_folder.clone(), Arc::default))
+        };
+        let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = folder.join(name_file(&history.common_folder));
+        let id_bytes = history.tips.first().map_or(0, |id| id.as_slice().len());
+        let read = || {
+            let file = read_if_exists(&path, FileAccess::Owner).ok()??;
+            CommitTable::decode(&file, id_bytes)
+        };
+        let table = kept.take().unwrap_or_else(|| Arc::new(read().unwrap_or_default()));
+        let known = table.tips.iter().map(|(id, _)| id);
+        if known.eq(&history.tips) && table.unread == 0 && table.limit == max_commits {
+            *kept = Some(Arc::clone(&table));
+            return Ok(table);
+        }
+        let tips: Vec<CommitId> = history.tips.iter().copied().collect();
+        let common_folder = &history.common_folder;
+        let request = ReadingRequest { common_folder, tips: &tips, max_commits, deadline };
+        let began = Instant::now();
+        let updated = update_table(&table, model, &request).map_err(|error| error.to_string())?;
+        let encoded = updated.encode();
+        info!(
+            repository = %common_folder.display(),
+            commits = updated.ids.len(),
+            unread = updated.unread,
+            bytes = encoded.len(),
+            ms = began.elapsed().as_millis(),
+            "commits read"
+        );
+        let written = create_private_folder(folder)
+            .and_then(|()| write_atomically(&path, &encoded, FileAccess::Owner));
+        drop(written.inspect_err(|error| warn!(%error, "the table of commits is not kept")));
+        let result = Arc::new(updated);
+        *kept = Some(Arc::clone(&result));
+        Ok(result)
+    }
+}
+
+impl Evidence {
+    /// Searches commits by tables in `folder`, below an existing folder, with vectors of `model`.
+    #[must_use]
+    pub fn with_commits(
+        self,
+        folder: PathBuf,
+        settings: CommitSettings,
+        model: StaticModel,
+    ) -> Self {
+        let parts = Some((folder, model));
+        Self { commits: CommitIndex { settings, parts, ..self.commits }, ..self }
+    }
+
+    /// Finds the commits whose messages are about `query`, or whose id begins as a word of it.
+    pub async fn find_commits(
+        &self,
+        query: &str,
+        limit: Option<usize>,
+        within: RootFilter,
+    ) -> Result<FoundCommits, EvidenceError> {
+        let (selected, _) = self.list_present_roots(within).await?;
+        let all = self.store.roots().await?;
+        let name = selected.first().map(|root| root.name.clone()).unwrap_or_default();
+        let waiting = timeout(TIMEOUT, Arc::clone(&self.history_permits).acquire_owned());
+        let Ok(Ok(permit)) = waiting.await else { return Err(EvidenceError::Stalled) };
+        let index = self.commits.clone();
+        let query = query.to_owned();
+        let found = move || {
+            let limit = limit.unwrap_or(DEFAULT_COMMITS).clamp(1, MAX_COMMITS);
+            let found = index.find_commits(&query, limit, &selected, &all);
+            drop(permit);
+            found
+        };
+        let searched = self.run_blocking(found).await?;
+        searched.map_err(|reason| EvidenceError::History(name, plain_name(&reason, 400)))
+    }
+
+    /// Returns the work at the end of a run of a root: reading its commits.
+    pub fn follow_up(&self) -> Box<dyn Fn(RootId) -> CommitsReading + Send + Sync> {
+        let evidence = self.clone();
+        Box::new(move |root| {
+            let evidence = evidence.clone();
+            Box::pin(async move { evidence.read_commits(root).await })
+        })
+    }
+
+    /// Reads the commits of a root that was indexed, until all are known.
+    pub async fn read_commits(&self, root: RootId) {
+        if self.commits.settings.max_commits == 0 {
+            return self.remove_unused_commits().await;
+        }
+        loop {
+            let Ok(all) = self.store.roots().await else { return };
+            let index = self.commits.clone();
+            let step = move || {
+                let histories =
+                    list_histories(&RootFilter::Only(root).select_roots(&all), &all).ok()?;
+                let history = histories.first()?;
+                index.open_table(history, Instant::now() + MAX_READING).ok()
+            };
+            match tokio::task::spawn_blocking(step).await {
+                Ok(Some(table)) if table.unread > 0 => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// Removes the tables of repositories of which no tree is indexed.
+    pub async fn remove_unused_commits(&self) {
+        let Ok(all) = self.store.roots().await else { return };
+        let index = self.commits.clone();
+        let removing = move || {
+            let histories = match index.settings.max_commits {
+                0 => Vec::new(),
+                _ => list_histories(&all, &all).unwrap_or_default(),
+            };
+            let used: BTreeSet<OsString> =
+                histories.iter().map(|history| name_file(&history.common_folder).into()).collect();
+            let Some((folder, _)) = &index.parts else { return };
+            for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if !used.contains(&file.file_name()) {
+                    let removed = fs::remove_file(file.path());
+                    drop(removed.inspect_err(|error| warn!(%error, "a table of commits remains")));
+                }
+            }
+        };
+        drop(tokio::task::spawn_blocking(removing).await);
+    }
+}
+
+impl CommitIndex {
+    fn find_commits(
+        &self,
+        text: &str,
+        limit: usize,
+        selected: &[Root],
+        all: &[Root],
+    ) -> Result<FoundCommits, String> {
+        if self.settings.max_commits == 0 {
+            return Err("commits are not searched: `HISTORY_COMMITS` is 0".to_owned());
+        }
+        let (_, model) = self.parts.as_ref().ok_or("commits are not searched here")?;
+        let histories = list_histories(selected, all)?;
+        let query = parse_query(text, model);
+        let deadline = Instant::now() + MAX_READING;
+        let mut found = FoundCommits::default();
+        let mut ranked: Vec<(f32, &SearchedHistory, CommitId)> = Vec::new();
+        for history in &histories {
+            let table = self.open_table(history, deadline)?;
+            let tips: Vec<CommitId> = history.trees.iter().map(|(_, tip)| *tip).collect();
+            let best = table.rank(&query, &tips).into_iter().take(limit);
+            ranked.extend(
+                best.filter_map(|(place, score)| Some((score, history, *table.ids.get(place)?))),
+            );
+            let name = history.name();
+            if table.unread > 0 {
+                let unread = table.unread;
+                found.notes.push(format!("{name}: {unread} commits are not read yet, ask again"));
+            }
+            if !table.gap.is_empty() {
+                found.notes.push(format!("{name}: {}", table.gap));
+            }
+        }
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+        ranked.truncate(limit);
+        let mut readers: HashMap<&Path, HistoryReader> = HashMap::new();
+        for (score, history, id) in ranked {
+            let folder = history.common_folder.as_path();
+            if !readers.contains_key(folder) {
+                let opened = HistoryReader::open(folder, &id.to_string());
+                readers.insert(folder, opened.map_err(|error| error.to_string())?);
+            }
+            let Some(reader) = readers.get_mut(folder) else { continue };
+            let budget = HistoryBudget::until(deadline);
+            // A commit may be gone since it was read.
+            let Ok(commit) = reader.read_commit(&id, &budget) else { continue };
+            let paths = reader.list_paths(&id, &budget).unwrap_or_default();
+            found.commits.push(self.describe(history, &commit, &paths, &query, score));
+        }
+        Ok(found)
+    }
+
+    fn describe(
+        &self,
+        history: &SearchedHistory,
+        commit: &CommitDetails,
+        paths: &[String],
+        query: &MessageQuery,
+        score: f32,
+    ) -> FoundCommit {
+        let is_public =
+            |path: &&String| history.trees.iter().all(|(root, _)| root.is_public_path(path));
+        let shown = |text: &str| plain_name(text, MAX_CHARS);
+        FoundCommit {
+            repository: history.name(),
+            id: commit.id.to_string(),
+            time: commit.author_time.to_string(),
+            subject: shown(&redact(&commit.subject)),
+            author: self.settings.shows_authors.then(|| shown(&redact(&commit.author_name))),
+            files: paths.iter().filter(is_public).take(MAX_FILES).map(|path| shown(path)).collect(),
+            file_count: paths.len(),
+            lines: find_lines(&redact(&commit.body), query),
+            score: (f64::from(score) * 1e4).round() / 1e4,
+            merge: Some(commit.parents.len()).filter(|parents| *parents > 1),
+            reverts: commit.reverted_commit().map(str::to_owned),
+        }
+    }
+}
+
+impl SearchedHistory {
+    fn name(&self) -> String {
+        let root = self.trees.first().map(|(root, _)| repository_name(root));
+        plain_name(root.unwrap_or_default(), MAX_CHARS)
+    }
+}
+
+/// Returns the repositories of the selected trees. Fails with the reason of the first one if none
+/// has commits.
+fn list_histories(selected: &[Root], all: &[Root]) -> Result<Vec<SearchedHistory>, String> {
+    let mut histories: Vec<SearchedHistory> = Vec::new();
+    let mut refused = None;
+    for root in selected {
+        match find_tip(root) {
+            Ok((folder, tip)) => {
+                let tree = (root.clone(), tip);
+                match histories.iter_mut().find(|history| history.common_folder == folder) {
+                    Some(history) => history.trees.push(tree),
+                    None => histories.push(SearchedHistory {
+                        common_folder: folder,
+                        trees: vec![tree],
+                        tips: BTreeSet::new(),
+                    }),
+                }
+            }
+            Err(reason) => drop(refused.get_or_insert(reason)),
+        }
+    }
+    if histories.is_empty() {
+        return Err(refused.unwrap_or_else(|| "no tree of it is indexed".to_owned()));
+    }
+    for history in &mut histories {
+        let is_tree = |root: &&Root| {
+            let has_owner = |tree: &(Root, _)| tree.0.chunk_owner() == root.chunk_owner();
+            history.trees.iter().any(has_owner)
+        };
+        let others = all.iter().filter(is_tree).filter_map(|root| find_tip(root).ok());
+        let own = others.filter(|(folder, _)| *folder == history.common_folder);
+        history.tips = own.map(|(_, tip)| tip).collect();
+        history.tips.extend(history.trees.iter().map(|(_, tip)| *tip));
+    }
+    Ok(histories)
+}
+
+/// Returns the git folder of a tree, and the commit that it checks out.
+fn find_tip(root: &Root) -> Result<(PathBuf, CommitId), String> {
+    let git = open_repository(root)?;
+    let revision = root.revision.as_ref();
+    let head = revision.map_or_else(|| git.head_commit(), |known| Some(known.commit.clone()));
+    let tip = head.and_then(|id| id.parse().ok()).ok_or("it has no commit yet")?;
+    Ok((git.common_folder().to_owned(), tip))
+}
+
+fn parse_query(text: &str, model: &StaticModel) -> MessageQuery {
+    let mut terms = lexical::extract_query_terms(text);
+    lexical::weigh_stop_words(&mut terms, 0.0);
+    let is_id = |word: &&str| {
+        word.len() >= MIN_ID_DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+    MessageQuery {
+        vector: model.embed_query(text),
+        ids: words.filter(is_id).map(str::to_ascii_lowercase).collect(),
+        terms: terms.indices.into_iter().zip(terms.values).collect(),
+    }
+}
+
+/// Returns the lines of a message that have most of the words of a query, in order.
+fn find_lines(body: &str, query: &MessageQuery) -> Vec<String> {
+    let mut lines: Vec<(f32, usize, &str)> = Vec::new();
+    for (number, line) in body.lines().enumerate() {
+        let found = lexical::count_terms([(line, 1.0)]).indices;
+        let weight = |term: &(u32, f32)| found.binary_search(&term.0).map_or(0.0, |_| term.1);
+        let weights: f32 = query.terms.iter().map(weight).sum();
+        if weights > 0.0 {
+            lines.push((weights, number, line));
+        }
+    }
+    lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+    lines.truncate(MAX_LINES);
+    lines.sort_by_key(|line| line.1);
+    lines.iter().map(|(.., line)| plain_name(line.trim(), MAX_CHARS)).collect()
+}
+
+/// Returns the name of the repository of a tree.
+pub(crate) fn repository_name(root: &Root) -> &str {
+    let name = root.name.as_str();
+    let tree = root.revision.as_ref().map(|known| format!("@{}", known.name));
+    tree.and_then(|tree| name.strip_suffix(&tree)).unwrap_or(name)
+}
+
+fn name_file(common_folder: &Path) -> String {
+    let path = common_folder.as_os_str().as_encoded_bytes();
+    format!("{}.commits", Uuid::new_v5(&Uuid::NAMESPACE_URL, path))
+}
