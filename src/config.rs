@@ -14,7 +14,6 @@ use codeinfo_codex::CodexSettings;
 use codeinfo_core::{PathMap, Secret, telemetry::LogSettings};
 use codeinfo_credentials::SecretKey;
 use codeinfo_embed::EmbeddingSettings;
-use codeinfo_evidence::CommitSettings;
 use codeinfo_http::{AllowedNames, HttpSettings};
 use codeinfo_ingest::IngestSettings;
 use codeinfo_server::api::{EffectiveSetting, PageSettings, SettingSource};
@@ -37,7 +36,7 @@ pub struct Config {
     pub guard: AllowedNames,
     pub http: HttpSettings,
     pub ingest: IngestSettings,
-    pub history: CommitSettings,
+    pub history: codeinfo_evidence::CommitSettings,
     /// True if a server keeps the index up to date while files change.
     pub watch: bool,
     pub relays: RelaySettings,

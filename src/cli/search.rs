@@ -7,7 +7,7 @@ use std::{
 
 use codeinfo_core::Hit;
 use codeinfo_evidence::{FoundCommits, render};
-use codeinfo_search::{FileDiff, SearchResults};
+use codeinfo_search::SearchResults;
 use codeinfo_server::replies::SourceLines;
 use serde_json::json;
 
@@ -61,7 +61,9 @@ pub(super) async fn run_search(
     let printer = HitPrinter { client, arguments, folder: folder.and_then(Result::ok) };
     if !printer.arguments.locations && printer.arguments.context == 0 && !diffs.is_empty() {
         for diff in &diffs {
-            print_diff(&printer.short_path(&diff.path), diff)?;
+            print_title(&printer.short_path(&diff.path), "")?;
+            diff.list_lines().iter().try_for_each(|line| print_line(line))?;
+            print_line("")?;
         }
     } else {
         for hit in hits {
@@ -72,16 +74,6 @@ pub(super) async fn run_search(
         Some(files) => print_note(&files.describe_files()),
         None => Ok(()),
     }
-}
-
-/// Prints the changes of a file between two trees as a unified diff.
-fn print_diff(path: &str, diff: &FileDiff) -> Result<(), CliError> {
-    print_title(path, "")?;
-    let hunks = diff.hunks.iter().map(|hunk| hunk.text.as_str());
-    for line in [diff.render_header().as_str()].into_iter().chain(hunks).flat_map(str::lines) {
-        print_line(line)?;
-    }
-    print_line("")
 }
 
 struct HitPrinter<'a> {

@@ -18,7 +18,6 @@ use codeinfo_core::{
     PathMap, Secret,
     telemetry::{LogFormat, LogSettings},
 };
-use codeinfo_evidence::CommitSettings;
 use codeinfo_http::AllowedNames;
 use codeinfo_ingest::IngestSettings;
 use codeinfo_store::EmbeddedStoreSettings;
@@ -42,8 +41,6 @@ pub enum ConfigError {
 const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
 /// Maximum count; a higher one exceeds the capacity of semaphores.
 const MAX_BOUND: usize = u32::MAX as usize;
-/// Maximum commits of a repository that are searched, which take some seconds to read.
-const MAX_HISTORY_COMMITS: usize = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -114,8 +111,8 @@ fn build_config(raw: RawSettings, path: OsString) -> Result<Config, ConfigError>
         },
         http: listeners::parse_http_settings(&raw)?,
         ingest: parse_ingest_settings(&raw)?,
-        history: CommitSettings {
-            max_commits: raw.history_commits.unwrap_or(20_000).min(MAX_HISTORY_COMMITS),
+        history: codeinfo_evidence::CommitSettings {
+            max_commits: raw.history_commits.unwrap_or(20_000),
             shows_authors: is_on("HISTORY_AUTHORS", raw.history_authors.as_ref(), true)?,
         },
         watch: is_on("WATCH", raw.watch.as_ref(), false)?,

@@ -109,7 +109,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
                   "enum": [
                     "history"
                   ],
-                  "description": "Finds commits instead."
+                  "description": "Finds commits."
                 }
               }
             },

@@ -386,7 +386,7 @@ async fn a_commit_is_found_by_its_message_with_both_engines() {
 async fn a_server_that_was_killed_while_it_read_commits_finds_them_later() {
     let (data, repository) = (create_scratch_folder(), create_scratch_folder());
     commit_all(repository.path(), "Paint the fence");
-    // Much is left to read when the server is killed.
+    // Reading them takes longer than the server lives.
     let mut stream = String::new();
     for number in 0..3_000 {
         let message = format!("Change {number}\n\n{}", "some words of a message ".repeat(40));

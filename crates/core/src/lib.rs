@@ -34,7 +34,7 @@ pub use segment::{
 };
 pub use text::{
     CUT_MARK, MAX_TOOL_VALUE_BYTES, Secret, count_things, list_encodings, normalize_nfc,
-    plain_json, plain_line, plain_name, plain_word, truncate_marked,
+    plain_json, plain_line, plain_name, plain_word, truncate_marked, without_passwords,
 };
 pub use timestamp::{Timestamp, modified_ns, nanoseconds_since_epoch};
 

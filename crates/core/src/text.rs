@@ -49,6 +49,21 @@ pub fn plain_word(word: &str, max_chars: usize) -> String {
     word.chars().take(max_chars).map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
+/// Removes the text before an `@` from every address in a value.
+pub fn without_passwords(value: &str) -> String {
+    const START: &str = "://";
+    let mut parts = value.split(START);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| {
+        let end = part.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(part.len());
+        let (address, rest) = part.split_at(end);
+        match address.rsplit_once('@') {
+            Some((_, after)) => format!("{shown}{START}…@{after}{rest}"),
+            None => format!("{shown}{START}{address}{rest}"),
+        }
+    })
+}
+
 /// Returns JSON with line ends, invisible characters and characters that reorder text written as
 /// escapes. The value does not change.
 pub fn plain_json(json: &str) -> String {
@@ -138,6 +153,19 @@ mod tests {
         assert_eq!(plain_name("abcd", 4), "abcd");
         assert_eq!(plain_name("abcde", 4), "abc…");
         assert_eq!(plain_name("abcd\u{200b}", 4), "abcd");
+    }
+
+    #[test]
+    fn addresses_are_shown_without_what_may_be_a_password() {
+        for (value, expected) in [
+            ("http://127.0.0.1:6334", "http://127.0.0.1:6334"),
+            ("https://me:secret@host/v1", "https://…@host/v1"),
+            ("https://me:se/cr@et@host,http://x:secret@b z@c", "https://…@host,http://…@b z@c"),
+            ("a@b", "a@b"),
+            ("s:secret@x://a://b:secret@c", "s:secret@x://a://…@c"),
+        ] {
+            assert_eq!(without_passwords(value), expected);
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Finds commits by the meaning and the words of their messages.
 //!
 //! What is searched is a file per repository, which all its trees share. It is derived from the
-//! repository and has no message: these are read again, and their secrets replaced, when a commit
-//! is shown. A file that is damaged, or of another version, is written anew.
+//! repository and has no message: these are read again, and their secrets replaced, for each reply.
+//! A file that is damaged, or of another version, is written anew.
 
 mod reading;
 mod table;
@@ -44,6 +44,8 @@ use super::{
 const MAX_READING: Duration = Duration::from_secs(2);
 /// Maximum number of repositories whose tables are in memory, each with up to some megabytes.
 const MAX_TABLES: NonZero<usize> = NonZero::new(16).unwrap();
+/// Maximum commits of a repository, which take some seconds to read.
+const MAX_KNOWN_COMMITS: usize = 100_000;
 const DEFAULT_COMMITS: usize = 5;
 const MAX_COMMITS: usize = 50;
 /// Maximum files and lines of a message that are shown of a commit.
@@ -189,7 +191,8 @@ impl Evidence {
         settings: CommitSettings,
         model: StaticModel,
     ) -> Self {
-        let parts = Some((folder, model));
+        let max_commits = settings.max_commits.min(MAX_KNOWN_COMMITS);
+        let (parts, settings) = (Some((folder, model)), CommitSettings { max_commits, ..settings });
         Self { commits: CommitIndex { settings, parts, ..self.commits }, ..self }
     }
 
@@ -206,10 +209,10 @@ impl Evidence {
         let waiting = timeout(TIMEOUT, Arc::clone(&self.history_permits).acquire_owned());
         let Ok(Ok(permit)) = waiting.await else { return Err(EvidenceError::Stalled) };
         let index = self.commits.clone();
-        let query = query.to_owned();
+        let text = query.to_owned();
+        let count = limit.unwrap_or(DEFAULT_COMMITS).clamp(1, MAX_COMMITS);
         let found = move || {
-            let limit = limit.unwrap_or(DEFAULT_COMMITS).clamp(1, MAX_COMMITS);
-            let found = index.find_commits(&query, limit, &selected, &all);
+            let found = index.find_commits(&text, count, &selected, &all);
             drop(permit);
             found
         };
@@ -221,8 +224,8 @@ impl Evidence {
     pub fn follow_up(&self) -> Box<dyn Fn(RootId) -> CommitsReading + Send + Sync> {
         let evidence = self.clone();
         Box::new(move |root| {
-            let evidence = evidence.clone();
-            Box::pin(async move { evidence.read_commits(root).await })
+            let own = evidence.clone();
+            Box::pin(async move { own.read_commits(root).await })
         })
     }
 

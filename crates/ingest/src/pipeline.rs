@@ -79,7 +79,7 @@ pub(super) struct RunDependencies {
     pub(super) tasks: Tasks,
     /// Log of failed runs.
     pub(super) failures: FailureLog,
-    /// Work at the end of a run; unset if there is none.
+    /// Work at the end of a run, if it was added.
     pub(super) follow_up: Arc<OnceLock<FollowUp>>,
 }
 

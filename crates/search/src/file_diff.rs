@@ -110,6 +110,14 @@ impl FileDiff {
         };
         format!("--- {}\n+++ {}\n", name(&self.before), name(&self.after))
     }
+
+    /// Returns the lines of the unified diff.
+    pub fn list_lines(&self) -> Vec<String> {
+        let header = self.render_header();
+        let hunks = self.hunks.iter().map(|hunk| hunk.text.as_str());
+        let texts = [header.as_str()].into_iter().chain(hunks);
+        texts.flat_map(str::lines).map(str::to_owned).collect()
+    }
 }
 
 impl UnmatchedFiles {

@@ -92,8 +92,8 @@ pub(super) fn update_table(
 
 /// Returns the meaning and the words of a message, without secrets.
 fn read_message(commit: &CommitDetails, model: &StaticModel) -> MessageEntry {
-    let text = redact(&format!("{}\n{}", commit.subject, commit.body));
-    let text = text.get(..text.floor_char_boundary(MAX_MESSAGE_BYTES)).unwrap_or_default();
+    let message = redact(&format!("{}\n{}", commit.subject, commit.body));
+    let text = message.get(..message.floor_char_boundary(MAX_MESSAGE_BYTES)).unwrap_or_default();
     let subject = text.lines().next().unwrap_or_default();
     let [top, whole] = [subject, text]
         .map(|text| model.embed_document(&EmbeddingDocument { path: "", symbol: "", text }));

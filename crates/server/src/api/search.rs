@@ -157,7 +157,7 @@ pub(super) fn search_schema(default_limit: usize) -> Value {
                 "maximum": MAX_LIMIT,
                 "description": format!("Maximum number of places; {default_limit} by default."),
             },
-            "in": { "enum": ["history"], "description": "Finds commits instead." },
+            "in": { "enum": ["history"], "description": "Finds commits." },
         },
     })
 }
@@ -245,11 +245,11 @@ async fn reply_commits(
     limit: Option<usize>,
     within: RootFilter,
 ) -> Result<Response, ApiError> {
-    let within = match query.repository() {
+    let roots = match query.repository() {
         Some(named) => RootFilter::Only(services.resolve_root(named).await?.id),
         None => within,
     };
-    let found = services.evidence.find_commits(query.text(), limit, within).await?;
+    let found = services.evidence.find_commits(query.text(), limit, roots).await?;
     Ok(reply::json_response(StatusCode::OK, &found))
 }
 

@@ -64,7 +64,7 @@ impl RawSearch {
             Ok(within) => within,
             Err(failure) => return self.report_failure(failure.code(), &failure),
         };
-        let (query, limit) = (arguments.query_text(), arguments.limit());
+        let (query, limit) = (arguments.query_text(), arguments.limit().or(Some(DEFAULT_LIMIT)));
         match self.services.evidence.find_commits(query, limit, within).await {
             Ok(found) => Ok(McpToolResult::text(render::render_commits(&found))),
             Err(failure) => self.explain_failure(&failure),
