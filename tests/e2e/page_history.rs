@@ -218,3 +218,29 @@ async fn hostile_commits_stay_text_and_large_ones_are_cut() {
     page.wait_for("document.querySelector('.use')", "a commit").await;
     assert_inert(&page, &[IMAGE, &name]).await;
 }
+
+#[tokio::test]
+async fn commits_are_found_by_their_messages() {
+    let (_server, _browser, page) = open_plant("search?q=boiler%20needs&what=commits").await;
+    page.wait_for("document.querySelector('.results .use a')", "a commit").await;
+    let found = page.read_text(".results .use").await;
+    for part in ["Pump faster", "The boiler needs it: see", "Somebody", "pipe.py"] {
+        assert!(found.contains(part), "{found}");
+    }
+    check_appearance(&page, "history-search").await;
+    page.press_key("/").await;
+    page.press_key("Enter").await;
+    page.wait_for("document.activeElement.matches('.results .use a')", "the first").await;
+    page.press_key("Enter").await;
+    page.wait_for("document.querySelector('h1.commit-subject')", "the commit").await;
+    page.go_back().await;
+    page.wait_for("document.querySelector('.results .use a')", "the commits again").await;
+    let what = "document.getElementById('search-what')";
+    page.eval::<()>(&format!(
+        "void ({what}.value = '', {what}.dispatchEvent(new Event('change')))"
+    ))
+    .await;
+    page.wait_for("document.querySelector('.results .result')", "code").await;
+    assert!(!page.url().await.contains("what="), "{}", page.url().await);
+    page.assert_faultless().await;
+}

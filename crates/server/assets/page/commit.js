@@ -66,7 +66,7 @@ function facts(repo, commit) {
   const rows = [
     ['Commit', [h('code', null, id), ' ', copyButton('Copy', () => id), ' ', badges]],
     ['Repository', h('a', { href: `#/repositories/${encodeURIComponent(repo)}` }, repo)],
-    ['Author', author],
+    author && ['Author', author],
     ['Date', date],
     parents.length > 0 && [parentCount === 1 ? 'Parent' : 'Parents',
       [parents.map(to), parentCount > parents.length && `and ${count(parentCount - parents.length)} more`]],

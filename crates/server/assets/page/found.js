@@ -1,5 +1,6 @@
 // Shows what a search found. Thousand results come in slices, and code is written when it is about to be seen.
 
+import { commitAddress, commitBadges, shortId } from './diff.js';
 import { rangeLink } from './files.js';
 import { counted } from './format.js';
 import { fill, h } from './h.js';
@@ -81,6 +82,23 @@ export function showResults(into, results, more, signal) {
     }
   };
   slice();
+}
+
+/**
+ * Shows commits, best first, with the lines of their messages that fit.
+ * @param {HTMLElement} into
+ * @param {any[]} commits
+ */
+export function showCommits(into, commits) {
+  scroll(0);
+  fill(into, h('ul', null, commits.map(({ repository, id, time, subject, author, files, fileCount, lines, merge, reverts }) => h('li', { class: 'use' },
+    h('p', null, h('a', { href: commitAddress(repository, id), 'data-item': true }, h('bdi', null, subject || 'No message')), ' ',
+      commitBadges({ parentCount: merge ?? 1, reverts })),
+    lines.map((line) => h('p', { class: 'excerpt' }, line)),
+    h('p', { class: 'about' }, h('time', { title: time }, time.slice(0, 10)), author && [' · ', h('bdi', null, author)],
+      ' · ', h('code', null, shortId(id)), ' · ', h('bdi', null, repository)),
+    files.length > 0 && h('p', { class: 'about' }, files.map((path) => [h('code', null, path), ' ']),
+      fileCount > files.length && `and ${counted(fileCount - files.length, 'more file')}`)))));
 }
 
 function group(results, isWide, later) {

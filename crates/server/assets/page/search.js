@@ -2,15 +2,16 @@
 
 import { get, post } from './api.js';
 import { count, counted } from './format.js';
-import { showResults } from './found.js';
+import { showCommits, showResults } from './found.js';
 import { fill, h } from './h.js';
-import { empty, problem } from './notice.js';
+import { capital, empty, problem } from './notice.js';
 import { go, link, route as current } from './router.js';
 import { repositories } from './state.js';
 
 const WAIT_MS = 120;
 const FIRST = 40;
 const MOST = 1000;
+const MOST_COMMITS = 50;
 /** Repositories whose languages are asked for when the list is opened. */
 const ASKED = 8;
 
@@ -44,9 +45,11 @@ class Search {
     this.language = h('select', {
       id: 'search-language', onchange: () => this.write(), onfocus: () => this.askLanguages(),
     }, h('option', { value: '' }, 'All'));
+    this.what = h('select', { id: 'search-what', onchange: () => this.write() },
+      h('option', { value: '' }, 'Code'), h('option', { value: 'commits' }, 'Commits'));
     this.form = h('form', { class: 'search-form', role: 'search', onsubmit: (event) => event.preventDefault() },
       field('Words, names, or a question', this.field), field('Repository', this.repository),
-      field('Language', this.language));
+      field('Language', this.language), field('In', this.what));
     this.summary = h('p', { class: 'about', role: 'status' });
     this.results = h('div', { class: 'results', 'aria-label': 'Results', role: 'region', tabindex: -1 });
     signal.addEventListener('abort', () => {
@@ -70,10 +73,13 @@ class Search {
     offer(this.language, language);
     this.repository.value = repository;
     this.language.value = language;
-    const key = JSON.stringify([words, repository, language, limit]);
+    const isOfCommits = query.get('what') === 'commits';
+    this.what.value = isOfCommits ? 'commits' : '';
+    this.language.disabled = isOfCommits;
+    const key = JSON.stringify([words, repository, language, limit, isOfCommits]);
     if (key !== this.shown) {
       this.shown = key;
-      this.found = this.run({ query: words, repository, language, limit });
+      this.found = this.run({ query: words, repository, language, limit, isOfCommits });
     }
   }
 
@@ -88,10 +94,10 @@ class Search {
     this.timer = null;
     const [q, repository, language] = [this.field.value.trim(), this.repository.value, this.language.value];
     const at = current().query.get('at');
-    go(link(['search'], { q, repository, language, n, at }), 'replace');
+    go(link(['search'], { q, repository, language, what: this.what.value, n, at }), 'replace');
   }
 
-  async run({ query, repository, language, limit }) {
+  async run({ query, repository, language, limit, isOfCommits }) {
     this.running?.abort();
     const running = new AbortController();
     this.running = running;
@@ -104,22 +110,32 @@ class Search {
     if (repository !== '') {
       body.repository = repository;
     }
-    if (language !== '') {
+    if (isOfCommits) {
+      Object.assign(body, { in: 'history', limit: Math.min(limit, MOST_COMMITS) });
+    } else if (language !== '') {
       body.languages = [language];
     }
     try {
       const found = await post('/search', body, running.signal);
       if (!running.signal.aborted) {
-        this.show(found, limit, running.signal);
+        isOfCommits ? this.showCommits(found) : this.show(found, limit, running.signal);
       }
     } catch (error) {
       if (!running.signal.aborted) {
         this.summary.textContent = '';
         fill(this.results, problem(error, () => {
-          this.found = this.run({ query, repository, language, limit });
+          this.found = this.run({ query, repository, language, limit, isOfCommits });
         }));
       }
     }
+  }
+
+  showCommits({ commits, notes }) {
+    this.summary.textContent = [
+      commits.length === 0 ? 'No commit was found.' : `${counted(commits.length, 'commit')}, best first.`,
+      ...notes.map((note) => `${capital(note)}.`),
+    ].join(' ');
+    showCommits(this.results, commits);
   }
 
   show({ results, absent }, limit, signal) {
