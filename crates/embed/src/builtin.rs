@@ -96,7 +96,10 @@ impl StaticModel {
         table.vocabulary.append_ids(question, &mut asked);
         asked.sort_unstable();
         asked.dedup();
-        let weights: Vec<f32> = asked.iter().map(|id| table.query_length(*id)).collect();
+        let row_length = |id: u32| table.multiply_rows(id, id).sqrt().max(1.0);
+        let lengths: Vec<f32> = asked.iter().map(|id| row_length(*id)).collect();
+        let measure = |(id, length): (&u32, &f32)| table.query_scale(*id) * length;
+        let weights: Vec<f32> = asked.iter().zip(&lengths).map(measure).collect();
         let total = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
         let mut known: HashMap<u32, Vec<f32>> = HashMap::new();
         let compare_name = |name: &S| {
@@ -104,9 +107,12 @@ impl StaticModel {
             table.vocabulary.append_ids(name.as_ref(), &mut ids);
             let mut nearest = vec![0.0_f32; asked.len()];
             for id in ids {
-                let cosines = known
-                    .entry(id)
-                    .or_insert_with(|| asked.iter().map(|of| table.cosine(*of, id)).collect());
+                let cosines = known.entry(id).or_insert_with(|| {
+                    let length = row_length(id);
+                    let each = asked.iter().zip(&lengths);
+                    each.map(|(of, other)| table.multiply_rows(*of, id) / (length * other))
+                        .collect()
+                });
                 for (best, cosine) in nearest.iter_mut().zip(cosines) {
                     *best = best.max(*cosine);
                 }

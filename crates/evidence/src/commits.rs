@@ -40,8 +40,10 @@ use super::{
     symbols::{open_repository, redact},
 };
 
-/// Maximum time that a search, or a step of a run, reads commits that it does not know.
+/// Maximum time that a search reads commits that it does not know.
 const MAX_READING: Duration = Duration::from_secs(2);
+/// The same for a step of a run, meanwhile searches wait. Some tens of thousands take a part of it.
+const MAX_STEP: Duration = Duration::from_secs(8);
 /// Maximum number of repositories whose tables are in memory, each with up to some megabytes.
 const MAX_TABLES: NonZero<usize> = NonZero::new(16).unwrap();
 /// Maximum commits of a repository, which take some seconds to read.
@@ -234,6 +236,7 @@ impl Evidence {
         if self.commits.settings.max_commits == 0 {
             return self.remove_unused_commits().await;
         }
+        let mut known = 0;
         loop {
             let Ok(all) = self.store.roots().await else { return };
             let index = self.commits.clone();
@@ -241,10 +244,13 @@ impl Evidence {
                 let histories =
                     list_histories(&RootFilter::Only(root).select_roots(&all), &all).ok()?;
                 let history = histories.first()?;
-                index.open_table(history, Instant::now() + MAX_READING).ok()
+                index.open_table(history, Instant::now() + MAX_STEP).ok()
             };
             match tokio::task::spawn_blocking(step).await {
-                Ok(Some(table)) if table.unread > 0 => {}
+                // A step that reads nothing would be followed by others.
+                Ok(Some(table)) if table.unread > 0 && table.ids.len() > known => {
+                    known = table.ids.len();
+                }
                 _ => return,
             }
         }

@@ -18,7 +18,7 @@ use self::factors::PurposeWeight;
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use codeinfo_core::ScoreParts;
+use codeinfo_core::{ChunkRecord, ScoreParts};
 use codeinfo_lang::role::{self, FileRole};
 
 use super::{
@@ -75,7 +75,6 @@ impl QueryWeights {
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
         let back = weights.per_file_discount_of_long * (LONG_SLOPE * others).min(1.0);
-        let package = if intent.package.is_some() { weights.package } else { 0.0 };
         let names = if intent.has_name_meaning() { weights.name_meaning } else { 0.0 };
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
         let literal = weights.literal * intent.literals.max_weight() + path;
@@ -88,14 +87,18 @@ impl QueryWeights {
             further: (kept + back).min(1.0),
             purpose: PurposeWeight { documents: 0.0, weight: weights.purpose },
             path_shares: vec![1.0; intent.paths.len()],
-            attainable: 1.0 + named + package + coverage + names + file + literal,
+            attainable: 1.0 + named + coverage + names + file + literal,
         }
     }
 
-    /// Sets the likelihood that documents answer, and whether a candidate has the query as heading.
-    fn for_documents(mut self, documents: f32, has_heading: bool) -> Self {
+    /// Sets the likelihood that documents answer, and whether a candidate has the query as heading or
+    /// describes the package that it asks for.
+    fn for_documents(mut self, documents: f32, has_heading: bool, is_described: bool) -> Self {
         if has_heading {
             self.attainable += self.definition;
+        }
+        if is_described {
+            self.attainable += self.shipped.package;
         }
         self.purpose.documents = documents;
         self.attainable *= factors::compute_best_factor(self.purpose);
@@ -139,8 +142,11 @@ pub(super) fn rank_candidates(
     let path_shares = text::share_named_paths(&candidates, intent);
     let documents = factors::judge_documents(&candidates, &covered, intent);
     let is_heading = |found: &SearchCandidate| definition::has_heading(&found.record, intent);
+    let describes = |found: &SearchCandidate| 0.0 < score_description(&found.record, intent);
+    let [has_heading, is_described] =
+        [candidates.iter().any(is_heading), candidates.iter().any(describes)];
     let weights = QueryWeights { path_shares, ..QueryWeights::for_intent(intent, weights) }
-        .for_documents(documents, candidates.iter().any(is_heading));
+        .for_documents(documents, has_heading, is_described);
     let mut file_scores = HashMap::new();
     let rate = |(candidate, (file, coverage)): (SearchCandidate, (usize, f32))| {
         let file_agreement = agreement.get(file).copied().unwrap_or_default();
@@ -251,8 +257,7 @@ impl RatedCandidate {
         let CandidateContext { file, file_score, coverage } = context;
         let literal = weights.shipped.literal;
         let has_heading = definition::has_heading(record, intent);
-        let package = intent.package.as_ref();
-        let described = package.map_or(0.0, |package| package.score_description(record));
+        let described = score_description(record, intent);
         let defined = if has_heading { 1.0 } else { definition::score_definition(record, intent) };
         let definition = weights.definition * defined + weights.shipped.package * described;
         let coverage = weights.coverage * coverage;
@@ -316,6 +321,11 @@ impl RatedCandidate {
     }
 }
 
+/// Returns how well a chunk describes the package that the query asks for, 0…1.
+fn score_description(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
+    intent.package.as_ref().map_or(0.0, |package| package.score_description(record))
+}
+
 /// Applies the role factor of a file, but less to a chunk that defines the name of the query.
 ///
 /// If the query is only a name, a test that defines it is also a good answer, but comes after
@@ -344,7 +354,6 @@ mod tests {
         super::fixture::{candidate, record},
         *,
     };
-    use codeinfo_core::ChunkRecord;
 
     /// Returns the files of the ranked chunks. The best file has three of them, the other one has
     /// one.

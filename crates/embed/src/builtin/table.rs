@@ -76,22 +76,20 @@ impl SubwordTable {
         })
     }
 
-    /// Returns the cosine of the vectors of two sub-words, −1…1.
-    pub(super) fn cosine(&self, a: u32, b: u32) -> f32 {
+    /// Returns the factor of sub-word `id` in queries.
+    pub(super) fn query_scale(&self, id: u32) -> f32 {
+        self.query_scales.get(id as usize).copied().unwrap_or_default()
+    }
+
+    /// Returns the product of the rows of two sub-words, without their scales.
+    pub(super) fn multiply_rows(&self, a: u32, b: u32) -> f32 {
         let (Some(a), Some(b)) = (self.rows.get(a as usize), self.rows.get(b as usize)) else {
             return 0.0;
         };
-        let lengths = multiply_rows(a, a) * multiply_rows(b, b);
-        if lengths > 0.0 { multiply_rows(a, b) / lengths.sqrt() } else { 0.0 }
-    }
-
-    /// Returns the length of the vector of sub-word `id` in a query.
-    pub(super) fn query_length(&self, id: u32) -> f32 {
-        let place = id as usize;
-        let (Some(row), Some(scale)) = (self.rows.get(place), self.query_scales.get(place)) else {
-            return 0.0;
-        };
-        scale * multiply_rows(row, row).sqrt()
+        let product = |(a, b): (&u8, &u8)| i32::from(a.cast_signed()) * i32::from(b.cast_signed());
+        #[expect(clippy::cast_precision_loss, reason = "the sum is at most 2^22")]
+        let sum = a.iter().zip(b).map(product).sum::<i32>() as f32;
+        sum
     }
 
     /// Adds `weight` times the vector of sub-word `id` on a side to `sum`.
@@ -116,14 +114,6 @@ impl SubwordTable {
             *total += factor * f32::from(byte.cast_signed());
         }
     }
-}
-
-/// Returns the sum of the products of two rows.
-fn multiply_rows(a: &[u8; DIMENSIONS], b: &[u8; DIMENSIONS]) -> f32 {
-    let product = |(a, b): (&u8, &u8)| i32::from(a.cast_signed()) * i32::from(b.cast_signed());
-    #[expect(clippy::cast_precision_loss, reason = "the sum is at most 2^22")]
-    let sum = a.iter().zip(b).map(product).sum::<i32>() as f32;
-    sum
 }
 
 fn parse_numbers(file: &[u8], words: usize) -> Result<RowScales, EmbedError> {
