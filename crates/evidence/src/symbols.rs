@@ -35,8 +35,8 @@ use super::{
     word::WordMatcher,
 };
 pub use caller_changes::CallerChange;
-pub use changes::{ChangedFiles, MovedFile};
 pub(super) use changes::open_repository;
+pub use changes::{ChangedFiles, MovedFile};
 pub use codeinfo_facts::compare::ChangeKind;
 pub use codeinfo_graph::resolve::Certainty;
 pub use explain::DefinitionUses;
