@@ -88,8 +88,8 @@ impl StaticModel {
     /// Returns for each of `names` the share of a question's meaning that its sub-words have, 0…1.
     ///
     /// Each sub-word of the question counts by its cosine with the nearest one of the name, and by
-    /// the length of its vector in a query (MaxSim of late interaction: Khattab and Zaharia,
-    /// "ColBERT", 2020).
+    /// the length of its vector in a query (`MaxSim` of late interaction: Khattab and Zaharia,
+    /// "`ColBERT`", 2020).
     pub fn compare_names<S: AsRef<str>>(&self, question: &str, names: &[S]) -> Vec<f32> {
         let table = &*self.0;
         let mut asked = Vec::new();

@@ -116,8 +116,11 @@ pub(super) struct CommitIndex {
     pub(super) settings: CommitSettings,
     /// Folder of the files, and the model of the vectors. `None` until they are given.
     parts: Option<(PathBuf, StaticModel)>,
-    tables: Arc<Mutex<LruCache<PathBuf, Arc<Mutex<Option<Arc<CommitTable>>>>>>>,
+    tables: Arc<Mutex<LruCache<PathBuf, Arc<TableSlot>>>>,
 }
+
+/// The table of a repository, locked while it is updated; `None` before it is read.
+type TableSlot = Mutex<Option<Arc<CommitTable>>>;
 
 /// A repository of which trees are searched.
 struct SearchedHistory {

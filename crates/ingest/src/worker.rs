@@ -21,7 +21,7 @@ use super::{
     pipeline::{self, IngestJob, RunOrigin},
     plan::RunMode,
     runs::{NextRun, WorkerLane},
-    status::{PastRun, RunFindings, RunProgress, RunState},
+    status::{PastRun, RunFindings, RunProgress, RunState, RunStatus},
 };
 
 /// Interval between checks whether the store is open.
@@ -104,10 +104,7 @@ async fn execute_run(shared: &Arc<IngestState>, next: NextRun) {
             (RunState::Error, Some(failure.failure_message()))
         }
     };
-    let (counts, notes) = {
-        let status = sender.borrow();
-        (status.counts, status.message.clone())
-    };
+    let RunStatus { counts, message: notes, .. } = sender.borrow().clone();
     info!(
         run.id = %run,
         root.name = %name,

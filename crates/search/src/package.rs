@@ -56,8 +56,10 @@ impl PackageQuestion {
         let asks_which = match *words.as_slice() {
             _ if MAX_WORDS < words.len() => return None,
             ["which" | "what", kind, _, ..] if PACKAGES.contains(&kind) => true,
-            ["what", "is" | "are" | "does", _, ..] | ["what's", _, ..] => false,
-            ["purpose", "of", _, ..] | ["the", "purpose", "of", _, ..] => false,
+            ["what", "is" | "are" | "does", _, ..]
+            | ["what's", _, ..]
+            | ["purpose", "of", _, ..]
+            | ["the", "purpose", "of", _, ..] => false,
             _ => return None,
         };
         let is_other = |word: &str| [STOP_WORDS, PACKAGES, ASKING].concat().contains(&word);

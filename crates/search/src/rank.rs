@@ -75,7 +75,7 @@ impl QueryWeights {
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
         let back = weights.per_file_discount_of_long * (LONG_SLOPE * others).min(1.0);
-        let names = if intent.has_name_meaning() { weights.name_meaning } else { 0.0 };
+        let meaning = if intent.has_name_meaning() { weights.name_meaning } else { 0.0 };
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
         let literal = weights.literal * intent.literals.max_weight() + path;
         Self {
@@ -87,7 +87,7 @@ impl QueryWeights {
             further: (kept + back).min(1.0),
             purpose: PurposeWeight { documents: 0.0, weight: weights.purpose },
             path_shares: vec![1.0; intent.paths.len()],
-            attainable: 1.0 + named + coverage + names + file + literal,
+            attainable: 1.0 + named + coverage + meaning + file + literal,
         }
     }
 

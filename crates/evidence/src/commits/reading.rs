@@ -1,6 +1,10 @@
 //! Reads the newest commits of a repository into its table.
 
-use std::{collections::HashMap, path::Path, time::Instant};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    time::Instant,
+};
 
 use codeinfo_embed::{EmbeddingDocument, StaticModel, lexical};
 use codeinfo_history::{
@@ -48,10 +52,10 @@ pub(super) fn update_table(
         // What is known remains until the time suffices.
         wanted.extend(&old.ids);
     }
-    let known: HashMap<&CommitId, ()> = old.ids.iter().map(|id| (id, ())).collect();
+    let known: HashSet<&CommitId> = old.ids.iter().collect();
     let mut added = HashMap::new();
     let mut unread = 0;
-    for id in wanted.iter().filter(|id| !known.contains_key(id)) {
+    for id in wanted.iter().filter(|id| !known.contains(id)) {
         let late = unread > 0 || Instant::now() >= deadline;
         match if late { None } else { Some(reader.read_commit(id, &budget)) } {
             Some(Ok(commit)) => {

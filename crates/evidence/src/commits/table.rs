@@ -18,7 +18,8 @@ const VECTOR_BYTES: usize = DIMENSIONS / PER_BYTE;
 /// Number that divides the ranges of magnitudes, in standard deviations.
 const THRESHOLD: f32 = 0.9816;
 /// Mean of each range for a vector of unit length.
-const MEANS: [f32; 2] = [0.4528 / 16.0, 1.510 / 16.0];
+const SMALL_MEAN: f32 = 0.4528 / 16.0;
+const LARGE_MEAN: f32 = 1.510 / 16.0;
 /// Mark of a merge in the number of terms of a commit.
 const MERGE: u8 = 0x80;
 
@@ -181,8 +182,8 @@ impl CommitTable {
             if self.lengths.get(place).is_some_and(|length| length & MERGE != 0) {
                 score *= MERGE_SHARE;
             }
-            let hex = (!query.ids.is_empty()).then(|| id.to_string()).unwrap_or_default();
-            if query.ids.iter().any(|start| hex.starts_with(start)) {
+            let is_named = |hex: String| query.ids.iter().any(|start| hex.starts_with(start));
+            if !query.ids.is_empty() && is_named(id.to_string()) {
                 score = 1.0;
             }
             if score > 0.0 {
@@ -226,7 +227,7 @@ impl CommitTable {
             for (byte, product) in row.iter_mut().enumerate() {
                 let means = numbers.iter().enumerate().map(|(place, number)| {
                     let bits = byte >> (2 * place);
-                    let mean = number * MEANS[bits & 1];
+                    let mean = number * if bits & 1 == 0 { SMALL_MEAN } else { LARGE_MEAN };
                     if bits & 2 == 0 { mean } else { -mean }
                 });
                 *product = means.sum();
@@ -242,7 +243,7 @@ impl CommitTable {
     /// Returns the content of the file.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();
-        put_part(&mut body, self.ids.iter().flat_map(|id| id.as_slice()).copied());
+        put_part(&mut body, self.ids.iter().flat_map(CommitId::as_slice).copied());
         put_part(&mut body, self.tips.iter().flat_map(|(id, _)| id.as_slice()).copied());
         for (_, bits) in &self.tips {
             put_part(&mut body, bits.iter().copied());
