@@ -1,6 +1,6 @@
 //! Answers that cite commits, with the real Codex: checked, corrected, linked and printed.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use codeinfo_test_support::git::{commit_all, run_git};
 use serde_json::Value;
@@ -17,14 +17,7 @@ const PUMP: &str = "def wait_for_boiler():\n    timeout = 10\n    return poll(ti
 async fn commits_of_an_answer_are_checked_linked_and_printed() {
     let folder = create_scratch_folder();
     let boiler = folder.path().join("boiler");
-    fs::create_dir_all(boiler.join("src")).unwrap();
-    fs::write(boiler.join("src/pump.py"), PUMP).unwrap();
-    commit_all(&boiler, "Add the pump");
-    let remote = "git@github.com:acme/boiler.git";
-    run_git(&boiler, &["remote", "add", "origin", remote]);
-    fs::write(boiler.join("src/pump.py"), PUMP.replace("10", "30")).unwrap();
-    commit_all(&boiler, "Be patient with cold water");
-    let id = run_git(&boiler, &["rev-parse", "HEAD"]).trim().to_owned();
+    let id = create_boiler(&boiler);
     let worktree = folder.path().join("boiler-side");
     run_git(&boiler, &["worktree", "add", "--quiet", worktree.to_str().unwrap()]);
     run_git(&boiler, &["tag", "v1", "HEAD~1"]);
@@ -47,9 +40,8 @@ The invoices came later (boiler@ID), and the parser before (`boiler@deadbeef12`)
     assert_eq!(code, Some(0), "{notes}");
     assert!(printed.contains("(~~`boiler@deadbeef12`~~ (not found))"), "{printed}");
     let expected = format!(
-        "citations: 4 of 6 confirmed; 1 unconfirmed, 1 wrong\n  boiler@{}: unconfirmed (neither its message \
-         nor its changes say this)\n  boiler@deadbeef12: wrong (`boiler` has no commit with this id)\n",
-        short
+        "citations: 4 of 6 confirmed; 1 unconfirmed, 1 wrong\n  boiler@{short}: unconfirmed (neither its message \
+         nor its changes say this)\n  boiler@deadbeef12: wrong (`boiler` has no commit with this id)\n"
     );
     assert!(notes.contains(&expected), "{notes}");
     let asked = model.latest_request_text();
@@ -81,12 +73,27 @@ The invoices came later (boiler@ID), and the parser before (`boiler@deadbeef12`)
     assert_eq!(last["citations"][3]["repo"], "boiler@v1");
     let reason = &last["segments"].as_array().unwrap().last().unwrap()["checked"]["places"][1];
     assert_eq!(reason["reason"], "`boiler` has no commit with this id");
-    let html = last["html"].as_str().unwrap();
+    check_links(last["html"].as_str().unwrap(), &id);
+}
+
+/// Makes a repository of two commits. Returns the id of the second one.
+fn create_boiler(boiler: &Path) -> String {
+    fs::create_dir_all(boiler.join("src")).unwrap();
+    fs::write(boiler.join("src/pump.py"), PUMP).unwrap();
+    commit_all(boiler, "Add the pump");
+    run_git(boiler, &["remote", "add", "origin", "git@github.com:acme/boiler.git"]);
+    fs::write(boiler.join("src/pump.py"), PUMP.replace("10", "30")).unwrap();
+    commit_all(boiler, "Be patient with cold water");
+    run_git(boiler, &["rev-parse", "HEAD"]).trim().to_owned()
+}
+
+/// Checks the links of the answer to a commit.
+fn check_links(html: &str, id: &str) {
+    let short = id.get(..10).unwrap();
     for link in [
         format!(
             "<a class=\"cite\" data-state=\"confirmed\" data-commit=\"{id}\" data-repo=\"boiler\" \
-             href=\"#/commit/boiler/{id}\"><code>boiler@{}</code></a>",
-            short
+             href=\"#/commit/boiler/{id}\"><code>boiler@{short}</code></a>"
         ),
         format!(
             "<a class=\"cite\" data-state=\"confirmed\" data-commit=\"{id}\" data-path=\"src/pump.py\" \

@@ -391,11 +391,9 @@ async fn a_server_that_was_killed_while_it_read_commits_finds_them_later() {
     for number in 0..3_000 {
         let message = format!("Change {number}\n\n{}", "some words of a message ".repeat(40));
         let from = if number == 0 { "from refs/heads/main^0\n" } else { "" };
-        stream += &format!(
-            "commit refs/heads/main\ncommitter A <a@b> {} +0000\ndata {}\n{message}\n{from}\n",
-            1_900_000_000 + number,
-            message.len()
-        );
+        let (time, length) = (1_900_000_000 + number, message.len());
+        stream += "commit refs/heads/main\ncommitter A <a@b> ";
+        stream += &(format!("{time} +0000\ndata {length}\n") + &message + "\n" + from + "\n");
     }
     let given = repository.path().with_extension("stream");
     fs::write(&given, stream).unwrap();
