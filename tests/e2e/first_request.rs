@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 /// Maximum bytes that the model service is sent before anything was searched.
-const MAX_BYTES: usize = 14_260;
+const MAX_BYTES: usize = 14_400;
 const REPOSITORIES: usize = 4;
 
 /// Returns the first request for `REPOSITORIES` repositories with `secret_count` secret files in all.
