@@ -53,11 +53,7 @@ const IMPURE: &[&str] =
 const ON_THE_WIRE: &[&str] = &["data", "enum", "object", "properties", "text", "type"];
 /// Words of languages outside `codeinfo-lang`: each file with its words and the reason.
 const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
-    (
-        "crates/search/src/package.rs",
-        &["module", "README", "gemspec"],
-        "files that describe packages, and words for packages, of all languages",
-    ),
+    ("crates/search/src/package.rs", &["module"], "a word of questions"),
     ("crates/chunk/src/branches.rs", &["el"], "how `else` and `elif` begin"),
     (
         "crates/chunk/src/macros.rs",

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use codeinfo_core::ChunkRecord;
 use codeinfo_lang::{
     comment::is_description,
+    landmark::{LandmarkKind, detect_landmark, find_description_line},
     words::{STOP_WORDS, split_words},
 };
 
@@ -18,12 +19,10 @@ const PACKAGES: &[&str] = &[
 ];
 /// Verbs and nouns of such questions, which are not part of names either.
 const ASKING: &[&str] = &["called", "contain", "provide", "purpose"];
-const MANIFESTS: &[&str] =
-    &["Cargo.toml", "composer.json", "package.json", "pyproject.toml", "setup.cfg", "setup.py"];
-/// Other files that describe a package at their top.
-const ENTRIES: &[&str] = &[
-    "README.md", "README.rst", "README.markdown", "README", "readme.md", "src/lib.rs",
-    "src/main.rs", "__init__.py", "doc.go",
+/// Files of a package that may describe it.
+const FILES: &[&str] = &[
+    "Cargo.toml", "README.md", "README.rst", "__init__.py", "composer.json", "package.json",
+    "pyproject.toml", "readme.md", "setup.py", "src/lib.rs",
 ];
 /// Last line on which the top of a file begins.
 const TOP: u32 = 12;
@@ -88,9 +87,10 @@ impl PackageQuestion {
         let mut folders: Vec<(&str, f32)> =
             shares.into_iter().filter(|(_, share)| MIN_SHARE <= *share).collect();
         folders.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        let files = folders.iter().take(MAX_FOLDERS).flat_map(|(folder, _)| {
-            MANIFESTS.iter().chain(ENTRIES).map(move |file| format!("{folder}/{file}"))
-        });
+        let files = folders
+            .iter()
+            .take(MAX_FOLDERS)
+            .flat_map(|(folder, _)| FILES.iter().map(move |file| format!("{folder}/{file}")));
         files.map(|path| path.trim_start_matches('/').to_owned()).collect()
     }
 
@@ -127,25 +127,25 @@ fn share_words(a: &HashSet<String>, b: &HashSet<String>) -> f32 {
 
 /// Returns the folder of the package that a chunk describes, and its name if the chunk has it.
 fn find_described_package(record: &ChunkRecord) -> Option<(&str, &str)> {
-    let (folder, file) = record.path.rsplit_once('/').unwrap_or(("", &record.path));
-    let entry = |key: &[&str]| record.text.lines().find_map(|line| read_entry(line, key));
-    if MANIFESTS.contains(&file) || file.ends_with(".gemspec") {
-        entry(&["description", "summary"])?;
-        return Some((folder, entry(&["name"]).unwrap_or_default()));
-    }
-    let is_readme = file.split('.').next().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"));
-    let is_entry = ENTRIES.iter().any(|entry| entry.rsplit('/').next() == Some(file));
+    let landmark = detect_landmark(&record.path)?;
     let is_comment = |line: &str| is_description(line) || line.starts_with("\"\"\"");
-    let describes = is_readme || is_entry && record.text.lines().any(is_comment);
+    let describes = match landmark {
+        LandmarkKind::EntryPoint | LandmarkKind::Readme if TOP < record.start_line => false,
+        LandmarkKind::EntryPoint => record.text.lines().any(is_comment),
+        _ => find_description_line(landmark, &record.text).is_some(),
+    };
+    let folder = record.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let package = folder.strip_suffix("src").unwrap_or(folder).trim_end_matches('/');
-    (describes && record.start_line <= TOP).then_some((package, ""))
+    let name = find_name(&record.text).filter(|_| landmark == LandmarkKind::Manifest);
+    describes.then(|| (package, name.unwrap_or_default()))
 }
 
-/// Returns the value of a line of a manifest that sets one of `keys`.
-fn read_entry<'a>(line: &'a str, keys: &[&str]) -> Option<&'a str> {
-    let (key, value) = line.split_once(['=', ':'])?;
-    let key = key.trim().trim_matches(['"', '\'']).rsplit('.').next()?;
-    keys.contains(&key).then(|| value.trim_matches(|c: char| !c.is_alphanumeric()))
+/// Returns the name of the package in a manifest.
+fn find_name(manifest: &str) -> Option<&str> {
+    manifest.lines().find_map(|line| {
+        let (key, value) = line.split_once(['=', ':'])?;
+        (key.trim().trim_matches('"') == "name").then(|| value.trim_matches([' ', ',', '"']))
+    })
 }
 
 #[cfg(test)]
@@ -187,18 +187,18 @@ mod tests {
             ("crates/globset/Cargo.toml", manifest, 1.0),
             ("crates/other/Cargo.toml", manifest, 1.0),
             ("crates/globset/Cargo.toml", "[dependencies]", 0.0),
-            ("crates/globset/README.md", "Matches globs", 1.0),
+            ("crates/globset/README.md", "Matches globs.", 1.0),
             ("crates/glob-set/README.md", "Matches globs", 0.0),
             ("crates/globset/src/lib.rs", "//! Matches globs", 1.0),
             ("crates/globset/src/lib.rs", "pub fn glob() {}", 0.0),
             ("crates/globset/src/glob.rs", "//! Matches globs", 0.0),
-            ("README.md", "Searches", 0.0),
+            ("README.md", "Searches files.", 0.0),
         ] {
             let found = score("what is globset for", path, text);
             assert!((found - wanted).abs() < 1e-6, "{path} {text}: {found}");
         }
         for question in ["what is this repository for", "what is ripgrep"] {
-            assert!(0.9 < score(question, "README.md", "Searches"), "{question}");
+            assert!(0.9 < score(question, "README.md", "Searches files."), "{question}");
         }
         assert!(0.0 < score("which crate matches globs", "crates/globset/Cargo.toml", manifest));
     }
@@ -208,7 +208,7 @@ mod tests {
         let known = || ["crates/globset/src/glob.rs", "crates/ignore/src/lib.rs"].into_iter();
         let paths = parse("what is globset").unwrap().list_paths(known());
         assert!(paths.contains(&"crates/globset/Cargo.toml".to_owned()), "{paths:?}");
-        assert_eq!(paths.len(), MANIFESTS.len() + ENTRIES.len());
+        assert_eq!(paths.len(), FILES.len());
         let own = parse("what is ripgrep").unwrap().list_paths(known());
         assert!(own.contains(&"README.md".to_owned()), "{own:?}");
         assert!(PackageQuestion::parse("what is globset").unwrap().list_paths(known()).is_empty());
