@@ -74,8 +74,8 @@ pub struct SearchWeights {
     /// documents answer those who use a program. +0.1 where a question about code has such a word,
     /// +0.2 on questions of users.
     pub purpose: f32,
-    /// Weight of a description of the package that the question asks for. First results of such
-    /// questions answer 0.9 instead of 0.4.
+    /// Weight of a description of the package that the question asks for. The first result of
+    /// such a question answers 0.8 instead of 0.3.
     pub package: f32,
     /// Weight of a repository that the query names, if several are searched. +0.007 there.
     pub root_name: f32,
