@@ -130,7 +130,7 @@ async fn a_file_has_a_history_and_commits_lead_to_others() {
     let address = page.url().await;
     assert!(!address.contains("commit="), "{address}");
     let base = address.split("/commit/").next().unwrap().to_owned();
-    // Lines that are meant, as citations of commits name them.
+    // The address names lines, as that of a cited commit does.
     page.goto(&format!("{base}/commit/plant/HEAD~1?path=pump.py&first=6&last=6")).await;
     wait_for_texts(&page, ".diff [aria-current=true]", &["6 added + rate = 10"]).await;
     page.click_text("link", "As it was in this commit").await;

@@ -2,7 +2,7 @@
 //!
 //! What is searched is a file per repository, which all its trees share. It is derived from the
 //! repository and has no message: these are read again, and their secrets replaced, for each reply.
-//! A file that is damaged, or of another version, is written anew.
+//! A file that is damaged, or of another version, is replaced.
 
 mod reading;
 mod table;

@@ -44,7 +44,7 @@ export function lineCounts(lines) {
 
 /**
  * Shows the difference of a file, as the server sends it with a commit.
- * @param {{repo: string, commit: any, lines?: import('./router.js').Range | null}} shown `lines`: those that are meant
+ * @param {{repo: string, commit: any, lines?: import('./router.js').Range | null}} shown `lines`: the cited ones, which are marked
  * @returns {unknown[]}
  */
 export function changeBlock({ repo, commit: { id, parents, change, note }, lines: meant = null }) {
