@@ -180,7 +180,10 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
     };
     let named = |keys: &[&str]| keys.iter().find_map(|key| text(key)).unwrap_or_default();
     match name {
-        "VectorSearch" => format!("searches \"{}\"", named(&["query"])),
+        "VectorSearch" => {
+            let place = if named(&["in"]) == "history" { " commits for" } else { "" };
+            format!("searches{place} \"{}\"", named(&["query"]))
+        }
         USES => {
             let kind = text("kind").unwrap_or_else(|| "uses".to_owned());
             format!("finds {kind} of `{}`", named(&["name", "pattern"]))
@@ -305,6 +308,11 @@ mod tests {
         let local = ToolOrigin { source: ToolEntrySource::Local, toolkit: None };
         for (name, parameters, words) in [
             ("VectorSearch", json!({ "query": "a \u{1b}[2J" }), "searches \"a  [2J\""),
+            (
+                "VectorSearch",
+                json!({ "query": "a", "in": "history" }),
+                "searches commits for \"a\"",
+            ),
             ("FindUses", json!({ "name": "ClientIP" }), "finds uses of `ClientIP`"),
             ("FindUses", json!({ "pattern": "a.*b" }), "finds uses of `a.*b`"),
             ("FindUses", json!({ "name": "A.b", "kind": "callers" }), "finds callers of `A.b`"),

@@ -10,9 +10,13 @@ use codeinfo_test_support::{
 use serde_json::{Value, json};
 
 use crate::{
+    end_to_end::CodexSetup,
     listeners::InProcessServer,
-    support::process::{
-        RunningServer, create_scratch_folder, qdrant_environment, run_command, without_codex,
+    support::{
+        model::{FakeModel, ModelReply, OutputItem, message_item},
+        process::{
+            RunningServer, create_scratch_folder, qdrant_environment, run_command, without_codex,
+        },
     },
 };
 
@@ -380,6 +384,56 @@ async fn a_commit_is_found_by_its_message_with_both_engines() {
         let found: Value = serde_json::from_str(&printed).unwrap();
         assert_eq!(found["commits"][0]["subject"], "Raise the network timeout", "{found:#}");
     }
+}
+
+/// Plays a model that searches commits, reads the history of a file, and cites the newest commit.
+fn answer_from_history(request: &Value) -> ModelReply {
+    let call = |name: &str, arguments: Value| {
+        let server = "mcp__codeinfo_search".to_owned();
+        ModelReply::Items(vec![OutputItem::Calls(server, name.to_owned(), arguments)])
+    };
+    let input = request["input"].as_array().unwrap();
+    let outputs = || input.iter().filter(|item| item["type"] == "function_call_output");
+    match outputs().count() {
+        0 => call("VectorSearch", json!({ "query": QUESTION, "in": "history" })),
+        1 => call("History", json!({ "path": "src/valve.rs" })),
+        _ => {
+            let read = outputs().next_back().unwrap().to_string();
+            let (_, newest) = read.split_once("\\nboiler@").unwrap();
+            let id: String = newest.chars().take_while(char::is_ascii_hexdigit).collect();
+            let claim = "The network timeout was raised, as slow links need 30 seconds";
+            let lost = "0123456789";
+            ModelReply::Items(vec![message_item(&format!(
+                "{claim} (boiler@{id}). The valve was painted (boiler@{lost})."
+            ))])
+        }
+    }
+}
+
+#[tokio::test]
+async fn codex_searches_reads_and_cites_commits() {
+    let setup = CodexSetup::with_model(FakeModel::answer_with(answer_from_history).await);
+    let repository = setup.folder.path().join("boiler");
+    for message in MESSAGES.iter().take(2) {
+        commit_all(&repository, message);
+        fs::write(repository.join("src/valve.rs"), "pub fn relieve_pressure() {}\n").unwrap();
+    }
+    let server = setup.serve_with(&[]).await;
+    let data = setup.folder.path().join("data");
+    let output = run_command(&data, &setup.environment(), &["ask", QUESTION]).await;
+    let answer = String::from_utf8(output.stdout).unwrap();
+    assert!(answer.contains("~~boiler@0123456789~~ (not found)"), "{answer}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    for shown in [
+        "searches commits for \"connection gives up too early\"\n",
+        "reads the history of `src/valve.rs`\n",
+        "citations: 1 of 2 confirmed; 1 wrong\n",
+        "boiler@0123456789: wrong (`boiler` has no commit with this id)\n",
+    ] {
+        assert!(printed.contains(shown), "{shown}: {printed}");
+    }
+    assert!(!printed.contains("failed"), "{printed}");
+    server.terminate().await;
 }
 
 #[tokio::test]

@@ -244,7 +244,9 @@ impl SegmentAssembler {
             self.reported.push(compute_tool_key(&tool));
         }
         let is_ours = codeinfo_codex::is_search(&tool.source);
-        let is_search = is_ours && tool.name == SEARCH_TOOL;
+        // A search of commits finds no files.
+        let is_of_code = tool.parameters.get("in").and_then(Value::as_str) != Some("history");
+        let is_search = is_ours && tool.name == SEARCH_TOOL && is_of_code;
         let CodexToolCall { call_id, source, name, parameters, outcome } = tool;
         let ReportedTool { source, name, .. } =
             resolve_reported_tool(&self.servers, &source, name, parameters);

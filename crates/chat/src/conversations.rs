@@ -19,7 +19,6 @@ pub(super) struct TurnLimiter {
     max_turns: usize,
     waiting: Arc<Semaphore>,
     max_waiting: usize,
-    /// Locks of the conversations that are held or waited for.
     locks: Arc<Mutex<HashMap<ConversationId, Weak<ConversationLock>>>>,
 }
 

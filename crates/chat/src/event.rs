@@ -24,11 +24,9 @@ pub enum ChatEvent {
     Warning {
         text: String,
     },
-    /// A reasoning summary.
     Thinking {
         text: String,
     },
-    /// A tool call began.
     ToolRequest {
         call_id: String,
         name: String,
@@ -91,7 +89,6 @@ pub struct TurnFailure {
 /// Reason why a question could not be asked. A turn that fails later reports it in its outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    /// Codex is unavailable. The id is that of the conversation to continue.
     #[error("Codex cannot be used: {}", .0.reason)]
     Unavailable(UnavailableReason, Option<ConversationId>),
     #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]

@@ -21,13 +21,11 @@ pub(crate) enum ClaimVerdict {
     Supported,
     /// A cited line shows that the claim is false.
     Contradicted {
-        /// Byte range of the citation in the text.
         citation: Range<usize>,
         line: u32,
     },
     /// The cited lines, which were sent completely, do not contain the claim.
     NotInLines,
-    /// No verdict.
     Open,
 }
 

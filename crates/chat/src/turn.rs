@@ -144,7 +144,6 @@ struct TurnRunner<'a> {
     effort: Option<String>,
     /// Options of the second reader's thread; `None` disables it.
     reader: Option<EphemeralThreadOptions>,
-    /// Options for reopening the thread to correct an answer.
     reopening: ThreadOptions,
     filter: RootFilter,
     /// Repositories that were indexed when the turn began.

@@ -174,6 +174,18 @@ fn a_search_that_fails_has_no_summary() {
 }
 
 #[test]
+fn a_search_of_commits_succeeds_without_files_and_has_no_summary() {
+    let mut tool = search("c1", "x", None);
+    tool.parameters = json!({ "query": "x", "in": "history" });
+    let started = CodexEvent::ToolStarted(tool.clone());
+    tool.outcome = Some(Ok(json!({ "content": [] })));
+    assert_eq!(
+        play([started, CodexEvent::ToolEnded(tool), END]),
+        ["request c1 VectorSearch", "result c1 success"]
+    );
+}
+
+#[test]
 fn files_that_another_tool_of_ours_shows_are_a_summary_and_those_of_a_toolkit_are_none() {
     let called = |source: &str, name: &str, files: Option<Value>| {
         let meta = files.map(|files| json!({ "codeinfo/files": files }));

@@ -43,8 +43,13 @@ pub fn render_commits(found: &FoundCommits) -> String {
         text.push_line(&format!("{repository}@{id:.10} {time:.10} {subject}{marks}"));
         commit.lines.iter().for_each(|line| text.push_line(&format!("|{line}")));
         let rest = if files.len() < *file_count { ", …" } else { "" };
+        let listed = match (files.join(", "), *file_count) {
+            (_, 0) => String::new(),
+            (paths, _) if paths.is_empty() => " (left out of the index)".to_owned(),
+            (paths, _) => format!(": {paths}{rest}"),
+        };
         let counted = count_things(*file_count as u64, "file");
-        text.push_line(&format!("  {counted}: {}{rest}", files.join(", ")));
+        text.push_line(&format!("  {counted}{listed}"));
     }
     if found.commits.is_empty() {
         text.push_note("no commit found");
@@ -53,7 +58,6 @@ pub fn render_commits(found: &FoundCommits) -> String {
     text.text.trim_end().to_owned()
 }
 
-/// Describes a commit as a merge or a revert.
 fn describe_kind(parents: usize, reverted: Option<&String>) -> String {
     let merge = (parents > 1).then(|| format!(" (merge of {parents} commits)"));
     let revert = reverted.map(|id| format!(" (says that it reverts {id:.10})"));

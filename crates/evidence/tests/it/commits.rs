@@ -142,6 +142,18 @@ async fn merges_and_reverts_are_shown_as_what_they_are() {
 }
 
 #[tokio::test]
+async fn a_commit_of_files_that_are_left_out_or_of_none_says_so() {
+    let history = IndexedHistory::new().await;
+    let repository = history.create("shop", &["Begin"]).await;
+    commit_change(&repository, ".hidden", "Hide the lantern");
+    commit_all(&repository.0, "Think about the lantern");
+    let text = render::render_commits(&history.find("lantern").await);
+    let files: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
+    assert!(files.contains(&"  1 file (left out of the index)"), "{text}");
+    assert!(files.contains(&"  0 files"), "{text}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_searched_is_said() {
     let history = IndexedHistory::new().await;
     let bare = history.index.create_repository("bare", &[("a.py", "x = 1\n")]);

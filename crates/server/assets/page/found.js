@@ -97,8 +97,9 @@ export function showCommits(into, commits) {
     lines.map((line) => h('p', { class: 'excerpt' }, line)),
     h('p', { class: 'about' }, h('time', { title: time }, time.slice(0, 10)), author && [' · ', h('bdi', null, author)],
       ' · ', h('code', null, shortId(id)), ' · ', h('bdi', null, repository)),
-    files.length > 0 && h('p', { class: 'about' }, files.map((path) => [h('code', null, path), ' ']),
-      fileCount > files.length && `and ${counted(fileCount - files.length, 'more file')}`)))));
+    fileCount > 0 && h('p', { class: 'about' }, files.map((path) => [h('code', null, path), ' ']),
+      files.length === 0 ? `${counted(fileCount, 'file')}, left out of the index`
+        : fileCount > files.length && `and ${counted(fileCount - files.length, 'more file')}`)))));
 }
 
 function group(results, isWide, later) {

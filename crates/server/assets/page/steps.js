@@ -11,7 +11,7 @@ const MAX_TITLE = 160;
 
 /** What the tools of CodeInfo and Codex do, with what they were given. */
 const TITLES = {
-  VectorSearch: (given) => ['Searched', quoted(given.query)],
+  VectorSearch: (given) => [given.in === 'history' ? 'Searched commits for' : 'Searched', quoted(given.query)],
   FindUses: (given) => [`Looked for ${given.kind ?? 'uses'} of`, code(given.name ?? given.pattern)],
   Impact: (given) => ['Looked at what changes reach', ...(given.since ? ['since', code(given.since)] : [])],
   Trace: (given) => ['Followed calls from', code(given.from), ...(given.to ? ['to', code(given.to)] : [])],
