@@ -231,10 +231,10 @@ async fn two_processes_that_are_asked_for_a_root_at_once_index_it_once() {
 async fn a_root_that_another_process_indexes_is_reported_as_busy() {
     let fake_qdrant = FakeQdrant::start();
     let mut fixture = make_fixture(&fake_qdrant);
-    fixture.settings.lease = Duration::from_secs(2);
+    fixture.settings.lease = Duration::from_secs(8);
     let (a, b) = (IngestProcess::new(&fixture, "a").await, IngestProcess::new(&fixture, "b").await);
     let repository = create_repository("one");
-    let slow = FaultKind::Delay(Duration::from_millis(400));
+    let slow = FaultKind::Delay(Duration::from_millis(1600));
     fake_qdrant.add_fault(FaultRule {
         call: "upsert",
         of: "_chunks_",
