@@ -7,7 +7,6 @@ macro_rules! pages {
     };
 }
 
-/// The pages for users by name.
 pub(crate) const PAGES: [(&str, &str); 18] = pages! {
     "capacity", "check", "clients", "codex", "containers", "embedding", "failures", "http-api",
     "indexing", "install", "mcp", "packages", "page", "page-api", "qdrant", "settings", "stdio",

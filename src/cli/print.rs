@@ -77,7 +77,6 @@ pub(super) fn print_json(value: &Value) -> Result<(), CliError> {
     Ok(write_to_stdout(&text)?)
 }
 
-/// Aligns rows of cells as lines with columns.
 pub(super) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
@@ -103,7 +102,6 @@ pub(super) fn shorten_text(text: &str, max_chars: usize) -> String {
     format!("{whole_words} …")
 }
 
-/// Returns an untrusted name or path as one line.
 pub(super) fn single_line(name: &str) -> String {
     plain_name(name, usize::MAX)
 }

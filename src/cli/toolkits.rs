@@ -386,7 +386,6 @@ fn print_stored(stored: Value, what: &str, as_json: bool) -> Result<(), CliError
     print_line(&format!("{what} (version {version})"))
 }
 
-/// Returns a toolkit in the form of a toolkit file.
 fn build_toolkit(
     command: Vec<String>,
     url: Option<String>,

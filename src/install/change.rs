@@ -138,7 +138,6 @@ impl<'a> ChangePlan<'a> {
         self.changes.is_empty() && !self.has_failed
     }
 
-    /// Returns whether a file of the client with this name is to be changed.
     pub(super) fn changes_client(&self, name: &str) -> bool {
         self.changes.iter().any(|change| change.name == name)
     }

@@ -87,7 +87,6 @@ impl ClientFile {
 pub(super) struct FileReaders<'a> {
     pub(super) places: &'a UserFolders<'a>,
     pub(super) state: &'a InstallState,
-    /// Clients that the command affects.
     pub(super) named: &'a [&'static SupportedClient],
     /// True if the command sets them up.
     pub(super) is_install: bool,
@@ -231,7 +230,6 @@ impl EditableFile {
         atomic::replace_user_file(&self.path, text.as_bytes()).map_err(failed)
     }
 
-    /// Returns the folders that must be created for the file.
     pub(super) fn missing_folders(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.real_path.ancestors().skip(1);
         folders.take_while(|folder| folder.symlink_metadata().is_err()).map(Path::to_owned)

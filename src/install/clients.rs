@@ -240,7 +240,6 @@ impl SupportedClient {
             || self.programs.iter().any(|name| find_program(name, path).is_some())
     }
 
-    /// Describes the signs of the client that were looked for.
     pub(super) fn describe_signs(&self, places: &UserFolders<'_>) -> String {
         let folder = (self.folder)(places);
         format!("{} or `{}` on PATH", folder.display(), self.programs.join("`, `"))
@@ -378,7 +377,6 @@ mod tests {
     use super::*;
     use codeinfo_codex::OtherVariables;
 
-    /// Returns the files of all clients on a platform with this environment.
     fn files(platform: HostPlatform, variables: &[(&str, &str)]) -> Vec<String> {
         let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let environment = OtherVariables::new(pairs);

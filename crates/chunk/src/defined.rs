@@ -9,7 +9,6 @@ use super::{facts::TypeHierarchy, layout, lines::LineIndex, parser, symbol, unit
 
 pub(super) struct DefinitionCollector<'a> {
     grammar: &'a GrammarRules,
-    /// Text as it was parsed.
     text: &'a str,
     lines: &'a LineIndex<'a>,
     /// Definitions, each with the index of its type.
@@ -171,7 +170,6 @@ impl<'a> DefinitionCollector<'a> {
         node.is_error() || !unread.is_empty() && unread.contains(&node.kind())
     }
 
-    /// Adds the definitions in the lines of a node by their words.
     fn add_unparsed_lines(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
         self.types.leave_ended_types(node);
         let first = node.start_position().row;

@@ -104,7 +104,6 @@ fn find_signature(lines: &LineIndex<'_>, head: usize, before: usize) -> Option<S
     Some(signature)
 }
 
-/// Maximum bases of a type, and of a chunk.
 const MAX_BASES: usize = 16;
 const MAX_NAME_BYTES: usize = 80;
 

@@ -56,7 +56,6 @@ use crate::{
 pub enum ChunkKind {
     /// Contains the first line of the definition.
     Head,
-    /// A later part of the definition.
     Part,
     /// Named after no definition, or after one that it only adds to.
     #[default]

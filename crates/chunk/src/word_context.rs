@@ -26,7 +26,6 @@ use super::{
 pub enum SyntaxContext {
     Definition,
     Code,
-    /// In a comment or a string.
     Aside,
 }
 

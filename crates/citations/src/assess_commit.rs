@@ -20,7 +20,6 @@ use super::{
 
 /// Minimum share of the words of a sentence, by weight, that confirm a citation.
 const MIN_SHARE: f32 = 0.5;
-/// Words of sentences about any commit.
 const HISTORY_WORDS: [&str; 20] = [
     "commit", "change", "changed", "changes", "introduce", "introduced", "add", "added", "adds",
     "remove", "removed", "says", "message", "history", "since", "merge", "merged", "made",

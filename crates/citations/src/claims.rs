@@ -29,7 +29,6 @@ const ELLIPSIS: char = '…';
 const MIN_LINE_BYTES: usize = 40;
 /// Bytes of the note about omitted lines.
 const OMISSION_BYTES: usize = 40;
-/// Bytes of the number and the end of a line.
 const NUMBER_BYTES: usize = 8;
 /// Minimum words of a sentence beside its citations; a shorter one continues the sentence before
 /// it.

@@ -93,7 +93,6 @@ pub(super) enum CommitContent {
 #[derive(Debug)]
 pub(super) struct CommitTexts {
     pub(super) message: TermLines,
-    /// Author and date.
     pub(super) origin: TermLines,
     /// Kind of change, paths and changed lines, for each file.
     pub(super) changes: Vec<TermLines>,

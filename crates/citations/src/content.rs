@@ -17,7 +17,6 @@ use super::fit::{CitedRegion, TermLines};
 
 /// Maximum occurrences of a name that are reported.
 const MAX_PLACES: usize = 3;
-/// Maximum lines of a definition.
 const MAX_LINES: u32 = 2000;
 /// Maximum bytes of a line with definitions. Minified code is longer, and has only one line to
 /// cite.
@@ -40,7 +39,6 @@ pub(super) struct CitedFileText {
     starts: Vec<usize>,
     /// Definitions by the last segment of their name; read on first use.
     definitions: OnceLock<HashMap<String, Vec<LineRange>>>,
-    /// Lines of the words searched for.
     words: Mutex<HashMap<String, Arc<[u32]>>>,
     /// Lines of every word by its folded spelling; read when an exact search finds nothing.
     spellings: OnceLock<HashMap<String, Vec<u32>>>,

@@ -36,7 +36,6 @@ use super::{
     tree::DocumentTree,
 };
 
-/// Maximum citations read of one document.
 const MAX_CITATIONS: usize = 10_000;
 
 /// A checked citation or link of a document. Its field names are part of the wire format.

@@ -22,11 +22,9 @@ use super::{
 
 /// Lines on either side of a range that count as its surroundings.
 const SURROUNDING_LINES: usize = 60;
-/// Weight of a word with a meaning similar to one of the statement.
 const SIMILAR_WORD_WEIGHT: f32 = 0.7;
 /// Weight of a whole name of several words.
 const NAME_WEIGHT: f32 = 1.6;
-/// Weight of a word in a code span.
 const CODE_WEIGHT: f32 = 1.25;
 /// Maximum terms of a statement; further ones are ignored.
 const MAX_TERMS: usize = 60;

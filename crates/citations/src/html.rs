@@ -178,7 +178,6 @@ fn render_markdown(text: &str, links: VecDeque<CitationLink>) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenLinkKind {
     Nothing,
-    /// A link to the web.
     Link,
     /// A link without a target, or replaced by that of a citation.
     Plain,
@@ -188,7 +187,6 @@ struct AnswerHtmlWriter<'a> {
     text: &'a str,
     /// Links in the order of the text, without overlap.
     links: VecDeque<CitationLink>,
-    /// End of the open link of a citation.
     open: Option<usize>,
     enclosing_link: OpenLinkKind,
     /// For each enclosing image, whether it is rendered as a link.

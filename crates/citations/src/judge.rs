@@ -124,7 +124,6 @@ pub(super) fn find_fitting_groups<'a>(
     fits
 }
 
-/// Returns whether one of the names occurs in the lines.
 fn has_name(content: &CitedFileText, lines: &[LineRange], names: &[CitedName]) -> bool {
     names.iter().any(|name| lines.iter().any(|range| content.mentions_word(&name.word, *range)))
 }

@@ -48,7 +48,6 @@ pub(super) fn parse_line_reference(rest: &str, ticks: usize) -> Option<LineRefer
 #[derive(Clone)]
 struct LineReferenceParser<'a> {
     rest: &'a str,
-    /// Length of the text at the start.
     start: usize,
     /// Set if words precede the numbers, as in `lines 12 to 40`.
     words: bool,
@@ -148,7 +147,6 @@ impl LineReferenceParser<'_> {
         }
     }
 
-    /// Returns whether a third number follows, as in a date.
     fn has_third_number(&self) -> bool {
         let after = self.rest.strip_prefix('-');
         after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()))

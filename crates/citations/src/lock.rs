@@ -85,7 +85,6 @@ impl CitationLock {
         }
     }
 
-    /// Returns the fingerprint of lines of a file that a document cites.
     pub(super) fn get(&self, document: &str, path: &str, lines: LineRange) -> Option<&str> {
         let key = CitationLockKey { document: document.to_owned(), path: path.to_owned(), lines };
         self.entries.get(&key).map(String::as_str)

@@ -58,7 +58,6 @@ impl MarkdownPage {
         page
     }
 
-    /// Returns whether a position is excluded from checks.
     pub(super) fn is_excluded(&self, at: usize) -> bool {
         let next = self.excluded.partition_point(|range| range.end <= at);
         self.excluded.get(next).is_some_and(|range| range.contains(&at))
@@ -112,7 +111,6 @@ impl MarkdownPage {
         marked
     }
 
-    /// Returns whether a text has a mark outside of code.
     fn is_marked(&self, text: &str, mark: &str) -> bool {
         let mut marks = text.match_indices(mark);
         marks.any(|(at, _)| {
@@ -178,7 +176,6 @@ pub(super) enum MarkdownPieceKind {
     Prose,
     /// Text between backticks.
     Code,
-    /// A line of a fenced block.
     Fenced,
 }
 

@@ -26,7 +26,6 @@ pub(super) enum CitedNameWeight {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CitedName {
-    /// Name as displayed.
     pub(super) display: String,
     /// Word to search for: the last segment of a qualified name.
     pub(super) word: String,

@@ -15,7 +15,6 @@ use super::{
     parse::{Citation, CitationCertainty},
 };
 
-/// Maximum files named in a fault.
 const MAX_NAMED_FILES: usize = 3;
 
 /// A file by the index of its root and its path.
@@ -26,7 +25,6 @@ pub(super) enum PathMeaning {
     File(RootFilePath),
     /// A commit, by its index among those that were read.
     Commit(usize),
-    /// One of several files.
     Several(Vec<RootFilePath>),
     Nothing(CitationFault),
     /// The file exists but is not indexed. It may be a secret and is not read.
@@ -88,7 +86,6 @@ pub struct LookupScope {
 pub(super) struct LookupOrder {
     read_files: HashSet<RootFilePath>,
     read_roots: HashSet<usize>,
-    /// Work tree of the client.
     tree: Option<usize>,
 }
 

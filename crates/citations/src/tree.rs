@@ -78,7 +78,6 @@ impl DocumentTree {
         self.root.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Returns whether a file is listed.
     pub(super) fn has_file(&self, path: &str) -> bool {
         self.files.binary_search_by(|file| file.as_str().cmp(path)).is_ok()
     }
@@ -96,7 +95,6 @@ impl DocumentTree {
         (self.is_ignored)(path)
     }
 
-    /// Returns the listed files with the file name of a path.
     pub(super) fn files_named_like<'a>(
         &'a self,
         path: &str,

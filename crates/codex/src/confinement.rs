@@ -20,7 +20,6 @@ pub struct ShellConfinement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShellNetwork {
-    /// No network, by the settings.
     Off,
     /// No network, although the settings ask for it: this Codex has no proxy that protects this machine.
     Unavailable,

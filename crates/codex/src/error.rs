@@ -181,7 +181,6 @@ pub enum TurnErrorKind {
     Unreachable(Option<u16>),
     /// The sign-in or key was refused.
     Unauthorized,
-    /// The quota is used up.
     UsageLimit,
     /// The service is overloaded or has an internal failure.
     Overloaded,

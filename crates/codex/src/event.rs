@@ -26,12 +26,10 @@ pub enum CodexEvent {
         item: String,
         text: String,
     },
-    /// Part of a message.
     AnswerDelta {
         item: String,
         text: String,
     },
-    /// A message is complete.
     Answer {
         item: String,
         text: String,

@@ -86,7 +86,6 @@ pub struct Thread {
     settings: CodexSettings,
     id: ConversationId,
     model: String,
-    /// Parameters of the opening.
     open_settings: ThreadSettings,
     note: Option<String>,
     sandbox: ThreadSandbox,

@@ -161,12 +161,10 @@ impl OmissionRule {
         )
     }
 
-    /// Returns the letter of a content rule.
     pub(super) fn to_letter(self) -> Option<char> {
         Self::CONTENT_RULES.iter().find(|(rule, _)| *rule == self).map(|(_, letter)| *letter)
     }
 
-    /// Returns the content rule of a letter.
     pub(super) fn from_letter(letter: char) -> Option<Self> {
         Self::CONTENT_RULES.iter().find(|(_, known)| *known == letter).map(|(rule, _)| *rule)
     }

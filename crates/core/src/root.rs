@@ -205,7 +205,6 @@ impl Origin {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no repository `{reference}` is indexed; known are {known}")]
 pub struct UnknownRoot {
-    /// The reference, shortened.
     reference: String,
     /// Names of a few indexed repositories.
     known: String,

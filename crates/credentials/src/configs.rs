@@ -30,7 +30,6 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Maximum number of configurations of all principals together.
 const MAX_CONFIGS: usize = 256;
 const MAX_VERSIONS: usize = 20;
-/// Namespace of the ids of configurations.
 const IDS: Uuid = Uuid::from_u128(0x7d0f_5d61_9d6c_4d0e_8a4f_3f0a_52c1_e6b7);
 
 /// Identifies one configuration of one principal.

@@ -103,7 +103,6 @@ struct LiveToken {
     kind: TokenKind,
     fingerprint: BearerFingerprint,
     created_at: Timestamp,
-    /// Cancelled when the token is revoked or replaced.
     revoked: CancellationToken,
     /// Milliseconds since the Unix epoch, 0 before the first use.
     last_used_at: AtomicU64,
@@ -413,7 +412,6 @@ fn token_file_path(data_dir: &Path) -> PathBuf {
     data_dir.join(FOLDER).join(FILE)
 }
 
-/// Reads the tokens and the generation of their file.
 fn read_tokens(data_dir: &Path) -> Result<(Vec<Arc<LiveToken>>, u64), CredentialError> {
     let path = token_file_path(data_dir);
     let failed = |error| CredentialError::for_file(&path, error);

@@ -52,14 +52,12 @@ struct SharedService {
     dimensions: OnceLock<usize>,
     /// Maximum inputs per request that the service is known to accept.
     batch: AtomicUsize,
-    /// Permits of requests for documents.
     document_permits: Semaphore,
     /// Permits of requests that a client waits for.
     query_permits: Semaphore,
     pause: RequestPause,
     health: EmbeddingHealth,
     has_cut: AtomicBool,
-    /// Stalls of documents.
     stalls: StallTracker,
     tasks: Tasks,
 }

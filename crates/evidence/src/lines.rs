@@ -79,7 +79,6 @@ pub(super) struct LoadedFile {
 }
 
 enum DiskContent {
-    /// Unchanged, with its number of lines.
     Same(u32, TextEncoding),
     /// Changed: the text without secrets, and its new or changed lines.
     Other(String, Vec<LineRange>, TextEncoding),

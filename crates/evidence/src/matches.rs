@@ -17,7 +17,6 @@ use super::{
 /// only counted in total.
 const MAX_COUNTED: usize = 20_000;
 const MAX_COUNTED_BYTES: usize = 2 << 20;
-/// Maximum names that are returned.
 const MAX_RETURNED: usize = 500;
 
 /// The matches of a pattern.

@@ -267,7 +267,6 @@ fn build_ambiguous_error(path: &str, mut several: Vec<String>) -> EvidenceError 
     EvidenceError::Ambiguous { path: path.to_owned(), several, count }
 }
 
-/// Returns the folder of a file that ends with all parts of a path.
 fn folder_ending<'a>(file: &'a str, end: &str) -> Option<&'a str> {
     file.match_indices('/')
         .map(|(at, _)| file.get(..at).unwrap_or_default())

@@ -9,7 +9,6 @@ use codeinfo_core::{FileRecord, RootId};
 
 use super::{Evidence, EvidenceError, snapshot::FileSnapshot};
 
-/// Chunks in a batch.
 const BATCH_CHUNKS: usize = 1000;
 /// Maximum bytes that are parsed for one request. Further text is scanned for comment and string
 /// marks only.

@@ -128,7 +128,6 @@ pub struct FilePermalink {
 
 /// Format of the addresses of a forge.
 struct ForgeUrlStyle {
-    /// Part of the host name.
     host: &'static str,
     /// Path segments between repository and commit, and between commit and path.
     before: &'static [&'static str],

@@ -57,7 +57,6 @@ pub use trace::{
     CallTrace, DEFAULT_TRACE_DEPTH, MAX_TRACE_DEPTH, TraceDirection, TraceRequest, TraceStep,
 };
 
-/// Maximum related definitions that are returned.
 const MAX_RELATED: usize = 200;
 /// Maximum lines of a related definition that are returned.
 const MAX_LINES: usize = 8;

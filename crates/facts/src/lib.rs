@@ -130,7 +130,6 @@ pub enum ScopeKind {
     Type,
     /// Body of a namespace. Its names are found from inside, and through its name.
     Namespace,
-    /// Parameters and body of a function.
     Function,
     /// Any other region, such as a loop or a comprehension.
     Block,
@@ -149,13 +148,10 @@ pub struct NameBinding {
 /// Value that a name is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BoundValue {
-    /// A definition of the same file.
     Definition(DefinitionIndex),
     /// An entry of [`SourceFacts::imports`].
     Import(u32),
-    /// A value of an annotated type.
     Typed(ShortExpression),
-    /// The value of an expression.
     Assigned(ShortExpression),
     /// The definition that an expression names: an import of a name by its path.
     Alias(ShortExpression),
@@ -209,7 +205,6 @@ pub struct DefinitionTraits {
 /// Kind of a definition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DefinitionKind {
-    /// A function or method.
     #[default]
     Function,
     /// A class, interface, enumeration or namespace.
@@ -251,11 +246,8 @@ pub struct ReferenceFact {
 pub enum ReferenceKind {
     /// A call, the construction of an object, or an element of a component in JSX.
     Call,
-    /// A value that is read or handed on.
     Read,
-    /// The target of an assignment.
     Write,
-    /// A name in an annotation.
     Type,
     /// A type that another one extends or implements.
     Base,
@@ -266,11 +258,9 @@ pub enum ReferenceKind {
 /// A short expression: the parts of which resolution can tell the value, to a bounded depth.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShortExpression {
-    /// A name.
     Name(String),
     /// A module, package or type by the path that imports write: the first part of a path in Rust.
     Root(String),
-    /// A member of a receiver.
     Member(Box<ShortExpression>, String),
     /// A call with its first two arguments, or the construction of an object.
     Call(Box<ShortExpression>, Vec<ShortExpression>),
@@ -284,7 +274,6 @@ pub enum ShortExpression {
     Argument(Box<ShortExpression>, u32),
     /// An object or type without a name, whose members a scope has.
     Members(ScopeIndex),
-    /// A value of an annotated type.
     Typed(Box<ShortExpression>),
     /// The value that a context manager gives.
     Entered(Box<ShortExpression>),
@@ -300,9 +289,7 @@ pub enum ShortExpression {
     Tuple(Vec<ShortExpression>),
     /// One of several values, by its place. The first place is also that of a value alone.
     Part(Box<ShortExpression>, u8),
-    /// An expression of the scope around the one that has it.
     Outer(Box<ShortExpression>),
-    /// Either of two.
     Either(Box<ShortExpression>, Box<ShortExpression>),
     /// A literal, whose members are those of the language.
     Outside,

@@ -31,13 +31,10 @@ const SCRIPT_SUFFIXES: [&str; 13] = [
 /// Unit of all files of C, which a linker joins.
 pub(crate) const C_UNIT: &str = "C";
 
-/// Unit of all files of C#.
 pub(crate) const CSHARP_UNIT: &str = "C#";
 
-/// Unit of all files of PHP.
 pub(crate) const PHP_UNIT: &str = "language php";
 
-/// Unit of all files of Ruby.
 pub(crate) const RUBY_UNIT: &str = "language ruby";
 
 /// Unit of all scripts of the shell, also of files without an ending that no language claims.
@@ -69,7 +66,6 @@ const COMPILED_SUFFIXES: [&str; 7] = [".d.ts", ".d.mts", ".d.cts", ".js", ".mjs"
 /// Files by the names that imports use.
 pub(crate) struct ModuleIndex {
     by_path: HashMap<String, FileIndex>,
-    /// Modules of Python by their dotted names.
     by_dotted_name: HashMap<String, FileIndex>,
     /// Dotted names of Python's packages without a file of their own.
     packages: HashSet<String>,
@@ -202,7 +198,6 @@ impl ModuleIndex {
         }
     }
 
-    /// Finds the root file of the crate of a file.
     pub(crate) fn find_rust_crate(&self, path: &str) -> Option<FileIndex> {
         let is_root = CRATE_ROOTS.contains(&path.rsplit('/').next().unwrap_or_default());
         match self.find_crate_folder(path).filter(|_| !is_root) {
@@ -261,7 +256,6 @@ impl ModuleIndex {
         found.map_or(ImportedModule::Outside, ImportedModule::File)
     }
 
-    /// Finds the file of the module around that of a file.
     pub(crate) fn find_rust_parent(&self, path: &str) -> Option<FileIndex> {
         let (mut folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         if name == "mod.rs" {
@@ -308,7 +302,6 @@ impl ModuleIndex {
         self.by_path.get(path).copied()
     }
 
-    /// Finds a module that a file of Python imports.
     pub(crate) fn find_python(&self, importer: &str, module: &str) -> ImportedModule {
         let name = module.trim_start_matches('.');
         let dots = module.len() - name.len();
@@ -357,7 +350,6 @@ impl ModuleIndex {
         self.find_python_file(&format!("{folder}/{name}"))
     }
 
-    /// Finds a module that a script imports.
     pub(crate) fn find_script(&self, importer: &str, module: &str) -> ImportedModule {
         let file = if module.starts_with('.') {
             join_path(importer, module).and_then(|path| self.find_script_file(&path))

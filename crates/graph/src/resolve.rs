@@ -77,13 +77,11 @@ pub struct DefinitionId {
 /// its overloads, and the first accessor of a property over the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResolutionRule {
-    /// A record of a compiler.
     Compiler,
     /// A name of the same scope or of one around it.
     Scope,
     /// An imported name, through re-exports.
     Import,
-    /// A member of a module.
     ModuleMember,
     /// A member of a type or of the types that it inherits from.
     Own,
@@ -91,7 +89,6 @@ pub enum ResolutionRule {
     Receiver,
     /// A member of what a field holds.
     Field,
-    /// A member of an annotated result.
     Result,
     /// A member of what a called function expects as an argument.
     Argument,
@@ -104,9 +101,7 @@ pub enum ResolutionRule {
 /// Result of resolving a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResolutionResult {
-    /// Definitions, with the weakest rule on the way.
     Found(Vec<DefinitionId>, ResolutionRule),
-    /// A local variable or parameter.
     Local,
     /// Defined outside of the graph's files.
     External,

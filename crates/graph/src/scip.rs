@@ -26,7 +26,6 @@ pub const MAX_OCCURRENCES: usize = 2_000_000;
 /// Maximum bytes of a path or symbol.
 pub const MAX_NAME_BYTES: usize = 1_000;
 
-/// Bit of the roles of an occurrence.
 const DEFINITION_ROLE: u64 = 1;
 /// Marks a symbol that several documents define.
 const AMBIGUOUS: OccurrenceId = OccurrenceId { document: u32::MAX, index: 0 };
@@ -34,7 +33,6 @@ const AMBIGUOUS: OccurrenceId = OccurrenceId { document: u32::MAX, index: 0 };
 /// A read index. Clones are as large as the index.
 #[derive(Debug, Clone, Default)]
 pub struct ScipIndex {
-    /// Ordered by path.
     documents: Vec<ScipDocument>,
     /// Definition of each symbol.
     definitions: Vec<Option<OccurrenceId>>,
@@ -45,9 +43,7 @@ pub struct ScipIndex {
 pub struct ScipDocument {
     path: String,
     encoding: PositionEncoding,
-    /// Ordered by place.
     occurrences: Vec<Occurrence>,
-    /// Names of global definitions.
     names: Vec<String>,
     is_confirmed: bool,
 }

@@ -27,11 +27,9 @@ impl HistoryBudget {
 /// Reasons why a question was not followed to the first commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// The limit of commits looked at.
     CommitLimit(usize),
     /// The limit of bytes looked at.
     ByteLimit(u64),
-    /// The limit of commits returned.
     ResultLimit(usize),
     TimeLimit,
     /// A commit changes more files than are compared.
@@ -40,7 +38,6 @@ pub enum StopReason {
     Shallow,
     /// An object is not in the repository, which is a partial clone, or damaged.
     Missing(CommitId),
-    /// An object is too large to be compared.
     TooLarge(CommitId),
     /// An object does not have the format of git.
     Unreadable(CommitId),

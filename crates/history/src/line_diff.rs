@@ -56,7 +56,6 @@ pub(crate) fn is_binary(content: &[u8]) -> bool {
     memchr::memchr(0, content.get(..BINARY_PREFIX).unwrap_or(content)).is_some()
 }
 
-/// Returns whether a content can be compared by lines.
 pub(crate) fn is_comparable(content: &[u8]) -> bool {
     !is_binary(content) && memchr::memchr_iter(b'\n', content).count() <= MAX_LINES
 }

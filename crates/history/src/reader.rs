@@ -223,7 +223,6 @@ impl BudgetUsage {
     }
 }
 
-/// Lists the entries of a folder with their names.
 pub(crate) fn list_entries<'a>(
     tree: &'a [u8],
     id: &CommitId,

@@ -14,7 +14,6 @@ const MAX_LINE_BYTES: usize = 256;
 #[derive(Debug)]
 pub(super) struct RequestFraming {
     part: FramingPart,
-    /// Number of complete heads.
     heads: u64,
     /// Number of the last head with an ambiguous length.
     unclear: Option<u64>,

@@ -82,7 +82,6 @@ pub(super) fn parse_bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpErro
     Ok(scheme.eq_ignore_ascii_case(SCHEME).then(|| rest.trim()))
 }
 
-/// Returns the session of a request from the page.
 pub(super) fn parse_session(headers: &HeaderMap) -> Option<SessionProof<'_>> {
     let key = headers.get(SESSION)?.to_str().ok()?;
     let name = cookie_name(headers);

@@ -122,7 +122,6 @@ impl RequestLogEntry {
         self.without_body = true;
     }
 
-    /// Attaches the entry to the reply.
     pub(super) fn record_reply(
         mut self,
         reply: hyper::Response<ResponseBody>,

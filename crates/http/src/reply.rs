@@ -165,7 +165,6 @@ pub fn stream_messages(
     stream_events(texts.map(|data| SseEvent { id: None, name: None, data }), keep_alive)
 }
 
-/// Returns a reply whose body is streamed.
 fn stream_response(
     content_type: &'static str,
     pieces: impl Stream<Item = Bytes> + Send + 'static,

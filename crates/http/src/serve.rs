@@ -267,7 +267,6 @@ fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
 /// Certainty about the end of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyLength {
-    /// Known from the start.
     Known,
     /// Known from its last chunk. Nothing after it is read as a request.
     Chunked,

@@ -36,7 +36,6 @@ use super::{
     socket::ConnectionSocket,
 };
 
-/// Protocol that a handshake requests.
 const PROTOCOL: &str = "websocket";
 const VERSION: &str = "13";
 /// Length of a key: 16 bytes in Base64.
@@ -74,9 +73,7 @@ pub struct WebSocket {
     _busy: ActivityGuard,
     stopping: CancellationToken,
     is_stopping: bool,
-    /// Cancelled when its client is revoked.
     revoked: CancellationToken,
-    /// Messages that wait to be written.
     queue: VecDeque<Message>,
     /// True if written data may still be in a buffer.
     unflushed: bool,
@@ -140,7 +137,6 @@ where
     Ok(response)
 }
 
-/// Returns the answer to the key of a handshake.
 fn validate_handshake(request: &Request) -> Result<HeaderValue, HttpError> {
     let lists = |name, token: &str| {
         let header = request.header(name).unwrap_or_default();

@@ -86,7 +86,6 @@ pub(super) fn open_folder(root: &Path) -> Result<RootDir, IngestError> {
     RootDir::open(root).map_err(|error| map_open_error(root, error))
 }
 
-/// Opens a root, which may be a commit.
 pub(super) fn open_root(root: &Root) -> Result<RootDir, IngestError> {
     RootDir::open_root(root).map_err(|error| {
         match (&root.revision, beneath::as_object_fault(&error)) {

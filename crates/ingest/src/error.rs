@@ -13,7 +13,6 @@ pub enum IngestError {
     /// The path does not name an indexable folder.
     #[error("`path` `{}` {reason}", .path.display())]
     Path { path: PathBuf, reason: &'static str },
-    /// The path is private.
     #[error("`path` `{}` is, or lies in, {place}, and is never indexed", .path.display())]
     Private { path: PathBuf, place: &'static PrivatePlace },
     /// The commit cannot be indexed.
@@ -60,7 +59,6 @@ pub enum IngestError {
         .path.display()
     )]
     Crowded { path: PathBuf },
-    /// Choosing folders is disabled.
     #[error(
         "folders are not listed, because `FOLDER_ROOTS` is `none`; type the path of a folder instead"
     )]
@@ -84,7 +82,6 @@ pub enum IngestError {
     /// No root has that name, id or path.
     #[error("no indexed repository is called `{0}`")]
     RootNotFound(String),
-    /// No run has that id, or its status has expired.
     #[error("no ingest run has the id `{0}`")]
     RunNotFound(RunId),
     /// The maximum number of runs is waiting.
@@ -93,10 +90,8 @@ pub enum IngestError {
     /// A different operation on the same root is in progress.
     #[error("`{root}` is being {action}; try again when that has ended")]
     RootBusy { root: String, action: &'static str },
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The embedder failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
     /// The number of vectors from the embedder differs from the number of texts.
@@ -111,7 +106,6 @@ pub enum IngestError {
 }
 
 impl IngestError {
-    /// Creates the error for a commit that cannot be indexed.
     pub(super) fn for_revision(revision: &IndexedCommit, reason: &str) -> Self {
         let (folder, name) = (revision.folder.clone(), revision.name.clone());
         Self::Revision { folder, name, reason: reason.to_owned() }
@@ -158,7 +152,6 @@ impl IngestError {
         LastRun::Failed { reason: self.failure_message(), resumes: self.is_resumable() }
     }
 
-    /// Returns the reason of the failure for people.
     pub(super) fn failure_message(&self) -> String {
         let promise = if self.is_resumable() {
             "; the run begins again when the index can be used"

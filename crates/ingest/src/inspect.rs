@@ -26,7 +26,6 @@ const HEAD_BYTES: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IndexedText<'a> {
-    /// Text with its secrets replaced.
     pub(super) text: Cow<'a, str>,
     pub(super) language: Option<&'static Language>,
     /// True if `�` replaces bytes that could not be decoded.

@@ -85,7 +85,6 @@ pub(super) struct IoWatchdog {
 #[derive(Debug)]
 struct GuardedPath {
     free: Arc<Semaphore>,
-    /// Heartbeats of the threads at work.
     pulses: Mutex<Vec<Arc<IoHeartbeat>>>,
 }
 
@@ -113,7 +112,6 @@ pub(super) struct PathPermit {
 }
 
 impl PathPermit {
-    /// Adds the heartbeats of threads at work.
     pub(super) fn add_heartbeats(&self, pulses: &[Arc<IoHeartbeat>]) {
         self.place.lock_heartbeats().extend_from_slice(pulses);
     }

@@ -93,7 +93,6 @@ pub struct Ingest {
 struct IngestState {
     deps: RunDependencies,
     runs: Mutex<RunTable>,
-    /// Wakes the workers.
     queued: Notify,
     /// Wakes the task that restarts runs that lost the store.
     lost: Notify,

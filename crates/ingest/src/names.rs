@@ -11,7 +11,6 @@ use super::error::IngestError;
 /// Maximum bytes of a name.
 const MAX_BYTES: usize = 200;
 
-/// Trims and validates a name from a client.
 pub(super) fn validate_name(name: &str) -> Result<String, IngestError> {
     let refused = |reason: &str| Err(IngestError::Name(reason.to_owned()));
     match name.trim() {

@@ -77,7 +77,6 @@ pub(super) struct RunDependencies {
     /// Watchdog for looking up a path, which also works while a run holds that path.
     pub(super) lookups: IoWatchdog,
     pub(super) tasks: Tasks,
-    /// Log of failed runs.
     pub(super) failures: FailureLog,
     /// Work at the end of a run, if it was added.
     pub(super) follow_up: Arc<OnceLock<FollowUp>>,
@@ -104,7 +103,6 @@ pub(super) struct IngestJob {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunOrigin {
-    /// Requested by a client.
     User,
     /// Requested by the watcher, which may request it again.
     Watch,

@@ -12,7 +12,6 @@ pub type FileRecords = HashMap<String, FileRecord>;
 /// Which files of a root a run processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunMode {
-    /// Only changed files.
     Changes,
     /// All files, changed or not.
     Everything,

@@ -129,7 +129,6 @@ fn count_languages(records: &[FileRecord]) -> Vec<LanguageCount> {
 /// Maximum number of files of all trees of a repository. Larger ones are not compared, because each
 /// listing would read all records.
 const MAX_FILES: u64 = 300_000;
-/// Maximum number of cached repositories.
 const MAX_CACHED_REPOSITORIES: usize = 64;
 
 /// Files and chunks of a tree that no other tree of its repository has.

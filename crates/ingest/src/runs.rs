@@ -105,9 +105,7 @@ impl RunEntry {
 /// Lanes in which runs work in parallel, so that a saved file need not wait for a large repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerLane {
-    /// Takes every run.
     All,
-    /// Takes runs of the watcher.
     Watch,
     /// Takes every run once another one has worked for long, so that an endless run delays no other
     /// repository.
@@ -278,7 +276,6 @@ impl RunTable {
         self.queue.len() + self.working.len()
     }
 
-    /// Cancels all waiting runs.
     pub(super) fn cancel_queued(&mut self) {
         while let Some(run) = self.queue.front().copied() {
             self.end_run(run, RunState::Cancelled, None);
@@ -404,7 +401,6 @@ impl RunTable {
         !self.lost.is_empty()
     }
 
-    /// Removes and returns the runs to restart.
     pub(super) fn take_lost(&mut self) -> Vec<IngestJob> {
         self.lost.drain().map(|(_, job)| job).collect()
     }

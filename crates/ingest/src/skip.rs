@@ -22,12 +22,10 @@ pub enum SkipReason {
     NotFetched,
     /// The folder is another repository: a submodule or a worktree.
     Module,
-    /// The ignore file is ignored, wholly or in part.
     IgnoreFile(ignored::IgnoreError),
 }
 
 impl SkipReason {
-    /// Converts an error of reading.
     pub(super) fn from_io_error(error: &io::Error) -> Self {
         match beneath::as_object_fault(error) {
             Some(ObjectFault::Missing) => Self::NotFetched,

@@ -68,7 +68,6 @@ pub enum StructureReader {
         headings: Option<HeadingStyle>,
         layout: &'static LayoutRules,
     },
-    /// As the code of a notebook, in the language that the notebook names.
     Notebook,
     /// By blank lines alone.
     Lines,

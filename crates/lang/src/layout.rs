@@ -97,7 +97,6 @@ pub(crate) const fn self_named_container(text: &'static str) -> DefinitionKeywor
     keyword(text, ConstructKind::Container, KeywordNaming::Itself)
 }
 
-/// Returns the keyword of a container that is named by the rest of its line.
 pub(crate) const fn line_named_container(text: &'static str) -> DefinitionKeyword {
     keyword(text, ConstructKind::Container, KeywordNaming::Rest)
 }

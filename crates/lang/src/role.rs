@@ -14,7 +14,6 @@ pub enum FileRole {
     Generated,
     /// Examples, benchmarks and folders of documentation.
     Example,
-    /// Text for people.
     Docs,
     /// Declarations of what other files define.
     Declaration,

@@ -21,7 +21,6 @@ struct FolderRule {
     marks: &'static [&'static str],
     /// Entries of which one must be beside the folder, if there are any, ...
     beside: &'static [&'static str],
-    /// ... and entries of which one must be in it.
     inside: &'static [&'static str],
 }
 

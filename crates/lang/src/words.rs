@@ -4,7 +4,6 @@
 //! rules use it. It works on bytes and mostly allocates nothing; [`split_words`], [`fold_name`] and
 //! [`grouped_numbers`] return new strings.
 
-/// Minimum letters of a stem.
 const MIN_STEM: usize = 3;
 
 /// Common words of questions, in the singular. They are not informative about names in code. As

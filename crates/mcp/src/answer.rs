@@ -40,9 +40,14 @@ pub enum McpReply {
     Accepted,
     /// Status 200 with the JSON answer to `initialize` and the client's name. The edge may start a
     /// session.
-    Greeting { text: String, client: Option<String> },
-    /// Complete JSON with its status.
-    Json { status: u16, text: String },
+    Greeting {
+        text: String,
+        client: Option<String>,
+    },
+    Json {
+        status: u16,
+        text: String,
+    },
     /// Status 200 with JSON that is computed later.
     Deferred(BoxFuture<'static, String>),
     /// Status 200 with server-sent events, one message each.

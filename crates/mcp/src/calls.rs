@@ -35,7 +35,6 @@ pub struct CallRegistry(Arc<Mutex<CallTable>>);
 
 #[derive(Debug, Default)]
 struct CallTable {
-    /// Number of calls begun.
     count: u64,
     running: BTreeMap<u64, CallEntry>,
 }

@@ -27,13 +27,11 @@ pub struct EndpointInfo {
 pub enum ToolCallError {
     /// Invalid arguments, one sentence per fault. Each era has its own form of this error.
     Arguments(Vec<String>),
-    /// Any other error.
     Error(JsonRpcError),
 }
 
 /// A call that was accepted.
 pub enum StartedCall {
-    /// A finished call.
     Done(McpToolResult),
     /// A running call. Dropping the stream stops the work.
     Running(BoxStream<'static, CallUpdate>),
@@ -42,7 +40,6 @@ pub enum StartedCall {
 /// An update of a running call. `Done` is the last one.
 #[derive(Debug)]
 pub enum CallUpdate {
-    /// Progress text for people.
     Progress(String),
     Done(Result<McpToolResult, ToolCallError>),
 }
@@ -55,7 +52,6 @@ pub trait Endpoint: Send + Sync + 'static {
     /// Returns the description of the endpoint for this request.
     fn endpoint_info(&self) -> &EndpointInfo;
 
-    /// Loads the current instructions for a model.
     fn load_instructions(&self) -> BoxFuture<'_, String> {
         future::ready(self.endpoint_info().instructions.clone()).boxed()
     }

@@ -56,7 +56,6 @@ pub(super) enum CacheScope {
 pub(super) enum ProtocolEra {
     /// Revisions with the `initialize` handshake.
     Legacy,
-    /// Per-request metadata.
     Modern,
 }
 
@@ -118,7 +117,6 @@ pub(super) fn supported_versions() -> Vec<&'static str> {
     std::iter::once(MODERN).chain(LEGACY).collect()
 }
 
-/// Builds the error for an unsupported version, with the supported ones.
 fn unsupported_version_error(version: &str) -> JsonRpcError {
     let requested: String = version.chars().take(40).collect();
     JsonRpcError::new(-32022, "Unsupported protocol version")

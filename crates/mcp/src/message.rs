@@ -112,7 +112,6 @@ impl JsonRpcRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum JsonRpcMessage {
     Request(JsonRpcRequest),
-    /// Cancellation of the request with this id.
     Cancelled(JsonRpcId),
     /// A notification, never answered, even if it is malformed.
     Notification,

@@ -15,7 +15,6 @@ type JsonMembers = Map<String, Value>;
 
 pub(super) enum MethodAnswer {
     Now(Result<JsonMembers, JsonRpcError>),
-    /// A long-running call with its updates.
     Later(BoxStream<'static, CallUpdate>),
 }
 
@@ -190,7 +189,6 @@ fn find_tool<'a>(
     })
 }
 
-/// Converts the result of a call into the form of its era.
 pub(super) fn convert_call_result(
     era: ProtocolEra,
     ended: Result<McpToolResult, ToolCallError>,

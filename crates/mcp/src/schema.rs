@@ -37,7 +37,6 @@ pub struct SchemaError(String);
 pub struct Schema {
     value: Value,
     validator: Validator,
-    /// Recursion of a third-party schema.
     recursion: SchemaRecursion,
 }
 
@@ -152,7 +151,6 @@ impl SchemaSize {
 }
 
 impl SchemaRecursion {
-    /// Measures a schema, or returns the reason for refusing it.
     pub(super) fn measure_schema(schema: &Value) -> Result<Self, String> {
         let mut known = HashMap::new();
         let whole = measure_part(schema, schema, 0, &mut known)?;
@@ -225,7 +223,6 @@ fn measure_reference<'a>(
     Ok(found)
 }
 
-/// Returns the nesting depth of a value, which the parser bounds.
 fn nesting_depth(value: &Value) -> usize {
     match value {
         Value::Object(members) => 1 + members.values().map(nesting_depth).max().unwrap_or_default(),

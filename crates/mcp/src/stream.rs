@@ -61,7 +61,6 @@ pub(super) struct RunningCall {
     pub(super) guard: CallGuard,
 }
 
-/// Waits for the end of a call and returns its response.
 pub(super) async fn wait_for_answer(caller: ReplyTarget, mut call: RunningCall) -> Value {
     loop {
         let update = tokio::select! {

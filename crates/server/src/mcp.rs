@@ -100,7 +100,6 @@ struct QuestionEndpoint {
     max_bytes: usize,
     /// True if the tool is listed while Codex is unavailable.
     lists_away: bool,
-    /// Wording of the error for an unavailable Codex.
     wording: ErrorWording,
     failures: FailureLog,
     relays: RelayServices,

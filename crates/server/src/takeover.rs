@@ -74,7 +74,6 @@ pub fn plan_serve(holder: Option<&LockHolder>) -> ServePlan {
 /// Next step of a relay that needs a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelayPlan<'a> {
-    /// Connects to this address.
     Connect(&'a str),
     /// Starts a server, if it gets the start lock; otherwise another relay starts one.
     Start,

@@ -83,7 +83,6 @@ async fn read_identity(data_dir: &Path, tasks: &Tasks) -> Result<ProcessIdentity
 /// The engine of a store, or the reason why it is not open.
 pub(crate) struct StoreOpening {
     state: watch::Receiver<OpeningState>,
-    /// Wakes the task that opens the engine.
     wake: Arc<Notify>,
     mode: StoreMode,
 }
@@ -96,7 +95,6 @@ enum OpeningState {
 }
 
 impl StoreOpening {
-    /// Wraps an open engine.
     pub(crate) fn ready(trees: SharedTrees, mode: StoreMode) -> Self {
         Self::with_state(OpeningState::Open(trees), mode)
     }

@@ -356,7 +356,6 @@ struct StoreFailures {
 }
 
 impl StoreFailures {
-    /// Records the outcome of a read.
     fn note_read<T: 'static, F>(
         &self,
         error: Option<&StoreError>,
@@ -374,7 +373,6 @@ impl StoreFailures {
         }
     }
 
-    /// Records the outcome of a write.
     fn note_write(&self, error: Option<&StoreError>) {
         let failure =
             error.filter(|error| is_failure(error)).map(|error| format_error_chain(error));

@@ -193,7 +193,6 @@ fn preview_toolkit(name: &ToolkitName, entry: &ToolkitDocumentEntry) -> ToolkitP
     }
 }
 
-/// Lists the permissions of a toolkit beyond the defaults.
 fn list_extra_permissions(spec: &ToolkitSpec) -> Vec<String> {
     let mut extra = Vec::new();
     if let ToolkitTransport::Stdio { working_dir, .. } = &spec.transport {

@@ -224,7 +224,6 @@ impl IndexedTool {
 struct ToolQuery<'a> {
     index: &'a ToolIndex,
     vector: Vec<f32>,
-    /// Terms, weighted by their rarity.
     terms: TermVector,
     synonym_terms: TermVector,
     total: f32,
@@ -303,7 +302,6 @@ impl ScoreRange {
     }
 }
 
-/// Returns the weighted frequencies of terms in the fields of a tool.
 fn count_terms(entry: &ToolIndexEntry, weights: &ToolRankingWeights) -> TermVector {
     let toolkit = entry.toolkit.as_ref().map_or("", |name| name.as_str());
     let mut fields = vec![

@@ -34,7 +34,6 @@ struct Inner {
     key: String,
     client: Arc<ToolkitClient>,
     pin_store: Arc<ToolPinStore>,
-    /// Pins of a toolkit that a request carries.
     pins: Mutex<ToolPins>,
     /// Tools derived from the latest catalogue.
     offers: Mutex<Option<Arc<ToolOffers>>>,
@@ -56,7 +55,6 @@ pub(super) struct ToolOffers {
 #[derive(Debug)]
 pub(super) struct OfferedTool {
     pub(super) tool: CatalogueTool,
-    /// Tool as the model sees it.
     pub(super) listed: codeinfo_mcp::McpTool,
 }
 

@@ -27,7 +27,6 @@ use crate::{
     spec::{ToolkitSandbox, ToolkitSpec, ToolkitTransport},
 };
 
-/// Folder of toolkits, below the data folder.
 const FOLDER: &str = "toolkits";
 /// Names in it that no toolkit can have: the folder of Codex, and the one of toolkits with an owner.
 const CODEX_FOLDER: &str = ".codex";

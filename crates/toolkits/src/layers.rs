@@ -279,7 +279,6 @@ impl ToolkitLayers {
 #[derive(Debug, Clone)]
 struct LayerSection {
     origin: ToolkitOrigin,
-    /// Display name of the layer.
     label: String,
     toolkits: Vec<(ToolkitName, ToolkitDocumentEntry)>,
 }

@@ -213,7 +213,6 @@ fn describe_omitted(what: &str, kind: Option<&str>, base64: Option<&str>) -> Str
 
 /// Cuts the middle out of a text of more than `most` bytes, and leaves a note there.
 fn truncate_middle(text: &str, most: usize) -> String {
-    /// Bytes reserved for the note.
     const SENTENCE: usize = 120;
     if text.len() <= most {
         return text.to_owned();

@@ -206,7 +206,6 @@ fn describe_changed_tools(handle: &ToolkitHandle, offers: &ToolOffers) -> Option
     })
 }
 
-/// Returns a note for the model about missing toolkits.
 fn build_missing_note(warnings: &[String]) -> Option<String> {
     (!warnings.is_empty()).then(|| {
         format!(

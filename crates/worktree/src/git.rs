@@ -53,7 +53,6 @@ pub enum CommitLookupError {
     Reftable,
     /// The file of packed references is too large.
     Packed,
-    /// The object cannot be read.
     Object(ObjectFault),
     /// The files of the repository cannot be read.
     Unreadable,
@@ -286,7 +285,6 @@ fn open_linked_worktree(top: &Path) -> io::Result<Option<GitRepository>> {
     Ok(is_its_own.then_some(GitRepository { own, common }))
 }
 
-/// Returns the path of the worktree that a git folder names.
 fn read_worktree_path(git: &Path) -> io::Result<Option<PathBuf>> {
     for file in ["config.worktree", "config"] {
         match read_text(git, file, MAX_CONFIG_BYTES) {

@@ -20,7 +20,6 @@ const MAX_FOLDER_ROOTS: usize = 64;
 const MAX_LINK: usize = 500;
 /// Value that disables a setting with a default.
 const NONE: &str = "none";
-/// Editors by name, with their links to a file at a line.
 const EDITORS: [(&str, &str); 4] = [
     ("vscode", "vscode://file{path}:{line}"),
     ("cursor", "cursor://file{path}:{line}"),

@@ -108,7 +108,6 @@ settings! {
 }
 
 const MAX_VALUE: usize = 500;
-/// Setting whose default is a key in a file.
 const KEPT_IN_A_FILE: &str = "SECRET_KEY";
 
 /// Returns every setting, in the order of `.env.example`. `set` has the variables that are not

@@ -19,7 +19,6 @@ struct OpenBrace {
 /// A statement read up to the current position.
 #[derive(Clone, Copy, Default)]
 struct StatementState {
-    /// Byte offset of its start.
     start: usize,
     /// Byte offset after its last brace.
     head: usize,

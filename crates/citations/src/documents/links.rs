@@ -21,7 +21,6 @@ pub(super) struct LinkChecker {
 pub(super) enum LinkTarget {
     /// A file or folder, by its path relative to the root.
     Found(String),
-    /// A missing target, with the reason.
     Missing(String),
     /// A target out of the repository, generated or ignored.
     External,

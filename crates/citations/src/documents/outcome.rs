@@ -84,7 +84,6 @@ pub(super) fn compare_with_lock_entries(
     })
 }
 
-/// Judges a citation by the names in its sentence.
 pub(super) fn judge_by_names(
     file: &CitedFile,
     citation: &Citation,

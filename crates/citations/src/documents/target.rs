@@ -22,7 +22,6 @@ pub(super) enum PathTarget {
     LeftOut,
     /// A missing path, with the places where it may have been.
     Gone(Vec<String>),
-    /// Not a path of the repository.
     NotAPath,
 }
 

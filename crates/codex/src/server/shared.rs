@@ -78,7 +78,6 @@ pub(super) struct CodexConnectionState {
     pub(super) end: Option<String>,
     /// Most relevant line of standard error: the last failure, else the last line that is not a warning.
     last_stderr_line: String,
-    /// Called at an unexpected end.
     on_end: Option<EndCallback>,
 }
 

@@ -20,9 +20,7 @@ const NEAR_WORDS: usize = 8;
 pub(super) struct SubwordTable {
     pub(super) vocabulary: SubwordVocabulary,
     rows: &'static [[u8; DIMENSIONS]],
-    /// Factors of the rows in documents.
     scales: RowScales,
-    /// Factors of the rows in queries.
     query_scales: RowScales,
     /// Ids of similar words, nearest first.
     near: &'static [[[u8; 2]; NEAR_WORDS]],

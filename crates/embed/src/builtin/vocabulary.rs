@@ -13,7 +13,6 @@ const MIN_PIECE_BYTES: usize = 3;
 /// Set of lower-case sub-words. The id of a sub-word is its line in the file, counted from 0.
 pub(super) struct SubwordVocabulary {
     words: Vec<&'static [u8]>,
-    /// Ids by the hash of their sub-word.
     ids: HashTable<u32>,
     /// Bytes of the longest sub-word.
     longest: usize,
@@ -104,7 +103,6 @@ impl SubwordVocabulary {
         None
     }
 
-    /// Returns the id of a whole word in the vocabulary.
     pub(super) fn find_id(&self, word: &[u8]) -> Option<u32> {
         if word.len() > self.longest {
             return None;

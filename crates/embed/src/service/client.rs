@@ -131,7 +131,6 @@ impl EmbeddingClient {
         Ok(Some(body))
     }
 
-    /// Converts a refusal to an error.
     async fn parse_refusal(&self, mut reply: Response) -> EmbeddingRequestError {
         let status = reply.status();
         let headers = reply.headers();

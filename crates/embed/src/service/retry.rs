@@ -21,7 +21,6 @@ const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 /// Limits of retries for one kind of request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RetryPolicy {
-    /// Maximum number of attempts.
     pub(super) max_attempts: u32,
     /// Maximum wait before an attempt. If a longer one is needed, the request fails.
     pub(super) max_wait: Duration,

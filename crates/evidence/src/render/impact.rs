@@ -14,7 +14,6 @@ use crate::{
 const MAX_TOUCHED_BYTES: usize = 4_500;
 const MAX_CALLERS_BYTES: usize = 8_000;
 const MAX_TESTS_BYTES: usize = 10_800;
-/// Maximum files of a note.
 const MAX_FILES: usize = 5;
 const MAX_PATH_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 200;

@@ -56,7 +56,6 @@ pub(super) struct ChangedDefinition {
 /// Differences of a tree from a commit.
 #[derive(Debug, Default)]
 pub(super) struct TreeChanges {
-    /// Full id of the commit.
     pub(super) commit: String,
     pub(super) definitions: Vec<ChangedDefinition>,
     pub(super) files: ChangedFiles,

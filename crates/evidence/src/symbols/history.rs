@@ -40,7 +40,6 @@ use super::{
 const MAX_COMMITS: usize = 20;
 const MAX_PAGE_COMMITS: usize = 100;
 const DEFAULT_COMMITS: usize = 10;
-/// Maximum time of reading the history.
 const MAX_READING: Duration = Duration::from_secs(2);
 /// Maximum time of comparing the indexed text with the committed one.
 const MAX_COMPARING: Duration = Duration::from_millis(300);
@@ -85,7 +84,6 @@ pub struct HistoryRequest {
 /// The part of a root that is asked about.
 struct HistoryTarget {
     root: Root,
-    /// Path below the root.
     path: Option<String>,
     record: Option<FileRecord>,
     lines: Option<(u32, u32)>,

@@ -7,7 +7,6 @@ use codeinfo_lang::{
 
 use super::super::resolve::split_lines;
 
-/// Separators between the parts of a name.
 const SEPARATORS: &[char] = &['.', ':', '>', '#', '/', '\\'];
 
 /// Name of a definition: `open`, `Store.open`, `store::Store::open()`, `src/store.py:Store.open`,
@@ -15,9 +14,15 @@ const SEPARATORS: &[char] = &['.', ':', '>', '#', '/', '\\'];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SymbolName {
     /// A name with the parts before it, outermost first, perhaps in files whose paths end so.
-    Named { path: Option<String>, qualifiers: Vec<String>, name: String },
-    /// The definition around a line.
-    AtLine { path: String, line: u32 },
+    Named {
+        path: Option<String>,
+        qualifiers: Vec<String>,
+        name: String,
+    },
+    AtLine {
+        path: String,
+        line: u32,
+    },
 }
 
 impl SymbolName {

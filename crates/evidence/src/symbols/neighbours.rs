@@ -23,7 +23,6 @@ const TIME: Duration = Duration::from_millis(150);
 const MAX_CALLED: usize = 6;
 /// Maximum chunks with the name of a definition in which its callers are sought.
 const MAX_CALLER_CHUNKS: usize = 30;
-/// Maximum neighbours that are returned.
 const MAX_NEIGHBOURS: usize = 30;
 /// Names of functions that say little about the code around a call.
 const COMMON_NAMES: [&str; 16] = [
@@ -158,7 +157,6 @@ impl GraphSession<'_> {
         indices.into_iter().map(|index| DefinitionId { file, index }).collect()
     }
 
-    /// Returns the resolved calls in the lines of a piece.
     fn find_calls_in(&self, piece: &FoundPiece) -> Vec<FoundReference> {
         let Some(file) = self.graph().find_file(&piece.rel_path) else { return Vec::new() };
         let Some(facts) = self.graph().file_facts(file) else { return Vec::new() };
@@ -201,7 +199,6 @@ fn score_neighbour(place: &SymbolPlace, query_words: &HashSet<String>) -> f32 {
     (1.0 + 2.0 * shared) * factor
 }
 
-/// Returns a small number as a part of a score.
 fn to_score(number: usize) -> f32 {
     f32::from(u16::try_from(number).unwrap_or(u16::MAX))
 }

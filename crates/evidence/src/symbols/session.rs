@@ -60,7 +60,6 @@ pub(super) struct FoundReference {
     pub(super) certainty: Certainty,
     /// The function or type around it; `None` at the top level of the file.
     pub(super) enclosing: Option<DefinitionId>,
-    /// The definition.
     pub(super) target: DefinitionId,
 }
 
@@ -225,7 +224,6 @@ impl<'a> GraphSession<'a> {
         found
     }
 
-    /// Returns the definitions that a reference leads to.
     pub(super) fn resolve_reference(
         &self,
         file: FileIndex,
@@ -377,7 +375,6 @@ impl<'a> GraphSession<'a> {
         outer.unwrap_or_default().into_iter().chain(names).collect()
     }
 
-    /// Returns where a definition is.
     pub(super) fn place(&self, id: DefinitionId) -> Option<SymbolPlace> {
         let fact = self.graph().definition(id)?;
         let names = self.names(id);
@@ -389,7 +386,6 @@ impl<'a> GraphSession<'a> {
         ))
     }
 
-    /// Returns the top level of a file as the place of a reference in a line.
     pub(super) fn top_level_place(&self, file: FileIndex, line: u32) -> SymbolPlace {
         self.describe_place(self.graph().file_path(file), &[], line, (line, line))
     }
@@ -412,7 +408,6 @@ impl<'a> GraphSession<'a> {
         SymbolPlace { file, line, lines, name: names.join(separator), is_test }
     }
 
-    /// Returns a file as clients see it.
     pub(super) fn file(&self, file: FileIndex) -> IndexedFile {
         self.evidence.to_indexed_file(self.root, self.graph().file_path(file))
     }

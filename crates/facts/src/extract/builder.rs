@@ -28,7 +28,6 @@ const MAX_STAR_IMPORTS: usize = 1_000;
 pub(super) const MAX_NAME_BYTES: usize = 200;
 /// Maximum texts inside one another that are parsed on their own.
 const MAX_PIECE_DEPTH: u32 = 3;
-/// Scope of the file.
 pub(super) const FILE_SCOPE: ScopeIndex = 0;
 /// Maximum values of a function, field or variable.
 const MAX_VALUES: usize = 8;
@@ -44,7 +43,6 @@ pub(super) struct FactBuilder<'text> {
     facts: SourceFacts,
     /// First definition of each name in each scope.
     first_definitions: HashMap<(ScopeIndex, String), DefinitionIndex>,
-    /// Names that a scope shares with the file.
     global_names: HashSet<(ScopeIndex, &'text str)>,
     /// Scopes of objects and types without a name, by the id of their node.
     member_scopes: HashMap<usize, ScopeIndex>,
@@ -65,7 +63,6 @@ pub(super) struct FactBuilder<'text> {
 /// Context that the code around a value gives it.
 #[derive(Default)]
 pub(super) struct ValueContext {
-    /// Expression of a value of its type.
     pub(super) expected: Option<ShortExpression>,
     /// True if a function returns it.
     pub(super) is_returned: bool,
@@ -75,7 +72,6 @@ pub(super) struct ValueContext {
 #[derive(Clone, Copy)]
 pub(super) struct DefinitionNodes<'tree> {
     pub(super) name: Node<'tree>,
-    /// Definition with its body.
     pub(super) definition: Node<'tree>,
 }
 
@@ -106,7 +102,6 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Continues with a piece of the file that begins in a row.
     pub(super) fn begin_piece(&mut self, piece: &'text str, first_row: usize) {
         self.text = piece;
         self.first_row = first_row;
@@ -218,7 +213,6 @@ impl<'text> FactBuilder<'text> {
         self.visit_in_scope(ScopeKind::Type, holder, visit);
     }
 
-    /// Returns the members of a node that was visited.
     pub(super) fn read_members(&self, node: Node<'_>) -> ShortExpression {
         let scope = self.member_scopes.get(&node.id());
         scope.map_or(ShortExpression::Unknown, |scope| ShortExpression::Members(*scope))
@@ -266,7 +260,6 @@ impl<'text> FactBuilder<'text> {
         (self.scope_kind(index) == Some(ScopeKind::Type)).then_some(index)
     }
 
-    /// Binds a name in the current scope.
     pub(super) fn bind(&mut self, name: &str, value: BoundValue) {
         self.bind_in(self.scope, name, value);
     }
@@ -290,7 +283,6 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Binds a name to a module, or to a name of it.
     pub(super) fn bind_import(&mut self, local: &str, module: &str, name: Option<&str>) {
         let is_short = module.len().max(name.map_or(0, str::len)) <= MAX_NAME_BYTES;
         if is_short && self.facts.imports.len() < MAX_FACTS {
@@ -301,7 +293,6 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Adds a module of which all names are imported.
     pub(super) fn add_star_import(&mut self, module: &str) {
         if module.len() <= MAX_NAME_BYTES && self.facts.star_imports.len() < MAX_STAR_IMPORTS {
             self.facts.star_imports.push(module.to_owned());
@@ -442,7 +433,6 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Imports a full name by a local one.
     pub(super) fn import_name(&mut self, local: &'text str, full_name: String) {
         if self.full_names.len() < MAX_FACTS && full_name.len() <= MAX_NAME_BYTES {
             self.full_names.insert(local, full_name);
@@ -532,7 +522,6 @@ impl<'text> FactBuilder<'text> {
         (to_index(self.first_row + start.row + 1), to_index(start.column))
     }
 
-    /// Adds a value that the enclosing function returns.
     pub(super) fn add_returned_value(&mut self, value: ShortExpression) {
         self.add_value(self.enclosing_function_index(), value);
     }

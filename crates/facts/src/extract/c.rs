@@ -277,7 +277,6 @@ fn is_array(declarator: Node<'_>) -> bool {
     inner.kind() == "array_declarator"
 }
 
-/// Returns the expression of an instance of a type.
 fn make_instance(kind: ShortExpression) -> ShortExpression {
     ShortExpression::Call(Box::new(kind), Vec::new())
 }

@@ -14,9 +14,7 @@ use crate::{BoundValue, DefinitionKind, ModuleSystem, ReferenceKind, ScopeKind, 
 
 pub(super) static SYNTAX: SyntaxRules = typed::make_syntax(ModuleSystem::Cpp, classify_node);
 
-/// Maximum parts of a path that are read.
 const MAX_PATH_PARTS: usize = 12;
-/// Functions that return a value of the type that is their argument.
 const TYPED_FUNCTIONS: [&str; 6] =
     ["make_shared", "make_unique", "static_cast", "dynamic_cast", "reinterpret_cast", "const_cast"];
 
@@ -155,7 +153,6 @@ fn read_class(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpress
     }
 }
 
-/// Visits a class with a body, or the name of one.
 fn visit_class(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let name = node.child_by_field_name("name");
     // `struct A::B {…}` defines a type of `A`.
@@ -199,7 +196,6 @@ fn visit_class(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.visit_in_scope(ScopeKind::Type, defined, |builder| builder.visit_children(body));
 }
 
-/// Defines a class with a name and visits its body.
 fn define_class(builder: &mut FactBuilder<'_>, node: Node<'_>, name: Node<'_>, body: Node<'_>) {
     let nodes = DefinitionNodes { name, definition: node };
     let defined = builder.define(DefinitionKind::Type, typed::name_text(builder, name), nodes);

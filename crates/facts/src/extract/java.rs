@@ -11,7 +11,6 @@ use crate::{BoundValue, DefinitionKind, ModuleSystem, ReferenceKind, ScopeKind, 
 
 pub(super) static SYNTAX: SyntaxRules = typed::make_syntax(ModuleSystem::Java, classify_node);
 
-/// Maximum parts of the path of an import.
 const MAX_PATH_PARTS: usize = 30;
 fn classify_node(kind: &str) -> NodeRole {
     match kind {

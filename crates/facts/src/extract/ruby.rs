@@ -224,7 +224,6 @@ fn define_attribute(builder: &mut FactBuilder<'_>, symbol: Node<'_>) {
     }
 }
 
-/// Defines a method and visits its body.
 fn define_method(builder: &mut FactBuilder<'_>, node: Node<'_>, name: Option<Node<'_>>) {
     let Some(name) = name else { return };
     let bound = builder.text(name).trim_matches([':', '"', '\'']);

@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{BoundValue, DefinitionKind, ModuleSystem, ReferenceKind, ScopeKind, ShortExpression};
 
-/// Maximum parts of a tuple that are read.
 const MAX_TUPLE_PARTS: usize = 8;
 
 /// Methods that call a closure with something else than what their receiver holds.
@@ -171,7 +170,6 @@ fn visit_closure(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     patterns::visit_closure(builder, node, None);
 }
 
-/// Refers to the function that a call calls.
 fn visit_called(builder: &mut FactBuilder<'_>, function: Node<'_>) {
     match function.kind() {
         "generic_function" => {

@@ -7,11 +7,8 @@ use crate::{ReferenceKind, ScopeKind, ShortExpression};
 
 /// Maximum depth of an expression; what is deeper is unknown.
 pub(super) const MAX_EXPRESSION_DEPTH: usize = 12;
-/// Maximum arguments of a call that are read.
 const MAX_CALL_ARGUMENTS: usize = 2;
-/// Maximum parts of a tuple that are read.
 const MAX_TUPLE_PARTS: usize = 8;
-/// Maximum arguments of a type that are read.
 const MAX_TYPE_ARGUMENTS: usize = 3;
 
 /// Reads a node as an expression, to a bounded depth.
@@ -28,13 +25,11 @@ impl FactBuilder<'_> {
         self.take_next_value();
     }
 
-    /// Visits a value of which an expression has the type.
     pub(super) fn visit_expected(&mut self, node: Node<'_>, expected: Option<ShortExpression>) {
         self.set_next_value(ValueContext { expected, is_returned: false });
         self.visit(node);
     }
 
-    /// Visits a value that a function returns.
     pub(super) fn visit_returned(&mut self, node: Node<'_>, expected: Option<ShortExpression>) {
         self.set_next_value(ValueContext { expected, is_returned: true });
         self.visit(node);
@@ -63,7 +58,6 @@ impl FactBuilder<'_> {
         }
     }
 
-    /// Visits the children of a node in a block of their own.
     pub(super) fn visit_block(&mut self, node: Node<'_>) {
         self.visit_in_scope(ScopeKind::Block, None, |builder| builder.visit_children(node));
     }
@@ -98,7 +92,6 @@ impl FactBuilder<'_> {
         }
     }
 
-    /// Reads a node as an expression.
     pub(super) fn read(&self, node: Node<'_>) -> ShortExpression {
         ExpressionReader { builder: self, depth: 0 }.read(node)
     }
@@ -117,7 +110,6 @@ impl ExpressionReader<'_, '_> {
         (self.builder.syntax().read_node)(self.builder, node, self.depth)
     }
 
-    /// Reads a part of the node that is being read.
     pub(super) fn read_part(&self, part: Option<Node<'_>>) -> ShortExpression {
         let inner = Self { builder: self.builder, depth: self.depth + 1 };
         part.map_or(ShortExpression::Unknown, |part| inner.read(part))
@@ -180,7 +172,6 @@ pub(super) fn make_member(receiver: ShortExpression, name: &str) -> ShortExpress
     ShortExpression::Member(Box::new(receiver), name.to_owned())
 }
 
-/// Returns the named children of a node, comments excepted.
 pub(super) fn list_named_children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect()

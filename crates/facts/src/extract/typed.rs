@@ -32,7 +32,6 @@ pub(super) const fn make_syntax(
     }
 }
 
-/// Visits a node by its role.
 pub(super) fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     match find_role(builder, node) {
         NodeRole::Skipped | NodeRole::This | NodeRole::Super => {}
@@ -87,7 +86,6 @@ pub(super) fn visit_node(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     }
 }
 
-/// Reads a node as an expression by its role.
 pub(super) fn read_node(
     builder: &FactBuilder<'_>,
     node: Node<'_>,
@@ -150,7 +148,6 @@ pub(super) fn read_creation(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -
     ShortExpression::Call(Box::new(reader.read_part(node.child_by_field_name("type"))), Vec::new())
 }
 
-/// Reads an assignment as its value.
 pub(super) fn read_right(reader: &ExpressionReader<'_, '_>, node: Node<'_>) -> ShortExpression {
     reader.read_part(node.child_by_field_name("right"))
 }
@@ -222,7 +219,6 @@ pub(super) fn name_text<'text>(builder: &FactBuilder<'text>, name: Node<'_>) -> 
     text.split('<').next().unwrap_or(text).trim_start_matches('$')
 }
 
-/// Visits the arguments of types that a name has.
 fn visit_arguments_of_name(builder: &mut FactBuilder<'_>, name: Node<'_>) {
     for child in list_named_children(name) {
         if child.kind().contains("argument") {
@@ -479,7 +475,6 @@ fn visit_type_parameter(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.bind(builder.text(name), instance.map_or(BoundValue::Unknown, BoundValue::Typed));
 }
 
-/// Reads the types in a clause.
 fn collect_types(builder: &FactBuilder<'_>, clause: Node<'_>, types: &mut Vec<ShortExpression>) {
     if let NodeRole::Children = find_role(builder, clause) {
         types

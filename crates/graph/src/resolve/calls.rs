@@ -73,7 +73,6 @@ impl SymbolGraph {
         values
     }
 
-    /// Calls a method of the containers that a receiver may be.
     fn call_containers(&self, scope: ScopeId, receiver: &ShortExpression, method: &str) -> Values {
         let mut values = Values::new();
         let system = self.module_system(scope.file);
@@ -195,7 +194,6 @@ impl SymbolGraph {
         self.evaluate_annotation(scope, annotation, ResolutionRule::Argument)
     }
 
-    /// Returns the results of a method of a type.
     pub(super) fn call_method(&self, id: DefinitionId, method: &str) -> Values {
         let mut values = Values::new();
         for (target, _) in self.find_type_member(id, method) {
@@ -206,7 +204,6 @@ impl SymbolGraph {
         values
     }
 
-    /// Returns the value that a context manager gives.
     pub(super) fn enter_context(&self, manager: ExpressionValue) -> Values {
         match manager {
             ExpressionValue::Instance(id) => self.enter_instance(id),

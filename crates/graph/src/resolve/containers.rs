@@ -34,7 +34,6 @@ const HOLDER_CALLBACKS: [&str; 11] = [
 const TYPES_OF_TYPES: [&str; 2] = ["type", "Type"];
 
 impl SymbolGraph {
-    /// Evaluates an item of a container, or a type with arguments.
     pub(super) fn evaluate_item(
         &self,
         scope: ScopeId,
@@ -81,7 +80,6 @@ impl SymbolGraph {
         values
     }
 
-    /// Returns the items of a container.
     pub(super) fn item_values(&self, file: FileIndex, container: ExpressionValue) -> Values {
         let rule = ResolutionRule::Scope;
         let mut values = Values::new();

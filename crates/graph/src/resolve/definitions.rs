@@ -16,7 +16,6 @@ use codeinfo_facts::{BoundValue, DefinitionFact, DefinitionKind, ModuleSystem, S
 const MAX_OVERLOADS: usize = 8;
 
 impl SymbolGraph {
-    /// Returns the values of a target that was found from a file.
     pub(super) fn target_values(&self, file: FileIndex, target: NameTarget) -> Values {
         let value = match target {
             NameTarget::Definition(id, receiver) => return self.definition_values(id, receiver),

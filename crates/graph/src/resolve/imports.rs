@@ -17,7 +17,6 @@ const MAX_INCLUDED: usize = 1_000;
 const SOURCE_SUFFIXES: [&str; 4] = ["", ".rb", ".bash", ".sh"];
 
 impl SymbolGraph {
-    /// Finds what an import of a file leads to.
     pub(super) fn find_imported(&self, file: FileIndex, index: u32) -> Targets {
         let import = self.file_facts(file).and_then(|facts| facts.imports.get(index as usize));
         let Some(import) = import else { return Vec::new() };

@@ -20,7 +20,6 @@ pub(super) struct TypeAncestors {
 }
 
 impl SymbolGraph {
-    /// Finds a member of a value.
     pub(super) fn find_member(&self, value: &ExpressionValue, name: &str) -> Targets {
         match value {
             ExpressionValue::Type(id) if self.module_system(id.file) == ModuleSystem::Ruby => {

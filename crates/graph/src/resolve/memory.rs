@@ -30,14 +30,10 @@ pub(super) struct ResolutionMemory {
     pub(super) values: RefCell<HashMap<ValueKey, Values>>,
     pub(super) exports: RefCell<HashMap<ExportKey, Targets>>,
     pub(super) ancestors: RefCell<HashMap<DefinitionId, TypeAncestors>>,
-    /// Files to which the imports of a file lead.
     pub(super) reached_files: RefCell<HashMap<FileIndex, Arc<Vec<FileIndex>>>>,
     pub(super) extensions: RefCell<HashMap<ExtendedType, Vec<ExtensionId>>>,
-    /// Indexes of units, by the names of the units.
     pub(super) units: RefCell<HashMap<String, Arc<UnitIndex>>>,
-    /// Files that a file includes, with those that they include.
     pub(super) included: RefCell<HashMap<FileIndex, Arc<Vec<FileIndex>>>>,
-    /// Files that scripts of the shell source.
     pub(super) sourced: OnceCell<HashSet<FileIndex>>,
     /// Crates of Rust by their names in paths.
     pub(super) crates: OnceCell<HashMap<String, FileIndex>>,
@@ -85,9 +81,7 @@ pub(super) enum ResultKey {
 /// Owner of a remembered value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ValueKey {
-    /// A definition, as a member of a type.
     Definition(DefinitionId, Option<DefinitionId>),
-    /// A binding of a scope, by its place.
     Binding(ScopeId, u32),
 }
 

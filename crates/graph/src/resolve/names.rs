@@ -17,7 +17,6 @@ pub(super) const MAX_BINDINGS: usize = 256;
 const MAX_GLOBAL_FILES: usize = 32;
 
 impl SymbolGraph {
-    /// Finds what an expression names.
     pub(super) fn find_targets(&self, scope: ScopeId, expression: &ShortExpression) -> Targets {
         match expression {
             ShortExpression::Name(name) => self.find_name(scope, name),
@@ -128,7 +127,6 @@ impl SymbolGraph {
         targets
     }
 
-    /// Finds a name among the bindings of one scope.
     pub(super) fn find_bound(&self, scope: ScopeId, name: &str) -> Targets {
         let mut targets = Vec::new();
         let Some(entry) = self.scope(scope) else { return targets };

@@ -87,7 +87,6 @@ impl SymbolGraph {
         reached
     }
 
-    /// Returns the modules that a file imports, and the files of what it imports from them.
     fn list_imported_files(&self, file: FileIndex) -> Vec<FileIndex> {
         let Some(facts) = self.file_facts(file) else { return Vec::new() };
         let modules = facts.imports.iter().map(|import| &import.module).chain(&facts.star_imports);

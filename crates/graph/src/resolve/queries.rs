@@ -16,7 +16,6 @@ pub enum Certainty {
     Certain,
     /// At least 9 of 10 are right.
     Likely,
-    /// One of several that fit.
     Possible,
 }
 

@@ -146,7 +146,6 @@ impl SymbolGraph {
         modules
     }
 
-    /// Returns a module inside a file, or that of the file.
     fn make_module(&self, file: FileIndex, inline: Option<&ScopeId>) -> NameTarget {
         let definition = inline.and_then(|scope| self.scope(*scope)?.definition);
         match definition {
@@ -186,7 +185,6 @@ impl SymbolGraph {
         self.find_crate(name).map(NameTarget::Module).into_iter().collect()
     }
 
-    /// Finds a crate of the repository by its name.
     pub(super) fn find_crate(&self, name: &str) -> Option<FileIndex> {
         let crates = self.memory.crates.get_or_init(|| {
             let manifests = self.modules.list_crates().iter();

@@ -29,7 +29,6 @@ impl SymbolGraph {
         self.file_facts(id.file)?.extensions.get(id.index as usize)
     }
 
-    /// Returns the extensions of a type.
     pub(super) fn list_extensions(&self, id: DefinitionId) -> Vec<ExtensionId> {
         let Some(fact) = self.definition(id) else { return Vec::new() };
         if let Some(name) = self.full_name(id) {
@@ -239,7 +238,6 @@ impl SymbolGraph {
         sourced.contains(&file)
     }
 
-    /// Finds a name of a namespace or of those around it.
     fn find_in_namespaces(&self, namespace: &str, name: &str) -> Vec<NameTarget> {
         let mut current = namespace;
         loop {
@@ -274,7 +272,6 @@ impl SymbolGraph {
         Vec::new()
     }
 
-    /// Finds a member of a type of which all members are imported.
     fn find_static_members(&self, namespace: &str, kind: &str, name: &str) -> Vec<NameTarget> {
         let types = self.find_in_namespace(CSHARP_UNIT, namespace, kind).into_iter();
         let members = types.flat_map(|target| match target {
@@ -314,7 +311,6 @@ impl SymbolGraph {
         imported.into_iter().map(|(target, _)| target).filter(is_macro).collect()
     }
 
-    /// Finds macros of the crate of a file.
     pub(super) fn find_macros(&self, file: FileIndex, name: &str) -> Vec<NameTarget> {
         let found = self.list_macros(file, name).into_iter();
         found.map(|id| NameTarget::Definition(id, None)).collect()
@@ -325,7 +321,6 @@ impl SymbolGraph {
         unit.map(|unit| self.find_unit_names(&unit, &format!("{name}!"))).unwrap_or_default()
     }
 
-    /// Finds a name of the files of a package of Go.
     fn find_in_folder(&self, file: FileIndex, package: &str, name: &str) -> Vec<NameTarget> {
         let Some(unit) = self.modules.find_unit(self.file_path(file)) else { return Vec::new() };
         let mut found = self.find_unit_names(&unit, name);
@@ -337,7 +332,6 @@ impl SymbolGraph {
         self.file_facts(file).is_some_and(|facts| facts.namespace == namespace)
     }
 
-    /// Finds a name of a package, given by its folder.
     pub(super) fn find_package_member(&self, folder: &str, name: &str) -> Vec<NameTarget> {
         if !self.modules.has_unit(folder) {
             let found = self.find_in_namespace(CSHARP_UNIT, folder, name);

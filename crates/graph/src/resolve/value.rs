@@ -33,7 +33,6 @@ pub(super) enum ExpressionValue {
     Function(DefinitionId, Option<DefinitionId>),
     Type(DefinitionId),
     Instance(DefinitionId),
-    /// The members of the bases of a type.
     Bases(DefinitionId),
     /// An object whose members the body of its definition has.
     Object(DefinitionId),
@@ -41,7 +40,6 @@ pub(super) enum ExpressionValue {
     Members(ScopeId),
     /// A container, iterator or promise of values.
     Holder(Vec<ExpressionValue>),
-    /// A container of values with keys.
     Mapping(Vec<ExpressionValue>),
     /// A function of a type: its first parameters and its result.
     Signature(Vec<Vec<ExpressionValue>>, Vec<ExpressionValue>),
@@ -73,7 +71,6 @@ pub(super) enum NameTarget {
 /// Targets of an expression, each with the weakest rule that led to it.
 pub(super) type Targets = Vec<(NameTarget, ResolutionRule)>;
 
-/// Adds a value, or the better rule of one that is known.
 pub(super) fn add_value(values: &mut Values, value: ExpressionValue, rule: ResolutionRule) {
     if let Some((_, known)) = values.iter_mut().find(|(known, _)| *known == value) {
         *known = (*known).min(rule);
@@ -108,7 +105,6 @@ pub(super) fn add_values(values: &mut Values, new_values: Values, rule: Resoluti
     }
 }
 
-/// Adds the values in a container.
 pub(super) fn add_held(values: &mut Values, held: Vec<ExpressionValue>, rule: ResolutionRule) {
     for value in held {
         add_value(values, value, rule);
@@ -132,7 +128,6 @@ pub(super) struct ExtensionId {
 /// Names and extensions of the files of a unit.
 #[derive(Default)]
 pub(super) struct UnitIndex {
-    /// Definitions of the scopes of files.
     pub(super) names: HashMap<String, Vec<DefinitionId>>,
     /// Files whose star imports other files have.
     pub(super) global_importers: Vec<FileIndex>,

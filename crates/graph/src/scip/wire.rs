@@ -117,7 +117,6 @@ impl<R: Read> WireReader<R> {
         self.read_varint(field.end)
     }
 
-    /// Reads a line or column.
     pub(super) fn read_coordinate(&mut self, field: WireField) -> Result<u32, ScipError> {
         let number = self.read_number(field)?;
         self.check_coordinate(number)

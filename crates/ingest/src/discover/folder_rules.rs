@@ -11,9 +11,7 @@ use crate::{
     skip::SkipReason,
 };
 
-/// File name of attributes.
 pub(super) const ATTRIBUTES_FILE: &str = ".gitattributes";
-/// Attribute of generated files.
 const ATTRIBUTE: &str = "linguist-generated";
 
 /// Converts the lines about generated files to patterns of an ignore file, with a `!` before

@@ -88,7 +88,6 @@ impl fmt::Display for IgnoreError {
 /// Verdict of ignore files on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IgnoreVerdict {
-    /// No pattern matches.
     Silent,
     Ignored,
     /// A pattern of git matches, which does not affect files that git tracks.

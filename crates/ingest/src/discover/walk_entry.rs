@@ -41,7 +41,6 @@ pub(super) struct WalkEntry {
     /// Path below the root, separated by `/`, with invalid UTF-8 replaced.
     pub(super) path: String,
     pub(super) is_utf8: bool,
-    /// Rules of the parent folder.
     pub(super) rules: IgnoreRules,
     pub(super) hint: Option<FolderNameHint>,
     /// True below a folder of packages.

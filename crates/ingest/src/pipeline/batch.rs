@@ -24,7 +24,6 @@ use crate::{error::IngestError, skip::SkippedPath};
 const CHUNKS: usize = 256;
 /// Number of files, with or without chunks, that completes a batch.
 const FILES: usize = 512;
-/// Bytes of files that complete a batch.
 const BYTES: u64 = 4 << 20;
 /// Maximum number of files per removal.
 const REMOVED_FILES: usize = 256;
@@ -185,7 +184,6 @@ pub(super) async fn write_batch(
     Ok(())
 }
 
-/// Deletes files from the store.
 pub(super) async fn remove_files(
     target: &RunTarget,
     index_state: &mut IndexState,

@@ -128,7 +128,6 @@ impl IndexState {
         &self.records
     }
 
-    /// Records written file records and the number of chunks embedded for them.
     pub(super) fn record_written(&mut self, records: Vec<FileRecord>, embedded: u64) {
         self.totals.embedded += embedded;
         for record in records {
@@ -145,7 +144,6 @@ impl IndexState {
         }
     }
 
-    /// Records deleted files.
     pub(super) fn record_removed(&mut self, paths: &[String]) {
         for path in paths {
             if let Some(old) = self.records.remove(path) {

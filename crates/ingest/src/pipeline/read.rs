@@ -49,7 +49,6 @@ pub(super) enum ReadOutcome {
     Same(FileRecord),
     /// New content, possibly without chunks.
     Changed(FileRecord, Vec<UnembeddedChunk>, ReadNotes),
-    /// Cannot be indexed.
     Skipped(String, SkipReason),
     /// Was deleted since the walk.
     Gone(String),

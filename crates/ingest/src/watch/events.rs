@@ -36,7 +36,6 @@ const MAX_EVENTS: usize = 4096;
 /// Reported changes.
 #[derive(Debug)]
 pub(super) enum WatchEvent {
-    /// Changes at these paths.
     Paths(Vec<PathBuf>),
     Lost,
 }
@@ -77,7 +76,6 @@ impl FsWatcher {
         Self { watcher: Arc::new(Mutex::new(watcher)), watchdog, events, lost, _sender: sender }
     }
 
-    /// Waits for the next change.
     pub(super) async fn next(&mut self) -> WatchEvent {
         let paths = self.events.recv().await.unwrap_or_default();
         if self.lost.swap(false, Ordering::AcqRel) {
@@ -153,7 +151,6 @@ impl FsWatcher {
         Ok(limit)
     }
 
-    /// Removes the watches of folders.
     pub(super) async fn unwatch_folders(&self, deps: &RunDependencies, folders: BTreeSet<PathBuf>) {
         let forget = |watcher: &mut WatcherResult, _: &IoHeartbeat| {
             if let Ok(watcher) = watcher {

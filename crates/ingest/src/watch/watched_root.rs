@@ -31,7 +31,6 @@ pub(super) struct WatchedRoot {
     pub(super) root: Root,
     /// Identity of the folder when last seen; `None` if it is missing.
     pub(super) identity: Option<FolderIdentity>,
-    /// Folders of the root that the system watches.
     pub(super) folders: BTreeSet<PathBuf>,
     pub(super) pending: PendingChanges,
     /// Time of the next comparison if watching is impossible.
@@ -112,7 +111,6 @@ pub(super) struct PendingChanges {
 }
 
 impl PendingChanges {
-    /// Adds a change of a path below the root.
     pub(super) fn add_path(&mut self, path: String, now: Instant) {
         match self.changes.get_or_insert_with(|| ChangeSet::Paths(BTreeSet::new())) {
             ChangeSet::Everything => {}

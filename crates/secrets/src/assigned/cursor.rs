@@ -11,7 +11,6 @@ const MAX_LITERALS: usize = 64;
 /// A value, or its start.
 pub(super) struct AssignedValue {
     range: Range<usize>,
-    /// Closing quote of a quoted value.
     quote: Option<u8>,
     /// Set if the place allows only a value, so that a word is not part of a sentence.
     pub(super) is_argument: bool,

@@ -181,5 +181,4 @@ const HARMLESS_TOKENS: &[&str] = &[
     "forward", "creator", "starting",
 ];
 
-/// Field names of values in lists of names and values.
 pub(super) const VALUE_FIELDS: &[&str] = &["value", "Value", "default", "defaultValue"];

@@ -25,7 +25,6 @@ const MAX_FILES: usize = 40;
 #[derive(Serialize)]
 struct FolderMap {
     repo: String,
-    /// Folders, ordered by path.
     folders: Vec<MapFolder>,
     /// True if there are more folders.
     truncated: bool,

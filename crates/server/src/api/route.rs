@@ -38,7 +38,6 @@ pub(super) enum ApiRoute<'a> {
     IngestedRepos,
     VectorSearch,
     Chat,
-    /// A route that mainly the page uses.
     ForPage(PageRoute<'a>),
     WebSocket,
     ChatProviders,
@@ -46,7 +45,6 @@ pub(super) enum ApiRoute<'a> {
     Mcp,
     /// Raw search for a relay of standard streams.
     Relay,
-    /// Endpoint of one toolkit of a turn, or of all its toolkits.
     ToolkitMcp {
         name: Option<&'a str>,
     },
@@ -117,7 +115,6 @@ impl ApiRoute<'_> {
     }
 }
 
-/// Returns the route of a method and the decoded parts of a path.
 pub(super) fn match_route<'a>(method: &Method, path: &[&'a str]) -> ApiRoute<'a> {
     match (method, path) {
         (&Method::GET | &Method::HEAD, []) => ApiRoute::Asset { name: page::INDEX },
@@ -199,7 +196,6 @@ fn allowed_methods(path: &[&str]) -> Option<&'static str> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageRoute<'a> {
-    /// A turn that the server owns.
     StartTurn,
     WatchTurn {
         turn: &'a str,
@@ -226,12 +222,10 @@ pub(super) enum PageRoute<'a> {
     },
     Settings,
     Failures,
-    /// Search results for people.
     Search,
     Source,
     /// The folders of a repository, or the files of a turn.
     Map,
-    /// Relations of a definition.
     Symbols,
     /// The calls that lead from a definition or to it.
     Trace,

@@ -44,7 +44,6 @@ enum SearchedPlace {
 }
 
 impl SearchArguments {
-    /// Returns whether commits are searched.
     pub(super) fn asks_for_commits(&self) -> bool {
         matches!(self.place, Some(SearchedPlace::History))
     }
@@ -101,7 +100,6 @@ pub(super) struct ListingArguments {
 #[serde(rename_all = "camelCase")]
 struct SearchListing {
     results: Vec<ListedHit>,
-    /// The same results by file.
     files: Vec<FileSummary>,
     /// Names and files of the query that are absent from everything searched.
     #[serde(skip_serializing_if = "Vec::is_empty")]

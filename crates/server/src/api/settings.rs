@@ -41,7 +41,6 @@ pub struct EffectiveSetting {
 pub enum SettingSource {
     Default,
     Environment,
-    /// File that the server writes for it.
     File,
     Argument,
 }
@@ -57,7 +56,6 @@ struct ListedSetting<'a> {
     /// `true` for a secret.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     secret: bool,
-    /// For a secret, whether it is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_set: Option<bool>,
 }

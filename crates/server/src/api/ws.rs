@@ -35,7 +35,6 @@ impl MessageSchemas {
         Ok(Self { message: Schema::new(chat::message_schema())?, stop: Schema::new(stop)? })
     }
 
-    /// Parses a message of a client. The error is the frame that refuses it.
     fn parse_message(&self, text: &str) -> Result<ClientMessage, WebSocketFrame> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             let message = format!("the message is not JSON: {error}");

@@ -29,7 +29,6 @@ fn record_failure(form: &ResponseForm, code: ErrorCode, message: &str) {
     }
 }
 
-/// Returns the reason why Codex is unavailable, with a hint.
 fn explain_unavailability(why: &UnavailableReason) -> String {
     format!("{}; {}", why.reason, why.hint)
 }
@@ -152,7 +151,6 @@ fn to_result_error(failure: &TurnFailure) -> ResultError<'_> {
     ResultError { code: failure.code.as_str(), message: &failure.message }
 }
 
-/// Logs an internal error and hides it from the client.
 fn hide_internal_error(
     cause: &(dyn std::error::Error + 'static),
     form: &ResponseForm,

@@ -27,7 +27,6 @@ read the last segment of type `answer`, which cites files and lines; its `checke
 const REPOSITORY_META: &str = "codeinfo/repository";
 /// Member that lists the requested kinds of segments.
 const SEGMENTS_META: &str = "codeinfo/segments";
-/// Member that selects toolkits.
 const TOOLKITS_META: &str = "codeinfo/toolkits";
 
 #[derive(Debug, Deserialize)]
@@ -50,7 +49,6 @@ pub(super) struct ResponseForm {
     /// True if the conversation was told before what its results miss.
     pub(super) is_follow_up: bool,
     pub(super) wording: ErrorWording,
-    /// Log for the failures of calls.
     pub(super) failures: FailureLog,
 }
 
@@ -112,7 +110,6 @@ impl ResponseOptions {
 }
 
 impl QuestionEndpoint {
-    /// Parses a call, or returns all its faults.
     pub(super) fn parse_question(
         &self,
         tool: &McpTool,

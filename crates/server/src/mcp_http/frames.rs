@@ -25,7 +25,6 @@ enum MessageOutcome {
         text: String,
         client: Option<String>,
     },
-    /// The client listens for changes.
     Listening(BoxStream<'static, String>),
     /// The answer takes a while.
     Later(BoxStream<'static, String>),

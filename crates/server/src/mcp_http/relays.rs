@@ -36,7 +36,6 @@ pub struct RelayServices {
 }
 
 impl RelayServices {
-    /// Returns the folder of a client, whose path is as the client sees it.
     pub(super) fn locate_client(&self, folder: &Path) -> ClientFolder {
         ClientFolder {
             ingest: self.ingest.clone(),
@@ -82,7 +81,6 @@ impl RelayServices {
 pub struct ClientFolder {
     ingest: Ingest,
     paths: PathMap,
-    /// Path as this server sees it.
     folder: PathBuf,
     auto_index: bool,
 }

@@ -17,7 +17,6 @@ use uuid::Uuid;
 use super::names::CollectionNames;
 use crate::{ChunkVectors, NewChunk, StoreError};
 
-/// Name of the dense vector.
 pub(super) const DENSE: &str = "dense";
 /// Name of the sparse vector.
 pub(super) const TERMS: &str = "terms";
@@ -29,7 +28,6 @@ pub(super) const ROOT: &str = "root";
 pub(super) struct NewPoint {
     pub(super) id: Uuid,
     pub(super) payload: Map<String, serde_json::Value>,
-    /// Only chunks have vectors.
     pub(super) vectors: Option<ChunkVectors>,
 }
 
@@ -183,7 +181,6 @@ pub(super) fn file_points(files: &[FileRecord]) -> Result<Vec<NewPoint>, StoreEr
 pub(super) struct StoredRoot {
     #[serde(flatten)]
     root: Root,
-    /// The generation of collections that its chunks are in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     generation: Option<String>,
 }

@@ -87,12 +87,10 @@ impl CallError {
         }
     }
 
-    /// Returns the pause that the server requested.
     pub(super) fn pause(&self) -> Option<Duration> {
         if let Self::Exhausted { pause, .. } = self { *pause } else { None }
     }
 
-    /// Adds the attempted action.
     pub(super) fn into_store_error(self, action: &'static str) -> StoreError {
         match self {
             Self::Away { urls, reason, .. } => StoreError::Unreachable { action, urls, reason },

@@ -28,7 +28,6 @@ use crate::{
     lease::{LeaseKeeper, LeaseTerm},
 };
 
-/// Number of renewals in the duration of a lease.
 const RENEWALS: u32 = 4;
 /// Pause between two tries to renew, and maximum pause between two reads of another process's lease.
 const PAUSE: Duration = Duration::from_millis(500);

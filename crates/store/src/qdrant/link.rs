@@ -67,7 +67,6 @@ pub(super) struct QdrantLink {
     current: AtomicUsize,
     timeout: Duration,
     stopping: CancellationToken,
-    /// Calls that wait.
     pub(super) stalls: StallTracker,
 }
 
@@ -124,7 +123,6 @@ impl QdrantNode {
         answer
     }
 
-    /// Records the outcome of a call.
     fn note_failure(&self, error: Option<&CallError>) {
         let failure = match error {
             Some(CallError::Away { is_lost, reason, .. }) => Some((*is_lost, reason)),

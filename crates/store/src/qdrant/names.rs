@@ -26,7 +26,6 @@ pub(super) enum CollectionKind {
 impl CollectionKind {
     pub(super) const ALL: [Self; 3] = [Self::Chunks, Self::Files, Self::Roots];
 
-    /// Returns the words of users for a read of it.
     pub(super) fn read_action(self) -> &'static str {
         match self {
             Self::Chunks | Self::Files => "read the index",
@@ -72,7 +71,6 @@ pub(super) struct ModelRecord {
 }
 
 impl ModelRecord {
-    /// Begins a generation.
     pub(super) fn new(model: &EmbeddingModel, has_hosts: bool) -> Self {
         let generation: String = Uuid::new_v4().simple().to_string().chars().take(8).collect();
         Self {

@@ -26,7 +26,6 @@ use super::{
 };
 use crate::OnMismatch;
 
-/// Id of the record that names the model.
 const MODEL_RECORD_ID: Uuid = Uuid::from_u128(0x6d6f_6465_6c00_4000_8000_0000_0000_0001);
 /// Maximum number of changes by other processes while this one prepares the server.
 const MAX_ROUNDS: usize = 5;
@@ -83,7 +82,6 @@ impl ServerReadiness {
 pub(super) enum IndexUse {
     /// With each search.
     Often,
-    /// While indexing.
     Seldom,
 }
 
@@ -163,7 +161,6 @@ impl QdrantServer {
         }
     }
 
-    /// Begins a generation.
     fn new_record(&self) -> ModelRecord {
         ModelRecord::new(&self.model, self.host().is_some())
     }
@@ -180,7 +177,6 @@ impl QdrantServer {
         Ok(())
     }
 
-    /// Returns the name of a collection that was created and is missing.
     async fn find_missing_collection(
         &self,
         names: &CollectionNames,

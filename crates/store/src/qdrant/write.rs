@@ -21,7 +21,6 @@ use super::{
 };
 use crate::StoreError;
 
-/// Maximum points of one message.
 const MAX_BATCH_POINTS: usize = 64;
 /// Maximum bytes of one message, except for a point that is larger by itself. Proxies often limit messages
 /// to 4 MiB.

@@ -69,7 +69,6 @@ impl RootFamily {
         if all == 0 { 1.0 } else { own as f64 / all as f64 }
     }
 
-    /// Returns whether an owner has more than one tree.
     pub(super) fn has_siblings(&self, owner: RootId) -> bool {
         self.trees_of(owner).count() > 1
     }
@@ -95,7 +94,6 @@ impl FamilyTree {
 #[derive(Debug)]
 pub(super) struct RootFamilies {
     current: RwLock<Option<Arc<RootFamily>>>,
-    /// Number of changes.
     changes: AtomicU64,
     is_shared: bool,
 }

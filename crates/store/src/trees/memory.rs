@@ -19,9 +19,7 @@ const MAX_FILES: usize = 200_000;
 /// The files of one root.
 #[derive(Debug)]
 pub(super) struct RootFiles {
-    /// Records by path.
     pub(super) by_path: HashMap<String, FileRecord>,
-    /// Ids of all its chunks.
     pub(super) chunk_ids: Arc<HashSet<Uuid>>,
 }
 

@@ -16,7 +16,6 @@ use super::{
 };
 use crate::{Change, ChunkSelection, Engine, FileSelection, NewChunk, StoreError};
 
-/// Age at which former versions are removed.
 const MAX_FORMER_AGE: Duration = Duration::from_hours(7 * 24);
 /// Minimum number of chunks of former versions that are kept; more are kept where the trees have more.
 const MIN_FORMER_CHUNKS: u64 = 10_000;

@@ -13,9 +13,7 @@ use super::memory::RootFiles;
 /// The versions that one root has of some paths, or of all.
 #[derive(Debug, Clone)]
 pub(super) enum FileView {
-    /// All files, by the hashes of path and version.
     Hashed(Arc<VersionHashes>),
-    /// Remembered files of a root of a shared store.
     Remembered(Arc<RootFiles>),
     /// Files that were read for one request.
     Loaded(HashMap<String, String>),
@@ -80,7 +78,6 @@ impl FileViews {
         Self { by_root: RwLock::default(), are_kept: !is_shared, changes: RwLock::default() }
     }
 
-    /// Returns whether views are kept between requests.
     pub(super) fn are_kept(&self) -> bool {
         self.are_kept
     }

@@ -36,7 +36,6 @@ pub(super) const MAX_CALLS: usize = 8;
 pub enum ToolkitState {
     /// Switched off by its spec.
     Disabled,
-    /// Starts on demand.
     Stopped,
     Starting,
     Ready,

@@ -75,7 +75,6 @@ impl CommitRoot {
         Ok(Self { objects, tree, folders: Mutex::default(), work: AtomicU64::new(0), max_work })
     }
 
-    /// Returns the kind of hash that the ids of the repository are.
     pub(super) fn hash_kind(&self) -> gix_hash::Kind {
         self.tree.kind()
     }

@@ -47,7 +47,6 @@ const MIN_PREFIX: usize = 4;
 pub enum ObjectFault {
     /// The object is not in the repository, which is a shallow or partial clone, or damaged.
     Missing,
-    /// The repository borrows objects from another one.
     Borrowed,
     /// Several objects have ids with this prefix.
     Ambiguous,

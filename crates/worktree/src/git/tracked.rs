@@ -16,7 +16,6 @@ const MAX_PATH_BYTES: usize = 4096;
 const MAX_TOTAL_PATH_BYTES: usize = 256 << 20;
 /// Bytes of an entry before its object id.
 const FACTS: usize = 40;
-/// Offset of the mode in an entry.
 const MODE: usize = 24;
 /// Mask of the kind of an entry in its mode.
 const KIND: u32 = 0o170_000;

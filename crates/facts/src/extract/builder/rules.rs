@@ -10,7 +10,6 @@ pub(in crate::extract) struct SyntaxRules {
     pub(in crate::extract) module_system: ModuleSystem,
     /// Returns the role of nodes of a kind, for the reader of languages with declared types.
     pub(in crate::extract) classify: fn(&str) -> NodeRole,
-    /// Adds the facts of a node and of all nodes in it.
     pub(in crate::extract) visit_node: fn(&mut FactBuilder<'_>, Node<'_>),
     /// Reads a node as an expression, given the number of nodes around it that are being read.
     pub(in crate::extract) read_node: fn(&FactBuilder<'_>, Node<'_>, usize) -> ShortExpression,
@@ -28,13 +27,11 @@ type ReadFunction = fn(&ExpressionReader<'_, '_>, Node<'_>) -> ShortExpression;
 /// Strings are names of fields; a blank one is the first named child.
 #[derive(Clone, Copy)]
 pub(in crate::extract) enum NodeRole {
-    /// Only its children are read.
     Children,
     /// Neither the node nor its children are read.
     Skipped,
     /// A value of a type from outside of the repository.
     Literal,
-    /// A name and how it is used.
     Name(ReferenceKind),
     /// A name or path that a function of the language reads, and how it is used.
     Path(ReferenceKind, ReadFunction),
@@ -44,7 +41,6 @@ pub(in crate::extract) enum NodeRole {
     Member(&'static str, &'static str, ReferenceKind),
     /// A member of a receiver that is no function: object and name.
     Field(&'static str, &'static str),
-    /// A call of the value of a field.
     Call(&'static str),
     /// A call of a method of a receiver, or of the enclosing type without one: receiver and name.
     Invocation(&'static str, &'static str),
@@ -56,14 +52,11 @@ pub(in crate::extract) enum NodeRole {
     Container(&'static str, &'static [&'static str]),
     /// A value with another type: the type.
     Conversion(&'static str),
-    /// The same value as a part.
     Same(&'static str),
     /// The value that a part holds.
     Held(&'static str),
-    /// An item of a container.
     Index(&'static str),
     Either(&'static str, &'static str),
-    /// The target and the value of an assignment.
     Assignment(&'static str, &'static str),
     /// A function with a name: field of its result.
     Function(&'static str),
@@ -91,6 +84,5 @@ pub(in crate::extract) enum NodeRole {
     Custom(fn(&mut FactBuilder<'_>, Node<'_>)),
     /// Visited as its children, and read by a function of the language.
     Value(ReadFunction),
-    /// Visited and read by functions of the language.
     Special(fn(&mut FactBuilder<'_>, Node<'_>), ReadFunction),
 }

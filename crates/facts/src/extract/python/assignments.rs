@@ -85,7 +85,6 @@ fn assign_each(builder: &mut FactBuilder<'_>, node: Node<'_>, left: Node<'_>) {
     }
 }
 
-/// Returns the expression of the value at a place of several ones.
 fn read_place(whole: Option<&ShortExpression>, place: usize) -> Option<ShortExpression> {
     let known = whole.filter(|whole| **whole != ShortExpression::Unknown)?.clone();
     Some(ShortExpression::Part(Box::new(known), u8::try_from(place).ok()?))

@@ -36,7 +36,6 @@ fn visit_quoted_type(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     }
 }
 
-/// Reads the annotation of an assignment or parameter.
 pub(super) fn read_annotation_field(
     builder: &FactBuilder<'_>,
     node: Node<'_>,

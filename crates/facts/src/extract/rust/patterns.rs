@@ -82,7 +82,6 @@ fn read_let(builder: &FactBuilder<'_>, node: Node<'_>) -> Option<ShortExpression
     }
 }
 
-/// Returns the expression of an instance of a type.
 fn make_instance(kind: ShortExpression) -> ShortExpression {
     ShortExpression::Call(Box::new(kind), Vec::new())
 }
@@ -107,7 +106,6 @@ fn bind_hiding(builder: &mut FactBuilder<'_>, pattern: Node<'_>, source: Option<
     bind_pattern(builder, pattern, outer_source.as_ref());
 }
 
-/// Returns the name that an expression begins with.
 fn find_first_name(expression: &ShortExpression) -> Option<&str> {
     match expression {
         ShortExpression::Name(name) => Some(name),

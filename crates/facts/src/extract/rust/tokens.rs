@@ -65,7 +65,6 @@ fn add_macro_reference(builder: &mut FactBuilder<'_>, name: Node<'_>) {
 /// State of reading tokens.
 #[derive(Default)]
 struct TokenReader<'text> {
-    /// Expression that ends at the current token.
     value: Option<ShortExpression>,
     /// Separator before the current token: `.`, `::`, or blank.
     separator: &'static str,

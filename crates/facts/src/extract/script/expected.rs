@@ -11,7 +11,6 @@ pub(super) fn expect_instance(annotation: ShortExpression) -> ShortExpression {
     ShortExpression::Typed(Box::new(annotation))
 }
 
-/// Returns what a function expects as its argument at a place.
 pub(super) fn expect_argument(function: &ShortExpression, place: usize) -> Option<ShortExpression> {
     wrap_expected(function, |function| ShortExpression::Argument(function, to_index(place)))
 }

@@ -14,7 +14,6 @@ use super::{
 };
 use crate::{DefinitionIndex, DefinitionKind, ReferenceKind, ScopeKind, ShortExpression};
 
-/// Visits a class or an interface.
 pub(super) fn visit_type(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     let mut bases = Vec::new();
     for child in list_named_children(node) {

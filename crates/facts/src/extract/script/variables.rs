@@ -47,7 +47,6 @@ fn define_assigned_member(builder: &mut FactBuilder<'_>, node: Node<'_>, left: N
     }
 }
 
-/// Visits a variable with its value.
 pub(super) fn visit_declarator(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     builder.visit_field(node, "type");
     let Some(name) = node.child_by_field_name("name") else { return };

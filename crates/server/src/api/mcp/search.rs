@@ -279,7 +279,6 @@ impl RawSearch {
     }
 }
 
-/// Returns where some of the results are.
 fn list_pieces(found: &SearchResults, is_wanted: impl Fn(&Hit) -> bool) -> Vec<FoundPiece> {
     let wanted = found.hits.iter().filter(|hit| is_wanted(hit));
     let piece = |hit: &Hit| FoundPiece {

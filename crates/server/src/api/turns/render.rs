@@ -37,7 +37,6 @@ pub(crate) struct NumberedFrame {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MarkupFormat {
     Markdown,
-    /// HTML beside the Markdown.
     Html,
 }
 
