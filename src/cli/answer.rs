@@ -132,12 +132,11 @@ fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError>
 fn show_result(name: &str, result: Option<&Value>, error: Option<&str>) -> Result<(), CliError> {
     if let Some(error) = error {
         // The rest is advice for the model.
-        let reason = error.split_once(". ").map_or(error, |(reason, _)| reason);
-        let reason = shorten_text(&single_line(reason), MAX_SHOWN);
+        let (first, _) = error.split_once(". ").unwrap_or((error, ""));
+        let reason = shorten_text(&single_line(first), MAX_SHOWN);
         return print_note(&format!("{name} failed: {reason}"));
     }
-    let text = result.and_then(|result| result.pointer("/content/0/text"));
-    match text.and_then(Value::as_str) {
+    match result.and_then(|result| result.pointer("/content/0/text")?.as_str()) {
         Some(text) if name == USES => print_note(&format!("  {}", count_uses(text))),
         _ => Ok(()),
     }
@@ -146,8 +145,7 @@ fn show_result(name: &str, result: Option<&Value>, error: Option<&str>) -> Resul
 /// Returns the counts at the end of the first line of uses: `2 definitions, 3 uses`.
 fn count_uses(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
-    let counts = first.rsplit_once(" shown: ").map_or(first, |(_, counts)| counts);
-    shorten_text(&single_line(counts), MAX_SHOWN)
+    shorten_text(&single_line(first.rsplit(" shown: ").next().unwrap_or_default()), MAX_SHOWN)
 }
 
 /// Returns the name of a tool in the form that `codeinfo mcp call` accepts.
@@ -172,9 +170,8 @@ fn describe_call(name: &str, origin: &ToolOrigin, parameters: &Value) -> String 
     let path = || {
         let path = text("path").unwrap_or_default();
         match (number("first"), number("last")) {
-            (Some(first), Some(last)) => format!("{path}:{first}-{last}"),
+            (first, Some(last)) => format!("{path}:{}-{last}", first.unwrap_or(1)),
             (Some(first), None) => format!("{path}:{first}-"),
-            (None, Some(last)) => format!("{path}:1-{last}"),
             (None, None) => path,
         }
     };
@@ -320,11 +317,7 @@ mod tests {
             ("Impact", json!({ "since": "v1" }), "finds what changes since `v1` reach"),
             ("History", json!({ "path": "a.rs" }), "reads the history of `a.rs`"),
             ("History", json!({ "commit": "v1" }), "reads the history of `v1`"),
-            (
-                "ReadLines",
-                json!({ "path": "src/gin.go", "first": 470, "last": 510 }),
-                "reads src/gin.go:470-510",
-            ),
+            ("ReadLines", json!({ "path": "a.go", "first": 4, "last": 5 }), "reads a.go:4-5"),
             ("ReadLines", json!({ "path": "src/gin.go" }), "reads src/gin.go"),
             ("Outline", json!({ "path": "src" }), "outlines src"),
             ("shell", json!({ "command": "ls" }), "runs `ls`"),

@@ -78,7 +78,7 @@ pub(super) enum EntryConnection {
     Url(String),
 }
 
-/// What most clients have.
+/// Properties of most clients.
 const TYPICAL_CLIENT: SupportedClient = SupportedClient {
     id: "",
     name: "",

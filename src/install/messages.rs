@@ -1,4 +1,4 @@
-//! What `install` and `uninstall` say: errors, lines, questions and the changes of files.
+//! Messages of `install` and `uninstall`: errors, lines, questions and the changes of files.
 
 use std::{
     io::{self, BufRead, IsTerminal, Write},

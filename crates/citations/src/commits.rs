@@ -51,7 +51,7 @@ pub struct CitedCommit {
     /// Web address, if the repository has a remote on the web.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What confirms the sentence.
+    /// Part that confirms the sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_by: Option<CommitEvidence>,
 }

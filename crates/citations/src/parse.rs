@@ -133,7 +133,7 @@ impl CitationScanner<'_> {
         }
     }
 
-    /// Skips the rest of a URL. Of a `file://` URL only the scheme is skipped, so that its path is
+    /// Skips the rest of a URL. In a `file://` URL only the scheme is skipped, so that its path is
     /// read.
     fn skip_address(&mut self, scheme: &Range<usize>) -> bool {
         self.at += "://".len();

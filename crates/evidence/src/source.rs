@@ -100,7 +100,7 @@ impl HighlightedSource {
     }
 }
 
-/// Cuts a long line, and removes the marks of what is left out.
+/// Cuts a long line, and removes the marks of its rest.
 pub(super) fn cut_line(line: &mut String, marks: &mut Vec<HighlightMark>) {
     if MAX_LINE_BYTES < line.len() {
         line.truncate(line.floor_char_boundary(MAX_LINE_BYTES));

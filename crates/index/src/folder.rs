@@ -75,7 +75,7 @@ pub(crate) fn remove_folder(path: &Path) -> Result<(), IndexError> {
     with_path(path, atomic::remove_folder(path))
 }
 
-/// Reads a file; `None` if there is none.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, IndexError> {
     with_path(path, atomic::read_if_exists(path, FileAccess::AsUsual))
 }

@@ -106,7 +106,7 @@ pub struct ToolIndex {
 }
 
 impl ToolIndex {
-    /// Indexes tools. Of several with the same identifier, the first counts.
+    /// Indexes tools. Among those with the same identifier, the first counts.
     pub fn new(entries: Vec<ToolIndexEntry>, model: StaticModel) -> Self {
         Self::with_weights(entries, model, ToolRankingWeights::SHIPPED)
     }

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 /// Bytes that count as one token.
 ///
-/// Of pieces of 2,000 bytes of source code and documentation, 99 in 100 have fewer tokens than
+/// Among pieces of 2,000 bytes of source code and documentation, 99 in 100 have fewer tokens than
 /// estimated in OpenAI's `cl100k_base` (3.6 bytes per token on average), and 96 in 100 in BERT's
 /// word pieces (2.8).
 const BYTES_PER_TOKEN: usize = 2;

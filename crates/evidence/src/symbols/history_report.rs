@@ -46,7 +46,7 @@ pub struct CommitReport {
     /// Rest of the message, only of a single commit.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// True if the end of the message is left out.
+    /// True if the message is cut.
     pub is_message_cut: bool,
     /// Id, or its beginning, of the commit that the message says is reverted.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -57,7 +57,7 @@ impl SymbolName {
         Self::Named { path: None, qualifiers: qualifiers.collect(), name }
     }
 
-    /// Returns true if a definition in a file may be meant. `names` are those of the definitions
+    /// Returns true if the name may refer to a definition in a file. `names` are those of the definitions
     /// around it, outermost first, and its own.
     pub(super) fn fits(&self, file: &str, names: &[&str]) -> bool {
         let Self::Named { path, qualifiers, name } = self else { return false };

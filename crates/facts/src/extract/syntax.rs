@@ -1,4 +1,4 @@
-//! What the readers of all languages share: calls, members, returned values, and how nodes are visited.
+//! Parts that the readers of all languages share: calls, members, returned values, and how nodes are visited.
 
 use tree_sitter::Node;
 

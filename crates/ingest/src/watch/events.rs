@@ -40,7 +40,7 @@ pub(super) enum WatchEvent {
     Lost,
 }
 
-/// The system's watcher, or the reason why there is none.
+/// The system's watcher, or the reason why it is missing.
 type WatcherResult = Result<RecommendedWatcher, notify::Error>;
 
 /// System's watcher and its events.

@@ -36,7 +36,7 @@ pub(super) struct SearchArguments {
     place: Option<SearchedPlace>,
 }
 
-/// What is searched instead of code and documents.
+/// Source that is searched instead of code and documents.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum SearchedPlace {
