@@ -1,1 +1,1 @@
-../../crates/ingest/src/discover/ignored.rs
+../../crates/worktree/src/ignored.rs

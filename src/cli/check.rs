@@ -12,8 +12,8 @@ use codeinfo_citations::{
     DocumentTree, LOCK_FILE, is_markdown,
 };
 use codeinfo_core::paths::is_below;
-use codeinfo_ingest::discover::{self, IgnoreFiles};
-use codeinfo_worktree::git::find_work_tree;
+use codeinfo_ingest::discover;
+use codeinfo_worktree::{git::find_work_tree, ignore_files::IgnoreFiles};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

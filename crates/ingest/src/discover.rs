@@ -6,7 +6,6 @@
 //! are excluded: their targets are found inside the root, or do not belong to it.
 
 mod folder_rules;
-pub mod ignored;
 mod secret_search;
 mod walk;
 mod walk_entry;
@@ -15,8 +14,7 @@ pub(super) use walk::{WalkMode, walk_root};
 pub(super) use walk_entry::WalkContext;
 
 use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
 };
@@ -25,11 +23,11 @@ use codeinfo_core::{OmissionRule, OmittedGroup, OmittedPaths, Root};
 use codeinfo_worktree::{
     beneath::{self, RootDir},
     git::GitRepository,
+    ignored,
     private_places::{PrivatePlaces, ResolvedPlaces},
 };
 use tokio_util::sync::CancellationToken;
 
-use self::ignored::{IgnoreRules, IgnoreVerdict};
 use super::{
     error::IngestError,
     inspect::{self, FileVerdict},
@@ -105,56 +103,6 @@ fn map_open_error(root: &Path, error: io::Error) -> IngestError {
             IngestError::Path { path, reason: "is no longer a folder" }
         }
         _ => IngestError::Open { path, source: error },
-    }
-}
-
-/// Ignore files of a root for paths that may no longer exist. Each file is read once.
-pub struct IgnoreFiles {
-    root: RootDir,
-    /// Rules of folders by their paths below the root.
-    known: RefCell<HashMap<String, IgnoreRules>>,
-}
-
-impl IgnoreFiles {
-    /// Opens a root.
-    pub fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: RootDir::open(root)?, known: RefCell::default() })
-    }
-
-    /// Returns true if the ignore files of its folders exclude a path. Blocks on the file system.
-    pub fn is_ignored(&self, path: &str) -> bool {
-        let (mut rules, mut folder) = (IgnoreRules::default(), String::new());
-        for part in path.split('/') {
-            rules = self.load_rules(&folder, &rules);
-            let next = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
-            // The path may have been a file or a folder.
-            let is_left_out = |is_folder| {
-                let verdict = rules.match_path(&next, is_folder);
-                matches!(verdict, IgnoreVerdict::Ignored | IgnoreVerdict::IgnoredByGit)
-            };
-            if is_left_out(true) || is_left_out(false) {
-                return true;
-            }
-            folder = next;
-        }
-        false
-    }
-
-    fn load_rules(&self, folder: &str, above: &IgnoreRules) -> IgnoreRules {
-        let mut known = self.known.borrow_mut();
-        if let Some(rules) = known.get(folder) {
-            return rules.clone();
-        }
-        let read = |name: &str| {
-            let (file, _) = self.root.open_file(&Path::new(folder).join(name)).ok()?;
-            beneath::read_to_limit(file, ignored::MAX_BYTES as u64 + 1, || ()).ok()
-        };
-        let contents = ignored::NAMES.map(read);
-        let has_own = contents.iter().any(Option::is_some);
-        let rules =
-            if has_own { above.with_ignore_files(folder, &contents).0 } else { above.clone() };
-        known.insert(folder.to_owned(), rules.clone());
-        rules
     }
 }
 

@@ -3,9 +3,12 @@
 use std::{collections::BTreeMap, fmt, io};
 
 use codeinfo_core::{OmissionRule, OmittedGroup, OmittedPaths, plain_name};
-use codeinfo_worktree::beneath::{self, ObjectFault};
+use codeinfo_worktree::{
+    beneath::{self, ObjectFault},
+    ignored,
+};
 
-use super::{discover::ignored, scope::PathScope};
+use super::scope::PathScope;
 
 /// Reason why a file could not be indexed, although no rule excludes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

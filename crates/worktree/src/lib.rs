@@ -3,5 +3,7 @@
 pub mod beneath;
 pub mod decode;
 pub mod git;
+pub mod ignore_files;
+pub mod ignored;
 pub mod private_places;
 pub mod roots;

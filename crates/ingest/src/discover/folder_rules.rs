@@ -3,13 +3,13 @@
 
 use std::{io, path::Path};
 
-use codeinfo_worktree::beneath::{self, FolderEntry, FolderEntryKind};
+use codeinfo_worktree::{
+    beneath::{self, FolderEntry, FolderEntryKind},
+    ignored::{self, IgnoreError, IgnoreRules},
+};
 
 use super::{walk::RootWalk, walk_entry::WalkEntry};
-use crate::{
-    discover::ignored::{self, IgnoreError, IgnoreRules},
-    skip::SkipReason,
-};
+use crate::skip::SkipReason;
 
 pub(super) const ATTRIBUTES_FILE: &str = ".gitattributes";
 const ATTRIBUTE: &str = "linguist-generated";

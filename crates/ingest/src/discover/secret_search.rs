@@ -9,13 +9,13 @@ use std::{
 
 use codeinfo_lang::vendored;
 use codeinfo_secrets::{fold_paths, is_published};
-use codeinfo_worktree::beneath::{FolderEntry, FolderEntryKind, RootDir};
+use codeinfo_worktree::{
+    beneath::{FolderEntry, FolderEntryKind, RootDir},
+    ignored::IgnoreRules,
+};
 use tracing::info;
 
-use super::{
-    ignored::IgnoreRules,
-    walk_entry::{GIT, WalkContext, WalkEntry},
-};
+use super::walk_entry::{GIT, WalkContext, WalkEntry};
 use crate::error::IngestError;
 
 /// Limits of the search. A folder above any limit is itself treated as a secret.

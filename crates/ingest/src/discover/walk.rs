@@ -10,12 +10,11 @@ use codeinfo_worktree::{
     beneath::{self, FolderEntry, FolderEntryKind, FolderHandle, RootDir},
     decode,
     git::TrackedPaths,
+    ignored::{IgnoreRules, IgnoreVerdict, PatternUsage},
 };
 
 use super::{
-    DiscoveredFile, WalkResult,
-    ignored::{IgnoreRules, IgnoreVerdict, PatternUsage},
-    is_ignore_file,
+    DiscoveredFile, WalkResult, is_ignore_file,
     secret_search::{self, FolderOwnership, UnwalkedFolder},
     walk_entry::{FolderNameHint, GIT, WalkContext, WalkEntry},
 };

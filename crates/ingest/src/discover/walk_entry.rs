@@ -6,11 +6,12 @@ use codeinfo_core::OmissionRule;
 use codeinfo_lang::vendored::FolderContents;
 use codeinfo_worktree::{
     beneath::FolderEntry,
+    ignored::IgnoreRules,
     private_places::{PrivatePlace, ResolvedPlaces},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{ignored::IgnoreRules, relative_path};
+use super::relative_path;
 use crate::{io_watchdog::IoHeartbeat, scope::PathScope};
 
 /// Folder of Git, which is never walked, even if an ignore file asks for it.

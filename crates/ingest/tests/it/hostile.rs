@@ -16,9 +16,10 @@ use std::{
 
 use codeinfo_ingest::{
     RunState,
-    discover::{WalkResult, discover_files, ignored},
+    discover::{WalkResult, discover_files},
 };
 use codeinfo_test_support::ingest::TestIndex;
+use codeinfo_worktree::ignored;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 

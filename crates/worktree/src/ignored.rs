@@ -132,6 +132,11 @@ impl PatternUsage {
         self.wild_bytes += usage.wild_bytes.saturating_sub(before.wild_bytes);
     }
 
+    /// Returns true if as many patterns were compiled as one folder may have.
+    pub fn fills_folder(self) -> bool {
+        MAX_PATTERNS <= self.patterns || MAX_WILD_BYTES <= self.wild_bytes
+    }
+
     /// Returns true if a walk may compile no more patterns.
     pub fn is_exhausted(self) -> bool {
         MAX_WALK_PATTERNS <= self.patterns || MAX_WALK_WILD_BYTES <= self.wild_bytes
