@@ -14,6 +14,8 @@ const MAX_CHANGES: usize = 250_000;
 /// Maximum depth of folders. Real repositories have a fifth of it.
 const MAX_DEPTH: usize = 100;
 const MAX_PATH_BYTES: usize = 4096;
+/// Maximum bytes of the paths of these files, four times as many as real imports have.
+const MAX_ALL_PATH_BYTES: usize = 64 << 20;
 
 /// A file that differs between two folders; `None` where it does not exist.
 #[derive(Debug)]
@@ -32,7 +34,8 @@ impl HistoryReader {
         after: Option<CommitId>,
     ) -> WalkResult<Vec<TreeChange>> {
         let mut changes = Vec::new();
-        self.diff_folders(&mut Vec::new(), [before, after], 0, &mut changes)?;
+        let mut room = MAX_ALL_PATH_BYTES;
+        self.diff_folders(&mut Vec::new(), [before, after], 0, &mut changes, &mut room)?;
         Ok(changes)
     }
 
@@ -42,6 +45,7 @@ impl HistoryReader {
         folders: [Option<CommitId>; 2],
         depth: usize,
         changes: &mut Vec<TreeChange>,
+        room: &mut usize,
     ) -> WalkResult {
         let [before, after] = folders;
         if before == after {
@@ -74,7 +78,8 @@ impl HistoryReader {
             path.extend_from_slice(name);
             let files = [old_file, new_file].map(|file| file.filter(|entry| !entry.mode.is_tree()));
             if files != [None, None] {
-                if changes.len() >= MAX_CHANGES {
+                *room = room.saturating_sub(path.len());
+                if changes.len() >= MAX_CHANGES || path.len() > MAX_PATH_BYTES || *room == 0 {
                     return Err(StopReason::TooManyFiles);
                 }
                 let [before, after] = files;
@@ -82,7 +87,7 @@ impl HistoryReader {
             }
             let below = [old_file, new_file]
                 .map(|file| file.filter(|entry| entry.mode.is_tree()).map(|entry| entry.id));
-            self.diff_folders(path, below, depth + 1, changes)?;
+            self.diff_folders(path, below, depth + 1, changes, room)?;
             path.truncate(parent_length);
         }
     }

@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, fs, path::PathBuf, time::Instant};
 
 use codeinfo_history::{CommitId, StopReason};
+use codeinfo_worktree::git::GitRepository;
 
 use crate::support::{GitFolder, budget, numbered_lines, run_git_at};
 
@@ -23,7 +24,7 @@ fn find_loose_file(made: &GitFolder, id: &CommitId) -> PathBuf {
 #[test]
 fn an_empty_repository_has_no_commit_to_ask_about() {
     let made = GitFolder::create(&[]);
-    let repository = codeinfo_worktree::git::GitRepository::open(&made.path).unwrap().unwrap();
+    let repository = GitRepository::open(&made.path).unwrap().unwrap();
     assert_eq!(repository.head_commit(), None);
     made.write("a.rs", "");
     let head = made.commit(0, "empty file");
@@ -156,6 +157,96 @@ fn folders_within_themselves_many_times_are_bounded() {
     let bomb = write_commit(&made, &id, &format!("parent {base}"), "bomb");
     let diff = made.reader().commit_diff(&bomb, &budget()).unwrap();
     assert_eq!(diff.stop.unwrap().reason, StopReason::TooManyFiles);
+}
+
+#[test]
+fn grafts_and_replacements_are_not_followed() {
+    let made = GitFolder::create(&[]);
+    let ids: Vec<_> = (0..3)
+        .map(|minute| {
+            made.write("a.rs", &format!("{minute}\n"));
+            made.commit(minute, "change")
+        })
+        .collect();
+    // Both say that the second commit has no parent.
+    fs::create_dir_all(made.path.join(".git/info")).unwrap();
+    fs::write(made.path.join(".git/info/grafts"), format!("{}\n", ids[1])).unwrap();
+    made.git(&["replace", "--graft", &ids[1].to_string()]);
+    assert_eq!(made.ids(&["log", "--format=%H"]).len(), 2);
+    let found = made.reader().file_history(&ids[2], "a.rs", &budget()).unwrap();
+    let changed: Vec<_> = found.changes.iter().rev().map(|change| change.commit.id).collect();
+    assert_eq!((changed, found.stop), (ids, None));
+}
+
+#[test]
+fn long_paths_are_bounded() {
+    let made = GitFolder::create(&[]);
+    made.write("a.rs", "one\n");
+    let base = made.commit(0, "base");
+    let blob = made.git(&["rev-parse", "HEAD:a.rs"]);
+    let write_tree =
+        |tree: &str| run_git_at(&made.path, &["mktree"], "0 +0000", Some(tree.as_bytes()));
+    let repeat = |count: u32, kind: &str, id: &str| {
+        (0..count).fold(String::new(), |mut text, number| {
+            writeln!(text, "{kind} {id}\t{number}").unwrap();
+            text
+        })
+    };
+    let files = write_tree(&repeat(1000, "100644 blob", &blob));
+    let folders = write_tree(&repeat(20, "040000 tree", &files));
+    let long_folder = write_tree(&format!("040000 tree {folders}\t{}", "x".repeat(4000)));
+    let long_file = write_tree(&format!("100644 blob {blob}\t{}", "x".repeat(5000)));
+    for tree in [long_folder, long_file] {
+        let commit = write_commit(&made, &tree, &format!("parent {base}"), "long");
+        let diff = made.reader().commit_diff(&commit, &budget()).unwrap();
+        assert_eq!(diff.stop.unwrap().reason, StopReason::TooManyFiles);
+        assert!(diff.files.is_empty());
+    }
+}
+
+#[test]
+fn an_index_of_packs_leads_to_none_elsewhere() {
+    let made = GitFolder::create(&[]);
+    made.write("a.rs", "one\n");
+    let head = made.commit(0, "secret");
+    made.git(&["repack", "-a", "-d", "--quiet"]);
+    made.git(&["multi-pack-index", "write"]);
+    let packs = made.path.join(".git/objects/pack");
+    let mut index = fs::read(packs.join("multi-pack-index")).unwrap();
+    let text = String::from_utf8_lossy(&index).into_owned();
+    let after = text.split_once("pack-").unwrap().1.split_once(".idx").unwrap().0;
+    let name = format!("pack-{after}");
+    // As long as the name, and outside of the repository.
+    let other = "o".repeat(name.len() - "../../../../".len());
+    for kind in ["pack", "idx"] {
+        let from = packs.join(format!("{name}.{kind}"));
+        fs::rename(from, made.path.with_file_name(format!("{other}.{kind}"))).unwrap();
+    }
+    let place = index.windows(5).position(|bytes| bytes == b"pack-").unwrap();
+    index[place..place + name.len()].copy_from_slice(format!("../../../../{other}").as_bytes());
+    fs::remove_file(packs.join("multi-pack-index")).unwrap();
+    fs::write(packs.join("multi-pack-index"), index).unwrap();
+    let list = made.reader().list_commits(&head, &[], &budget());
+    assert_eq!(list.stop.unwrap().reason, StopReason::Missing(head));
+}
+
+#[test]
+fn ancestors_behind_large_commits_are_not_looked_for() {
+    let made = GitFolder::create(&[]);
+    made.write("a.rs", "one\n");
+    let mut last = made.commit(0, "first");
+    let tree = made.git(&["rev-parse", "HEAD^{tree}"]);
+    made.git(&["config", "core.looseCompression", "1"]);
+    let message = "x".repeat(63 << 20);
+    let mut ids = vec![last];
+    for _ in 0..9 {
+        last = write_commit(&made, &tree, &format!("parent {last}"), &message);
+        ids.push(last);
+    }
+    let repository = GitRepository::open(&made.path).unwrap().unwrap();
+    let find = |generations: u32| repository.resolve_ancestor(&format!("{last}~{generations}"));
+    assert_eq!(find(3), Ok(ids[6].to_string()));
+    assert!(find(9).is_err());
 }
 
 #[test]

@@ -32,12 +32,16 @@ const MAX_CHAIN: u32 = 4095;
 /// Maximum bytes of unpacked objects that an [`ObjectReader`] remembers, because their neighbours are
 /// stored as deltas of them. Folders are mostly below ten kilobytes.
 const MAX_REMEMBERED: usize = 32 << 20;
-/// Maximum bytes written to unpack one object of an [`ObjectReader`], about half a second.
+/// Maximum bytes written to unpack one commit, tag or object of an [`ObjectReader`], about half a
+/// second.
 const MAX_UNPACK_COST: u64 = 1 << 30;
 /// Maximum number of tags followed; a tag may name another tag.
 const MAX_TAGS: usize = 8;
 /// Maximum number of commits followed along first parents. Linux has a tenth of it.
 const MAX_COMMITS: usize = 1_000_000;
+/// Maximum bytes written to unpack the commits between a name such as `main~3` and its commit, about
+/// a quarter of a second. A hundred thousand usual commits have a tenth of it.
+const MAX_ANCESTRY_COST: u64 = 512 << 20;
 /// Maximum number of packs. Git repacks above fifty.
 const MAX_PACKS: usize = 4096;
 const MIN_PREFIX: usize = 4;
@@ -163,9 +167,9 @@ impl ObjectDatabase {
         for _ in 0..MAX_TAGS {
             let found = self.find_object(&handle, &object_id)?;
             match found.kind {
-                Object::Commit => return found.read_bytes().map(|_| object_id.to_string()),
+                Object::Commit => return found.read_cheap().map(|_| object_id.to_string()),
                 Object::Tag => {
-                    let bytes = found.read_bytes()?;
+                    let bytes = found.read_cheap()?;
                     let tag = TagRefIter::from_bytes(&bytes, object_id.kind());
                     object_id = tag.target_id().map_err(|_| ObjectFault::Strange)?;
                 }
@@ -179,8 +183,11 @@ impl ObjectDatabase {
     pub(crate) fn find_ancestor(&self, id: &str, generations: u32) -> io::Result<Option<String>> {
         let handle = self.new_handle();
         let mut commit = ObjectId::from_hex(id.as_bytes()).map_err(|_| ObjectFault::Missing)?;
+        let mut rest = MAX_ANCESTRY_COST;
         for _ in 0..generations {
-            let bytes = self.find_object(&handle, &commit)?.read_bytes()?;
+            let found = self.find_object(&handle, &commit)?;
+            rest = rest.checked_sub(found.unpack_cost()).ok_or(ObjectFault::Strange)?;
+            let bytes = found.read_cheap()?;
             match CommitRefIter::from_bytes(&bytes, commit.kind()).parent_ids().next() {
                 Some(parent) => commit = parent,
                 None => return Ok(None),
@@ -294,10 +301,10 @@ impl ObjectReader {
         if found.kind != kind {
             return Err(ObjectFault::Strange.into());
         }
-        if found.size > max_bytes || found.unpack_cost() > MAX_UNPACK_COST {
+        if found.size > max_bytes {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        found.read_bytes()
+        found.read_cheap()
     }
 
     /// Reads the size of an object without unpacking it.
@@ -320,6 +327,14 @@ impl LocatedObject<'_> {
     /// Returns the estimated bytes written to unpack the object, if its bases have the same size.
     pub(super) fn unpack_cost(&self) -> u64 {
         self.size.saturating_mul(u64::from(self.chain) + 1)
+    }
+
+    /// Reads the object if it takes up to about half a second to unpack.
+    fn read_cheap(&self) -> io::Result<Vec<u8>> {
+        if self.unpack_cost() > MAX_UNPACK_COST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.read_bytes()
     }
 
     pub(super) fn read_bytes(&self) -> io::Result<Vec<u8>> {
@@ -345,6 +360,8 @@ fn open_store(path: &Path, hash: gix_hash::Kind, max_unpacked: usize) -> io::Res
     let options = init::Options {
         alloc_limit_bytes: Some(max_unpacked),
         slots: init::Slots::AsNeededByDiskState { multiplier: 2.0, minimum: 64 },
+        // An index of several packs names their files, in any folder.
+        use_multi_pack_index: false,
         ..init::Options::default()
     };
     let store = Store::at_opts(path.to_owned(), hash, &mut std::iter::empty(), options)?;
