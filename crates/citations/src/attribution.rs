@@ -48,6 +48,8 @@ const FLOW_WEIGHT: f32 = 0.6;
 const TAIL_WEIGHT: f32 = 0.25;
 /// Weight of other clauses of the sentence, and of the sentences before it.
 const CONTEXT_WEIGHT: f32 = 0.3;
+/// Maximum bytes of the texts of one citation; a long paragraph has half of it.
+const MAX_TEXT_BYTES: usize = 4 << 10;
 /// Minimum weight of a text that is about the citation itself.
 pub(super) const OWN_WEIGHT: f32 = FLOW_WEIGHT;
 
@@ -194,6 +196,7 @@ impl TokenizedSentence<'_> {
         gaps.push(gap_start..self.range.end.max(gap_start));
         for attributed in all.get_mut(begin..).unwrap_or_default() {
             attributed.texts = weigh_texts(&attributed.texts, &gaps, context);
+            cut_texts(self.text, &mut attributed.texts);
         }
         gaps
     }
@@ -265,6 +268,21 @@ impl TokenizedSentence<'_> {
         }
         open > 0
     }
+}
+
+/// Leaves out what is above [`MAX_TEXT_BYTES`], of the texts with the least weight first.
+fn cut_texts(text: &str, texts: &mut Vec<(Range<usize>, f32)>) {
+    let mut rest = MAX_TEXT_BYTES;
+    if texts.iter().map(|(range, _)| range.len()).sum::<usize>() <= rest {
+        return;
+    }
+    texts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (range, _) in texts.iter_mut() {
+        let end = text.floor_char_boundary(range.start + range.len().min(rest));
+        range.end = end.max(range.start);
+        rest -= range.len();
+    }
+    texts.retain(|(range, _)| !range.is_empty());
 }
 
 /// Weighs the texts of a sentence and the texts before it for one of its citations.
@@ -499,5 +517,19 @@ mod tests {
         ] {
             assert_eq!(attribute_names(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn texts_of_a_citation_are_bounded_and_its_own_come_first() {
+        let long = "größe ".repeat(3_000);
+        let text = format!("{long}a.rs:1 is last, `own_name` waits (b.rs:2), and {long}.");
+        let pieces = MarkdownPieces::parse(&text);
+        let citations = find_citations_in_pieces(&text, &pieces, 100);
+        let attributed = attribute_text(&text, &pieces, &citations);
+        for AttributedText { texts, .. } in &attributed {
+            assert!(texts.iter().map(|(range, _)| range.len()).sum::<usize>() <= MAX_TEXT_BYTES);
+            assert!(texts.iter().all(|(range, _)| text.get(range.clone()).is_some()));
+        }
+        assert!(text.get(attributed[1].texts[0].0.clone()).unwrap().contains("own_name"));
     }
 }
