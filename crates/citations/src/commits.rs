@@ -17,6 +17,7 @@ use codeinfo_worktree::{
     beneath::ObjectFault,
     decode::decode_text,
     git::{CommitLookupError, GitRepository},
+    ignore_files::IgnoreFiles,
 };
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +38,9 @@ const MAX_BYTES: u64 = 128 << 20;
 /// Maximum files of a commit whose changed lines are read, and bytes of each.
 const MAX_PATCHES: usize = 50;
 const MAX_PATCH_BYTES: usize = 16 << 10;
-/// Maximum paths of changed files that are read.
+/// Maximum paths of changed files that are read, and of those that are compared with ignore files.
 const MAX_PATHS: usize = 1000;
+const MAX_EXAMINED_PATHS: usize = 10_000;
 /// Maximum bytes of a file whose secrets are searched for.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
@@ -226,6 +228,7 @@ impl<'a> CommitTrees<'a> {
 
     fn open_commit(&self, index: usize, id: String) -> Option<LocatedCommit<'a>> {
         let (root, Some(git)) = self.roots.get(index)? else { return None };
+        let ignore_files = IgnoreFiles::open_root(root).ok()?;
         let mut reader = HistoryReader::open(git.common_folder(), &id).ok()?;
         let diff = reader.commit_diff(&id.parse().ok()?, &next_budget(self.deadline)).ok()?;
         let url = git.commit_url(&id).map(String::from);
@@ -234,6 +237,7 @@ impl<'a> CommitTrees<'a> {
             index,
             root,
             commit,
+            ignore_files,
             reader,
             diff,
             deadline: self.deadline,
@@ -247,6 +251,7 @@ struct LocatedCommit<'a> {
     index: usize,
     root: &'a Root,
     commit: CitedCommit,
+    ignore_files: IgnoreFiles,
     reader: HistoryReader,
     diff: CommitDiff,
     deadline: Instant,
@@ -313,7 +318,7 @@ impl LocatedCommit<'_> {
     /// Reads a file without its secrets; none if the commit does not have it. Returns `None` if it
     /// may not or cannot be read.
     fn read_file(&mut self, id: CommitId, path: &str) -> Option<Vec<CitedFile>> {
-        if !self.root.is_public_path(path) {
+        if !self.is_public_path(path) {
             return None;
         }
         let found = self.reader.read_file_at(&id, path, &next_budget(self.deadline)).ok()?;
@@ -323,10 +328,15 @@ impl LocatedCommit<'_> {
         Some(vec![CitedFile { content, indexed: None }])
     }
 
+    fn is_public_path(&self, path: &str) -> bool {
+        self.root.is_public_path(path) && !self.ignore_files.is_ignored(path)
+    }
+
     fn read_texts(&mut self) -> CommitTexts {
         let is_public =
-            |file: &&ChangedFile| list_paths(file).all(|path| self.root.is_public_path(path));
-        let files: Vec<&ChangedFile> = self.diff.files.iter().filter(is_public).collect();
+            |file: &&ChangedFile| list_paths(file).all(|path| self.is_public_path(path));
+        let examined = self.diff.files.iter().take(MAX_EXAMINED_PATHS);
+        let files: Vec<&ChangedFile> = examined.filter(is_public).collect();
         let describe = |file: &ChangedFile| {
             let old_path = file.old_path.as_deref().unwrap_or_default();
             format!("{:?} {} {old_path}\n", file.kind, file.path)

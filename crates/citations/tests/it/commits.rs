@@ -292,6 +292,13 @@ async fn secret_and_ignored_files_are_not_compared_with() {
         let text = format!("It has the violet lantern of the harbour (boiler@{id}:{path}:1).");
         assert_eq!(boiler.check(&text).await, [], "{path}");
     }
+    // The ignore file also counts for files that are gone.
+    run_git(&boiler.repository.0, &["rm", "--quiet", "-r", "notes"]);
+    boiler.index.ingest(&boiler.repository).await;
+    let sentence = "It has the violet lantern of the harbour";
+    let judged = boiler.judge(&format!("{sentence} (boiler@{id}).")).await;
+    assert!(judged.starts_with("unconfirmed"), "{judged}");
+    assert_eq!(boiler.check(&format!("{sentence} (boiler@{id}:notes/plan.md:1).")).await, []);
     let shown = boiler.judge(&format!("`harbour` is a key (boiler@{id}:src/keys.py:1).")).await;
     assert!(shown.ends_with("boiler, src/keys.py"), "{shown}");
 }
