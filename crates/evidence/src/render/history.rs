@@ -40,7 +40,8 @@ pub fn render_commits(found: &FoundCommits) -> String {
     for commit in &found.commits {
         let FoundCommit { repository, id, time, subject, files, file_count, .. } = commit;
         let marks = describe_kind(commit.merge.unwrap_or_default(), commit.reverts.as_ref());
-        text.push_line(&format!("{repository}@{id:.10} {time:.10} {subject}{marks}"));
+        let day = cut_time(time);
+        text.push_line(&format!("{repository}@{id:.10} {day} {subject}{marks}"));
         commit.lines.iter().for_each(|line| text.push_line(&format!("|{line}")));
         let rest = if files.len() < *file_count { ", …" } else { "" };
         let listed = match (files.join(", "), *file_count) {
@@ -56,6 +57,11 @@ pub fn render_commits(found: &FoundCommits) -> String {
     }
     found.notes.iter().for_each(|note| text.push_note(note));
     text.text.trim_end().to_owned()
+}
+
+/// Returns the day of a time. One that no calendar has is a number of seconds.
+fn cut_time(time: &str) -> &str {
+    time.split(' ').next().unwrap_or_default()
 }
 
 fn describe_kind(parents: usize, reverted: Option<&String>) -> String {
@@ -82,7 +88,8 @@ impl HistoryText {
         let CommitReport { id, date, parent_count, .. } = commit;
         let subject = plain_name(&commit.subject, MAX_CHARS);
         let marks = describe_kind(*parent_count, commit.reverts.as_ref());
-        self.push_line(&format!("{}@{id:.10} {date:.10} {subject}{marks}", self.repo));
+        let day = cut_time(date);
+        self.push_line(&format!("{}@{id:.10} {day} {subject}{marks}", self.repo));
         if commit.files.is_some() {
             self.push_message(commit);
         }

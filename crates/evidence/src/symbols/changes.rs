@@ -12,6 +12,7 @@ use codeinfo_worktree::{
     beneath::{self, CommitFiles, ContentId, ObjectFault, RootDir, as_object_fault},
     decode,
     git::{CommitLookupError, GitRepository},
+    ignore_files::IgnoreFiles,
 };
 use serde::Serialize;
 
@@ -79,7 +80,9 @@ pub(super) fn compare_tree(
         Some(revision) => TreeContent::Commit(Box::new(list(&revision.commit).map_err(failed)?)),
         None => TreeContent::Folder(RootDir::open_root(root).map_err(failed)?),
     };
-    let mut comparison = TreeComparison { root, before, now, changes: TreeChanges::default() };
+    let ignore_files = IgnoreFiles::open_root(root).map_err(failed)?;
+    let changes = TreeChanges::default();
+    let mut comparison = TreeComparison { root, ignore_files, before, now, changes };
     comparison.changes.commit = commit;
     comparison.compare_files(records, deadline).map_err(failed)?;
     Ok(comparison.changes)
@@ -147,6 +150,7 @@ enum TreeContent {
 
 struct TreeComparison<'a> {
     root: &'a Root,
+    ignore_files: IgnoreFiles,
     before: CommitFiles,
     now: TreeContent,
     changes: TreeChanges,
@@ -231,10 +235,10 @@ impl TreeComparison<'_> {
             self.before.iter().map(|(path, _)| path).filter(|path| !indexed.contains(path));
         let code =
             unindexed.filter(|path| detect::detect_by_path(path).is_some_and(reads_language));
-        let mut gone: Vec<String> = code
-            .filter(|path| self.root.is_public_path(path) && is_gone(path))
-            .map(str::to_owned)
-            .collect();
+        let is_public =
+            |path: &&str| self.root.is_public_path(path) && !self.ignore_files.is_ignored(path);
+        let mut gone: Vec<String> =
+            code.filter(|path| is_public(path) && is_gone(path)).map(str::to_owned).collect();
         gone.sort_unstable();
         gone
     }

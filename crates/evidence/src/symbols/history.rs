@@ -15,7 +15,7 @@ use codeinfo_history::{
     HistoryStop,
 };
 use codeinfo_lang::{Language, detect};
-use codeinfo_worktree::{decode::decode_text, git::GitRepository};
+use codeinfo_worktree::{decode::decode_text, git::GitRepository, ignore_files::IgnoreFiles};
 use serde::Deserialize;
 use similar::{Algorithm, DiffTag};
 use tokio::time::timeout;
@@ -32,7 +32,7 @@ use super::{
     RelationKind,
     changes::{explain_lookup_error, open_repository},
     history_report::{
-        ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport, redact,
+        ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport, redact_body,
     },
 };
 
@@ -52,8 +52,9 @@ const MAX_PATCH_BYTES: usize = 64 << 10;
 /// Maximum lines of the difference of a file, in a list of commits and in a single one.
 const MAX_DIFF_LINES: usize = 200;
 const MAX_PATCH_LINES: usize = 2_000;
-/// Maximum files of a commit that are listed.
+/// Maximum files of a commit that are listed, and of those that are compared with ignore files.
 const MAX_FILES: usize = 1_000;
+const MAX_EXAMINED_FILES: usize = 10_000;
 
 const LEFT_OUT: &str = "its file is left out of the index, and not shown";
 
@@ -244,6 +245,7 @@ impl Evidence {
 struct HistorySession<'a> {
     target: &'a HistoryTarget,
     git: GitRepository,
+    ignore_files: IgnoreFiles,
     reader: HistoryReader,
     tip: CommitId,
     deadline: Instant,
@@ -261,6 +263,7 @@ impl<'a> HistorySession<'a> {
         let revision = target.root.revision.as_ref();
         let head = revision.map_or_else(|| git.head_commit(), |known| Some(known.commit.clone()));
         let id = head.filter(|id| !id.is_empty()).ok_or("it has no commit yet")?;
+        let ignore_files = IgnoreFiles::open_root(&target.root)?;
         let reader = HistoryReader::open(git.common_folder(), &id)?;
         let tip = id.parse()?;
         let report = HistoryReport {
@@ -272,7 +275,17 @@ impl<'a> HistorySession<'a> {
         };
         let deadline = Instant::now() + MAX_READING;
         let max_diff_lines = MAX_DIFF_LINES;
-        Ok(Self { target, git, reader, tip, deadline, report, is_for_page: false, max_diff_lines })
+        Ok(Self {
+            target,
+            git,
+            ignore_files,
+            reader,
+            tip,
+            deadline,
+            report,
+            is_for_page: false,
+            max_diff_lines,
+        })
     }
 
     fn answer(mut self, request: &HistoryRequest) -> Readable<HistoryReport> {
@@ -319,17 +332,17 @@ impl<'a> HistorySession<'a> {
         let diff = self.reader.commit_diff(&id, &budget)?;
         self.report.subject = format!("commit {name}");
         let mut report = CommitReport::new(&diff.commit);
-        report.message = redact(&diff.commit.body);
+        report.message = redact_body(&diff.commit);
         if let Some(path) = &self.target.path {
             let patch = self.reader.file_patch(&id, path, MAX_PATCH_BYTES, &budget)?;
             self.add_change(&mut report, &diff.commit, patch.file, &patch.hunks);
         }
         let count = diff.files.len();
-        let shown = diff.files.into_iter().filter(|file| self.may_show_change(file));
-        let mut listed: Vec<FileChangeReport> = shown.map(|file| self.report_file(file)).collect();
-        let hidden = count - listed.len();
-        listed.truncate(MAX_FILES);
-        report.files = Some(ChangedFileList { listed, count, hidden });
+        let examined = diff.files.into_iter().take(MAX_EXAMINED_FILES);
+        let (shown, hidden): (Vec<ChangedFile>, Vec<ChangedFile>) =
+            examined.partition(|file| self.may_show_change(file));
+        let listed = shown.into_iter().take(MAX_FILES).map(|file| self.report_file(file)).collect();
+        report.files = Some(ChangedFileList { listed, count, hidden: hidden.len() });
         self.report.commits.push(report);
         Ok(diff.stop)
     }
@@ -430,7 +443,8 @@ impl<'a> HistorySession<'a> {
     }
 
     fn may_show(&self, path: &str) -> bool {
-        self.is_indexed(path) || self.target.root.is_public_path(path)
+        self.is_indexed(path)
+            || self.target.root.is_public_path(path) && !self.ignore_files.is_ignored(path)
     }
 
     /// Fails for a path that would be left out, whether the commit has it or not.
@@ -508,6 +522,10 @@ impl<'a> HistorySession<'a> {
         let content = found.map_err(|_| "its lines could not be read in time")?.unwrap_or_default();
         let (text, language) = censor_content(path, &content)?;
         let count = text.split('\n').count();
+        // A carriage return alone ends a line of the text, but not one of Git.
+        if count != memchr::memchr_iter(b'\n', &content).count() + 1 {
+            return Err("its lines are not shown: some end with a carriage return alone");
+        }
         let has_time = self.is_for_page && Instant::now() < self.deadline;
         let found = has_time.then(|| highlight_lines(language, &text, 0..count));
         let mut marks = found.unwrap_or_default();

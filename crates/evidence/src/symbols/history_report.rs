@@ -77,7 +77,7 @@ pub struct ChangedFileList {
     pub listed: Vec<FileChangeReport>,
     /// Number of files, including those that are not listed.
     pub count: usize,
-    /// Number of files that are left out of the index, and not listed.
+    /// Number of files, among the first ten thousand, that are left out of the index, and not listed.
     pub hidden: usize,
 }
 
@@ -148,6 +148,12 @@ impl FileChangeReport {
         let ChangedFile { path, old_path, .. } = file;
         Self { path, old_path, kind, lines, is_indexed, diff: Vec::new(), is_cut: false }
     }
+}
+
+/// Replaces secrets in a message, and leaves out its first paragraph, in which a key may begin.
+pub(crate) fn redact_body(commit: &CommitDetails) -> String {
+    let message = redact(&format!("{}\n\n{}", commit.subject, commit.body));
+    message.split_once("\n\n").map(|(_, body)| body.to_owned()).unwrap_or_default()
 }
 
 /// Replaces secrets in what an author wrote.

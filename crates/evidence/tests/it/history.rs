@@ -180,6 +180,15 @@ async fn secrets_of_commits_are_not_shown() {
     assert_eq!(format!("{} {}", commit.subject, commit.message), "Call [secret] with [secret]");
     let files = commit.files.unwrap();
     assert_eq!((files.listed.len(), files.count, files.hidden), (1, 2, 1));
+    // The head of an encrypted key is a paragraph of its own.
+    let line = "q9XZowIBAAKCAQEAq7B3k9QmZx8Vt2LpY5nRw1sDfGhJkLzXcVbNmQwErTyUiOpa";
+    let marks = ["BEGIN", "END"].map(|part| format!("-----{part} RSA PRIVATE KEY-----"));
+    let [begin, end] = &marks;
+    let head = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF0123456789ABCDEF";
+    plant.commit(&format!("{begin}\n{head}\n\n{line}\n{line}\n{end}"));
+    let key = plant.find_commit("HEAD", None).await;
+    assert_eq!(key.message, format!("[secret]\n[secret]\n{end}"));
+    plant.git(&["reset", "--quiet", "--hard", "HEAD^"]);
     let renamed = plant.find_commit("HEAD", Some("plain.txt")).await;
     assert_snapshot!(describe_commit(&renamed), @"Rename it: its file is left out of the index, and not shown");
     let call = plant.find_commit("HEAD^", Some("call.py")).await;
@@ -190,6 +199,56 @@ async fn secrets_of_commits_are_not_shown() {
         let refused = plant.read_source(path, "HEAD^").await.unwrap_err();
         assert!(refused.to_string().contains("is left out of the index"), "{path}: {refused}");
     }
+}
+
+#[tokio::test]
+async fn files_that_ignore_files_leave_out_are_not_shown_even_if_they_are_gone() {
+    let plant = PlantHistory::create().await;
+    plant.write("private/plan.py", "lantern = 'violet'\n");
+    plant.write("lantern.py", "lantern = 'green'\n");
+    plant.commit("Plan the lantern");
+    plant.git(&["rm", "--quiet", "-r", "private"]);
+    plant.git(&["mv", "lantern.py", "lamp.py"]);
+    plant.write(".codeinfoignore", "/private/\nlantern.py\n");
+    plant.commit("Forget the plan");
+    plant.ingest().await;
+    let files = plant.find_commit("HEAD^", None).await.files.unwrap();
+    assert_eq!((files.listed.len(), files.count, files.hidden), (0, 2, 2));
+    let hidden = "its file is left out of the index, and not shown";
+    let renamed = plant.find_commit("HEAD", Some("lamp.py")).await;
+    assert_eq!(describe_commit(&renamed), format!("Forget the plan: {hidden}"));
+    for path in ["private/plan.py", "lantern.py"] {
+        let refused = plant.read_source(path, "HEAD^").await.unwrap_err();
+        assert!(refused.to_string().contains("is left out of the index"), "{path}: {refused}");
+        let report = plant.find_path(path).await;
+        assert!(report.commits.iter().all(|commit| commit.change.is_none()), "{path}");
+    }
+    assert_eq!(list_changes(&plant.find_path("pump.py:6").await).lines().count(), 2);
+}
+
+#[tokio::test]
+async fn lines_that_git_counts_in_another_way_are_not_shown() {
+    let plant = PlantHistory::create().await;
+    plant.write("mac.py", "a = 1\rb = 2\nc = 3\n");
+    plant.commit("Add");
+    plant.write("mac.py", "a = 1\rb = 2\nc = 4\n");
+    plant.commit("Change");
+    plant.ingest().await;
+    let change = plant.find_commit("HEAD", Some("mac.py")).await;
+    assert_snapshot!(describe_commit(&change), @"Change: modified - mac.py indexedits lines are not shown: some end with a carriage return alone");
+}
+
+#[test]
+fn times_that_no_calendar_has_are_numbers_of_seconds() {
+    let commit = CommitReport {
+        id: "0123456789abcdef".to_owned(),
+        date: "@253402300800 +0000".to_owned(),
+        subject: "Later".to_owned(),
+        ..CommitReport::default()
+    };
+    let report = HistoryReport { commits: vec![commit], ..HistoryReport::default() };
+    let text = render::render_history(&report);
+    assert!(text.contains("@0123456789 @253402300800 Later"), "{text}");
 }
 
 #[tokio::test]

@@ -95,7 +95,7 @@ export function showCommits(into, commits) {
     h('p', null, h('a', { href: commitAddress(repository, id), 'data-item': true }, h('bdi', null, subject || 'No message')), ' ',
       commitBadges({ parentCount: merge ?? 1, reverts })),
     lines.map((line) => h('p', { class: 'excerpt' }, line)),
-    h('p', { class: 'about' }, h('time', { title: time }, time.slice(0, 10)), author && [' · ', h('bdi', null, author)],
+    h('p', { class: 'about' }, h('time', { title: time }, time.split(' ')[0]), author && [' · ', h('bdi', null, author)],
       ' · ', h('code', null, shortId(id)), ' · ', h('bdi', null, repository)),
     fileCount > 0 && h('p', { class: 'about' }, files.map((path) => [h('code', null, path), ' ']),
       files.length === 0 ? `${counted(fileCount, 'file')}, left out of the index`

@@ -89,7 +89,7 @@ function entry(repo, commit, isOfLines) {
     h('p', null, h('a', { href: commitAddress(repo, id, path), 'data-item': true }, h('bdi', null, subject || 'No message')), ' ',
       presentLines.length > 0 && [h('span', { class: 'badge' }, `present form of ${presentLines.map(range).join(', ')}`), ' '],
       isOrigin && [h('span', { class: 'badge' }, 'the lines appeared here'), ' '], commitBadges(commit)),
-    h('p', { class: 'about' }, h('time', { title: date }, date.slice(0, 10)), author && [' · ', h('bdi', null, author)], ' · ', h('code', null, shortId(id)),
+    h('p', { class: 'about' }, h('time', { title: date }, date.split(' ')[0]), author && [' · ', h('bdi', null, author)], ' · ', h('code', null, shortId(id)),
       change?.oldPath && [' · from ', h('code', null, change.oldPath)]),
     isOfLines || path === undefined ? changeBlock({ repo, commit })
       : lazyChange({ repo, id, path }, [changeWord(change), ' ', h('code', null, path), ` ${lineCounts(change.lines)}`]));
