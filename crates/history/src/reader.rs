@@ -68,7 +68,7 @@ impl HistoryReader {
         let objects = ObjectReader::open(git, commit.len()).map_err(HistoryError::Repository)?;
         let shallow = read_shallow(git).map_err(HistoryError::Repository)?;
         let usage = BudgetUsage::new(HistoryBudget::until(Instant::now()));
-        let nodes = LruCache::new(MAX_REMEMBERED_COMMITS);
+        let nodes = LruCache::sparse(MAX_REMEMBERED_COMMITS);
         Ok(Self {
             objects,
             shallow,
