@@ -11,6 +11,7 @@ mod vocabulary;
 use std::{collections::HashMap, sync::Arc};
 
 use codeinfo_core::task::Tasks;
+use codeinfo_lang::words::{find_identifiers, split_identifier};
 use futures_util::{FutureExt, future::BoxFuture};
 
 pub use self::table::DIMENSIONS;
@@ -86,40 +87,30 @@ impl StaticModel {
     }
 
     /// Returns for each of `names` the share of a question's meaning that its sub-words have, 0…1.
-    ///
-    /// Each sub-word of the question counts by its cosine with the nearest one of the name, and by
-    /// the length of its vector in a query (`MaxSim` of late interaction: Khattab and Zaharia,
-    /// "`ColBERT`", 2020).
     pub fn compare_names<S: AsRef<str>>(&self, question: &str, names: &[S]) -> Vec<f32> {
+        let mut words = self.read_question(question, |_| 1.0);
+        names.iter().map(|name| words.find_share([(name.as_ref(), 1.0)])).collect()
+    }
+
+    /// Reads the words of a question, each with a weight.
+    pub fn read_question(&self, question: &str, weigh: impl Fn(&str) -> f32) -> QuestionWords<'_> {
         let table = &*self.0;
-        let mut asked = Vec::new();
-        table.vocabulary.append_ids(question, &mut asked);
-        asked.sort_unstable();
-        asked.dedup();
-        let row_length = |id: u32| table.multiply_rows(id, id).sqrt().max(1.0);
-        let lengths: Vec<f32> = asked.iter().map(|id| row_length(*id)).collect();
-        let measure = |(id, length): (&u32, &f32)| table.query_scale(*id) * length;
-        let weights: Vec<f32> = asked.iter().zip(&lengths).map(measure).collect();
-        let total = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-        let mut known: HashMap<u32, Vec<f32>> = HashMap::new();
-        let compare_name = |name: &S| {
+        let mut asked: Vec<(u32, f32)> = Vec::new();
+        let words = find_identifiers(question).flat_map(split_identifier);
+        for word in words.filter_map(|word| str::from_utf8(word).ok()) {
             let mut ids = Vec::new();
-            table.vocabulary.append_ids(name.as_ref(), &mut ids);
-            let mut nearest = vec![0.0_f32; asked.len()];
-            for id in ids {
-                let cosines = known.entry(id).or_insert_with(|| {
-                    let length = row_length(id);
-                    let each = asked.iter().zip(&lengths);
-                    each.map(|(of, other)| table.multiply_rows(*of, id) / (length * other))
-                        .collect()
-                });
-                for (best, cosine) in nearest.iter_mut().zip(cosines) {
-                    *best = best.max(*cosine);
-                }
-            }
-            nearest.iter().zip(&weights).map(|(best, weight)| best * weight).sum::<f32>() / total
+            table.vocabulary.append_ids(word, &mut ids);
+            let weight = weigh(word);
+            asked.extend(ids.into_iter().map(|id| (id, weight)));
+        }
+        asked.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        asked.dedup_by_key(|(id, _)| *id);
+        let measure = |(id, weight): (u32, f32)| {
+            let length = row_length(table, id);
+            QuestionWord { id, length, weight: weight * table.query_scale(id) * length }
         };
-        names.iter().map(compare_name).collect()
+        let words = asked.into_iter().map(measure).collect();
+        QuestionWords { table, words, known: HashMap::new() }
     }
 
     /// Returns words with a similar meaning, nearest first.
@@ -128,6 +119,53 @@ impl StaticModel {
         let similar = id.into_iter().flat_map(|id| self.0.similar_words(id));
         similar.map(|(word, share)| SimilarWord { word, share }).collect()
     }
+}
+
+/// Words of a question, whose meaning is looked for in texts.
+pub struct QuestionWords<'a> {
+    table: &'a SubwordTable,
+    words: Vec<QuestionWord>,
+    /// Cosines of a sub-word of a text with each of the question.
+    known: HashMap<u32, Vec<f32>>,
+}
+
+struct QuestionWord {
+    id: u32,
+    length: f32,
+    weight: f32,
+}
+
+impl QuestionWords<'_> {
+    /// Returns the share of the question's meaning that texts have, 0…1. A text that has all of it
+    /// has the share that is given with it.
+    ///
+    /// Each sub-word of the question counts by its cosine with the nearest one of the texts, and by
+    /// the length of its vector in a query (`MaxSim` of late interaction: Khattab and Zaharia,
+    /// "`ColBERT`", 2020).
+    pub fn find_share<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, f32)>) -> f32 {
+        let Self { table, words, known } = self;
+        let mut nearest = vec![0.0_f32; words.len()];
+        for (text, share) in texts {
+            let mut ids = Vec::new();
+            table.vocabulary.append_ids(text, &mut ids);
+            for id in ids {
+                let cosines = known.entry(id).or_insert_with(|| {
+                    let length = row_length(table, id);
+                    let product = |word: &QuestionWord| table.multiply_rows(word.id, id);
+                    words.iter().map(|word| product(word) / (length * word.length)).collect()
+                });
+                for (best, cosine) in nearest.iter_mut().zip(cosines) {
+                    *best = best.max(share * *cosine);
+                }
+            }
+        }
+        let total = words.iter().map(|word| word.weight).sum::<f32>().max(f32::MIN_POSITIVE);
+        nearest.iter().zip(words).map(|(best, word)| best * word.weight).sum::<f32>() / total
+    }
+}
+
+fn row_length(table: &SubwordTable, id: u32) -> f32 {
+    table.multiply_rows(id, id).sqrt().max(1.0)
 }
 
 /// The built-in model. Takes about one megabyte of memory in addition to the table.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use codeinfo_core::{ChunkRecord, Secret, error::ErrorCode};
 use futures_util::future::BoxFuture;
 
-pub use builtin::{BuiltinEmbedder, DIMENSIONS, StaticModel};
+pub use builtin::{BuiltinEmbedder, DIMENSIONS, QuestionWords, StaticModel};
 pub use service::{EmbeddingService, EmbeddingServiceError};
 
 /// Model of the dense vectors. The store records it; vectors of two models never mix.
