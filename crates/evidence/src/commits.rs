@@ -5,16 +5,17 @@
 //! A file that is damaged, or of another version, is replaced.
 
 mod reading;
+mod rescoring;
 mod table;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     ffi::OsString,
     fs,
     num::NonZero,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
     time::{Duration, Instant},
 };
 
@@ -33,6 +34,7 @@ use uuid::Uuid;
 
 use self::{
     reading::{ReadingRequest, update_table},
+    rescoring::{rank_candidates, rescore_commits, weigh_question},
     table::{CommitTable, MessageQuery},
 };
 use super::{
@@ -40,10 +42,13 @@ use super::{
     symbols::{open_repository, redact},
 };
 
-/// Maximum time that a search reads commits that it does not know.
+/// Maximum time that a search reads commits that it does not know, and the first step of a run, for
+/// which searches wait.
 const MAX_READING: Duration = Duration::from_secs(2);
-/// The same for a step of a run, meanwhile searches wait. Some tens of thousands take a part of it.
+/// The same for a later step of a run. Some tens of thousands of commits take a part of it.
 const MAX_STEP: Duration = Duration::from_secs(8);
+/// Maximum time to read the commits that are shown.
+const MAX_SHOWING: Duration = Duration::from_secs(2);
 /// Maximum number of repositories whose tables are in memory, each with up to some megabytes.
 const MAX_TABLES: NonZero<usize> = NonZero::new(16).unwrap();
 /// Maximum commits of a repository, which take some seconds to read.
@@ -119,8 +124,14 @@ pub(super) struct CommitIndex {
     tables: Arc<Mutex<LruCache<PathBuf, Arc<TableSlot>>>>,
 }
 
-/// The table of a repository, locked while it is updated; `None` before it is read.
-type TableSlot = Mutex<Option<Arc<CommitTable>>>;
+/// The table of a repository.
+#[derive(Default)]
+struct TableSlot {
+    /// Locked while commits are read.
+    reading: Mutex<()>,
+    /// `None` before it is read.
+    table: Mutex<Option<Arc<CommitTable>>>,
+}
 
 /// A repository of which trees are searched.
 struct SearchedHistory {
@@ -151,17 +162,21 @@ impl CommitIndex {
             let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(tables.get_or_insert_mut(history.common_folder.clone(), Arc::default))
         };
-        let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let _reading = match slot.lock_reading(&history.tree_tips()) {
+            Ok(guard) => guard,
+            Err(present) => return Ok(present),
+        };
         let path = folder.join(name_file(&history.common_folder));
         let id_bytes = history.tips.first().map_or(0, |id| id.as_slice().len());
         let read = || {
             let file = read_if_exists(&path, FileAccess::Owner).ok()??;
             CommitTable::decode(&file, id_bytes)
         };
-        let table = kept.take().unwrap_or_else(|| Arc::new(read().unwrap_or_default()));
+        let present = slot.table().clone();
+        let table = present.unwrap_or_else(|| Arc::new(read().unwrap_or_default()));
+        *slot.table() = Some(Arc::clone(&table));
         let known = table.tips.iter().map(|(id, _)| id);
         if known.eq(&history.tips) && table.unread == 0 && table.limit == max_commits {
-            *kept = Some(Arc::clone(&table));
             return Ok(table);
         }
         let tips: Vec<CommitId> = history.tips.iter().copied().collect();
@@ -182,8 +197,35 @@ impl CommitIndex {
             .and_then(|()| write_atomically(&path, &encoded, FileAccess::Owner));
         drop(written.inspect_err(|error| warn!(%error, "the table of commits is not kept")));
         let result = Arc::new(updated);
-        *kept = Some(Arc::clone(&result));
+        *slot.table() = Some(Arc::clone(&result));
         Ok(result)
+    }
+}
+
+impl TableSlot {
+    fn table(&self) -> MutexGuard<'_, Option<Arc<CommitTable>>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the table if it knows all of `tips`.
+    fn find_present(&self, tips: &[CommitId]) -> Option<Arc<CommitTable>> {
+        let present = self.table().clone()?;
+        let is_known = |tip| present.tips.iter().any(|(known, _)| known == tip);
+        tips.iter().all(is_known).then_some(present)
+    }
+
+    /// Locks the reading of commits. While another thread reads, fails with the table if it knows
+    /// all of `tips`, otherwise waits.
+    fn lock_reading(&self, tips: &[CommitId]) -> Result<MutexGuard<'_, ()>, Arc<CommitTable>> {
+        let present = match self.reading.try_lock() {
+            Ok(guard) => return Ok(guard),
+            Err(TryLockError::Poisoned(error)) => return Ok(error.into_inner()),
+            Err(TryLockError::WouldBlock) => self.find_present(tips),
+        };
+        match present {
+            Some(table) => Err(table),
+            None => Ok(self.reading.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
     }
 }
 
@@ -243,11 +285,12 @@ impl Evidence {
         loop {
             let Ok(all) = self.store.roots().await else { return };
             let index = self.commits.clone();
+            let max_time = if known == 0 { MAX_READING } else { MAX_STEP };
             let step = move || {
                 let histories =
                     list_histories(&RootFilter::Only(root).select_roots(&all), &all).ok()?;
                 let history = histories.first()?;
-                index.open_table(history, Instant::now() + MAX_STEP).ok()
+                index.open_table(history, Instant::now() + max_time).ok()
             };
             match tokio::task::spawn_blocking(step).await {
                 // A step that reads nothing would be followed by others.
@@ -298,37 +341,51 @@ impl CommitIndex {
         let query = parse_query(text, model);
         let deadline = Instant::now() + MAX_READING;
         let mut found = FoundCommits::default();
-        let mut ranked: Vec<(f32, &SearchedHistory, CommitId)> = Vec::new();
+        let mut failures = Vec::new();
+        let mut tables = Vec::new();
         for history in &histories {
-            let table = self.open_table(history, deadline)?;
-            let tips: Vec<CommitId> = history.trees.iter().map(|(_, tip)| *tip).collect();
-            let best = table.rank(&query, &tips).into_iter().take(limit);
-            ranked.extend(
-                best.filter_map(|(place, score)| Some((score, history, *table.ids.get(place)?))),
-            );
-            let name = history.name();
-            if table.unread > 0 {
-                let unread = table.unread;
-                found.notes.push(format!("{name}: {unread} commits are not read yet, ask again"));
-            }
-            if !table.gap.is_empty() {
-                found.notes.push(format!("{name}: {}", table.gap));
+            match self.open_table(history, deadline) {
+                Ok(table) => tables.push((history, table)),
+                Err(reason) => failures.push((history.name(), reason)),
             }
         }
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-        ranked.truncate(limit);
-        let mut readers: HashMap<&Path, HistoryReader> = HashMap::new();
-        for (score, history, id) in ranked {
+        let ranked = rank_candidates(&tables, &query);
+        let budget = HistoryBudget::until(Instant::now() + MAX_SHOWING);
+        let mut readers = HashMap::new();
+        let mut commits = Vec::new();
+        for (history, table) in tables {
+            found.notes.extend(table.describe_gaps(&history.name()));
             let folder = history.common_folder.as_path();
-            if !readers.contains_key(folder) {
-                let opened = HistoryReader::open(folder, &id.to_string());
-                readers.insert(folder, opened.map_err(|error| error.to_string())?);
+            let own: Vec<_> = ranked.iter().filter(|one| one.folder == folder).collect();
+            let Some(first) = own.first() else { continue };
+            match HistoryReader::open(folder, &first.id.to_string()) {
+                Ok(mut reader) => {
+                    let mut words = weigh_question(text, model, &table.weigh_terms(&query));
+                    let rescored = rescore_commits(&own, &mut reader, &budget, &mut words);
+                    commits.extend(rescored.into_iter().map(|(score, one)| (score, history, one)));
+                    readers.insert(folder, reader);
+                }
+                Err(error) => failures.push((history.name(), error.to_string())),
             }
+        }
+        if let Some((_, reason)) = failures.first().filter(|_| failures.len() == histories.len()) {
+            return Err(reason.clone());
+        }
+        let failed =
+            failures.iter().map(|(name, reason)| format!("{name} cannot be read: {reason}"));
+        found.notes.extend(failed);
+        commits.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut without_files = HashSet::new();
+        for (score, history, commit) in commits.into_iter().take(limit) {
+            let folder = history.common_folder.as_path();
             let Some(reader) = readers.get_mut(folder) else { continue };
-            let budget = HistoryBudget::until(deadline);
-            // A commit may be gone since it was read.
-            let Ok(commit) = reader.read_commit(&id, &budget) else { continue };
-            let paths = reader.list_paths(&id, &budget).unwrap_or_default();
+            let paths = reader.list_paths(&commit.id, &budget).unwrap_or_else(|error| {
+                if without_files.insert(folder) {
+                    let name = history.name();
+                    found.notes.push(format!("{name}: changed files are not known: {error}"));
+                }
+                Vec::new()
+            });
             found.commits.push(self.describe(history, &commit, &paths, &query, score));
         }
         Ok(found)
@@ -362,6 +419,10 @@ impl CommitIndex {
 }
 
 impl SearchedHistory {
+    fn tree_tips(&self) -> Vec<CommitId> {
+        self.trees.iter().map(|(_, tip)| *tip).collect()
+    }
+
     fn name(&self) -> String {
         let root = self.trees.first().map(|(root, _)| repository_name(root));
         plain_name(root.unwrap_or_default(), MAX_CHARS)
@@ -455,4 +516,24 @@ pub(crate) fn repository_name(root: &Root) -> &str {
 fn name_file(common_folder: &Path) -> String {
     let path = common_folder.as_os_str().as_encoded_bytes();
     format!("{}.commits", Uuid::new_v5(&Uuid::NAMESPACE_URL, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_knows_the_tree_is_searched_while_commits_are_read() {
+        let [known, new] = ["1", "2"].map(|digit| digit.repeat(40).parse::<CommitId>().unwrap());
+        let slot = TableSlot::default();
+        assert!(slot.find_present(&[known]).is_none());
+        let mut table = CommitTable::default();
+        table.tips.push((known, Vec::new()));
+        *slot.table() = Some(Arc::new(table));
+        assert!(slot.find_present(&[known, new]).is_none());
+        let reading = slot.lock_reading(&[known]).unwrap();
+        assert_eq!(slot.lock_reading(&[known]).unwrap_err().tips.len(), 1);
+        drop(reading);
+        assert!(slot.lock_reading(&[known]).is_ok());
+    }
 }

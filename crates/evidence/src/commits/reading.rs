@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     path::Path,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use codeinfo_embed::{EmbeddingDocument, StaticModel, lexical};
@@ -18,6 +18,11 @@ use crate::symbols::redact;
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// Maximum terms of a message that count, those of its first lines.
 const MAX_TERMS: usize = 64;
+
+/// Minimum time to read messages, so that each step reads some if finding the commits takes long.
+const MIN_READING: Duration = Duration::from_millis(500);
+/// Maximum time to find the commits that one of several trees reaches.
+const MAX_WALK: Duration = Duration::from_secs(1);
 
 /// Weight of the vector of a whole message, relative to that of its subject. Bodies with much else
 /// are far from questions.
@@ -43,15 +48,17 @@ pub(super) fn update_table(
     let ReadingRequest { common_folder, tips, max_commits, deadline } = *request;
     let hex = tips.first().map(CommitId::to_string).unwrap_or_default();
     let mut reader = HistoryReader::open(common_folder, &hex)?;
-    let budget = HistoryBudget { max_results: max_commits, ..HistoryBudget::until(deadline) };
-    let newest = reader.list_ids(tips, &budget);
+    let list_until = |end| HistoryBudget { max_results: max_commits, ..HistoryBudget::until(end) };
+    let newest = reader.list_ids(tips, &list_until(deadline));
     let is_late = |reason: StopReason| reason == StopReason::TimeLimit;
     let mut is_cut = newest.stop.is_some_and(|stop| is_late(stop.reason));
     let mut wanted = newest.ids;
     if is_cut {
         // What is known remains until the time suffices.
-        wanted.extend(&old.ids);
+        append_known(&mut wanted, &old.ids, max_commits);
     }
+    let deadline = deadline.max(Instant::now() + MIN_READING);
+    let budget = HistoryBudget::until(deadline);
     let known: HashSet<&CommitId> = old.ids.iter().collect();
     let mut added = HashMap::new();
     let mut unread = 0;
@@ -72,7 +79,9 @@ pub(super) fn update_table(
     let mut table = old.rebuild(&wanted, &added);
     let places: HashMap<CommitId, usize> = table.ids.iter().copied().zip(0..).collect();
     for tip in tips {
-        let own = if tips.len() == 1 { &wanted } else { &reader.list_ids(&[*tip], &budget).ids };
+        // The reader remembers what it walked.
+        let again = list_until(Instant::now() + MAX_WALK);
+        let own = if tips.len() == 1 { &wanted } else { &reader.list_ids(&[*tip], &again).ids };
         let mut bits = vec![0; table.ids.len().div_ceil(8)];
         for place in own.iter().filter_map(|id| places.get(id)) {
             if let Some(byte) = bits.get_mut(place / 8) {
@@ -94,10 +103,24 @@ pub(super) fn update_table(
     Ok(table)
 }
 
+/// Appends the known ids that are not listed, up to `max_commits` ids.
+fn append_known(listed: &mut Vec<CommitId>, known: &[CommitId], max_commits: usize) {
+    let newest: HashSet<CommitId> = listed.iter().copied().collect();
+    listed.extend(known.iter().filter(|id| !newest.contains(*id)));
+    listed.truncate(max_commits);
+}
+
+/// Returns the part of a message that counts, without secrets.
+pub(super) fn redact_message(commit: &CommitDetails) -> String {
+    let mut message = redact(&format!("{}\n{}", commit.subject, commit.body));
+    message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+    message
+}
+
 /// Returns the meaning and the words of a message, without secrets.
 fn read_message(commit: &CommitDetails, model: &StaticModel) -> MessageEntry {
-    let message = redact(&format!("{}\n{}", commit.subject, commit.body));
-    let text = message.get(..message.floor_char_boundary(MAX_MESSAGE_BYTES)).unwrap_or_default();
+    let message = redact_message(commit);
+    let text = message.as_str();
     let subject = text.lines().next().unwrap_or_default();
     let [top, whole] = [subject, text]
         .map(|text| model.embed_document(&EmbeddingDocument { path: "", symbol: "", text }));
@@ -111,4 +134,19 @@ fn read_message(commit: &CommitDetails, model: &StaticModel) -> MessageEntry {
         terms.dedup_by_key(|(term, _)| *term);
     }
     MessageEntry::new(&vector, terms, commit.parents.len() > 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_that_are_listed_and_known_are_wanted_once() {
+        let [a, b, c] = ["a", "b", "c"].map(|digit| digit.repeat(40).parse::<CommitId>().unwrap());
+        for (max_commits, expected) in [(9, &[c, b, a][..]), (2, &[c, b])] {
+            let mut listed = vec![c, b];
+            append_known(&mut listed, &[b, a], max_commits);
+            assert_eq!(listed, expected);
+        }
+    }
 }

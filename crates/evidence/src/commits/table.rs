@@ -4,7 +4,11 @@
 //! The numbers of a unit vector of `DIMENSIONS` numbers vary by 1/16. Two bits tell apart the four
 //! ranges that are best for a normal distribution: Max, "Quantizing for Minimum Distortion", 1960.
 
-use std::{collections::HashMap, io::Write};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet},
+    io::Write,
+};
 
 use codeinfo_core::hash::sha256_hex;
 use codeinfo_embed::{DIMENSIONS, lexical::saturate_counts};
@@ -23,12 +27,23 @@ const LARGE_MEAN: f32 = 1.510 / 16.0;
 /// Mark of a merge in the number of terms of a commit.
 const MERGE: u8 = 0x80;
 
+/// Maximum bytes of terms and their commits in a table, in addition to those of each commit. Small
+/// repositories have many terms for their commits.
+const MAX_TERM_BYTES: usize = 1 << 20;
+/// The same for each commit. Those of real repositories with 20,000 commits have as many without
+/// the addition.
+const MAX_COMMIT_TERM_BYTES: usize = 48;
+/// Bytes of a term and the end of its commits.
+const TERM_BYTES: usize = 8;
+/// Usual bytes of a commit of a term.
+const POSTING_BYTES: usize = 2;
+
 /// Weight of a term in a subject, relative to one in the rest of a message.
 const SUBJECT_WEIGHT: f32 = 3.0;
 /// Part of the words in the score; that of the meaning is the rest.
 const LEXICAL_WEIGHT: f32 = 0.6;
 /// Share of its score that a merge keeps. Its message mostly repeats those of others.
-const MERGE_SHARE: f32 = 0.7;
+pub(super) const MERGE_SHARE: f32 = 0.7;
 
 /// Message of a commit as the table keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,6 +144,7 @@ impl CommitTable {
             pairs.extend(old);
         }
         pairs.sort_unstable();
+        drop_rare_terms(&mut pairs, MAX_TERM_BYTES + MAX_COMMIT_TERM_BYTES * table.ids.len());
         table.pack_postings(&pairs);
         table
     }
@@ -160,6 +176,14 @@ impl CommitTable {
             place += (number >> 1) as usize;
             Some((place, number & 1 == 1))
         })
+    }
+
+    /// Says which commits of a repository are missing.
+    pub(super) fn describe_gaps(&self, name: &str) -> impl Iterator<Item = String> {
+        let unread = (self.unread > 0)
+            .then(|| format!("{name}: {} commits are not read yet, ask again", self.unread));
+        let gap = (!self.gap.is_empty()).then(|| format!("{name}: {}", self.gap));
+        unread.into_iter().chain(gap)
     }
 
     /// Returns the places of the best commits that any of `tips` reaches, best first, with their
@@ -194,6 +218,18 @@ impl CommitTable {
         ranked
     }
 
+    /// Returns the terms of a query, each with its weight by the number of commits that have it.
+    #[expect(clippy::cast_precision_loss, reason = "counts only need to be about right")]
+    pub(super) fn weigh_terms(&self, query: &MessageQuery) -> Vec<(u32, f32)> {
+        let count = self.ids.len() as f32;
+        let weigh = |(term, weight): &(u32, f32)| {
+            let place = self.terms.binary_search(term).ok();
+            let found = place.map_or(0, |index| self.list_postings(index).count()) as f32;
+            (*term, weight * (1.0 + (count - found + 0.5) / (found + 0.5)).ln())
+        };
+        query.terms.iter().map(weigh).collect()
+    }
+
     /// Returns the BM25 score of each commit, as a share of the highest that the query can have.
     #[expect(clippy::cast_precision_loss, reason = "counts only need to be about right")]
     fn score_words(&self, query: &MessageQuery) -> Vec<f32> {
@@ -202,11 +238,9 @@ impl CommitTable {
         let average = (self.lengths.iter().map(length).sum::<f32>() / count).max(1.0);
         let mut scores = vec![0.0; self.ids.len()];
         let mut highest = f32::MIN_POSITIVE;
-        for (term, weight) in &query.terms {
-            let place = self.terms.binary_search(term).ok();
-            let found = place.map_or(0, |index| self.list_postings(index).count()) as f32;
-            let rarity = weight * (1.0 + (count - found + 0.5) / (found + 0.5)).ln();
+        for (term, rarity) in self.weigh_terms(query) {
             highest += rarity * saturate_counts(0.0)(1e6);
+            let place = self.terms.binary_search(&term).ok();
             for (place, in_subject) in place.into_iter().flat_map(|index| self.list_postings(index))
             {
                 if let (Some(score), Some(byte)) = (scores.get_mut(place), self.lengths.get(place))
@@ -296,6 +330,33 @@ impl CommitTable {
     }
 }
 
+/// Drops the terms with the fewest commits, first the oldest and those in no subject, until the rest
+/// fits. Terms of random words have one commit.
+fn drop_rare_terms(pairs: &mut Vec<(u32, u32)>, max_bytes: usize) {
+    let groups = || pairs.chunk_by(|a, b| a.0 == b.0);
+    let size = |commits: usize| TERM_BYTES + POSTING_BYTES * commits;
+    let mut bytes: usize = groups().map(|same| size(same.len())).sum();
+    if bytes <= max_bytes {
+        return;
+    }
+    let mut rarest: Vec<_> = groups()
+        .filter_map(|same| {
+            let (term, posting) = *same.first()?;
+            Some((same.len(), posting & 1, Reverse(posting >> 1), term))
+        })
+        .collect();
+    rarest.sort_unstable();
+    let mut dropped = HashSet::new();
+    for (commits, _, _, term) in rarest {
+        if bytes <= max_bytes {
+            break;
+        }
+        bytes -= size(commits);
+        dropped.insert(term);
+    }
+    pairs.retain(|(term, _)| !dropped.contains(term));
+}
+
 fn put_part(body: &mut Vec<u8>, part: impl Iterator<Item = u8>) {
     let start = body.len();
     body.extend([0; 4]);
@@ -337,4 +398,33 @@ fn take_number(bytes: &mut &[u8]) -> Option<u32> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_words_make_no_large_table_and_push_out_no_common_ones() {
+        let ids: Vec<CommitId> =
+            (0..20_000_u32).map(|number| format!("{number:040x}").parse().unwrap()).collect();
+        let entry = |place: u32| {
+            let random = (0..63).map(|number| (1_000 + place * 63 + number, number == 0));
+            let terms = random.chain([(place % 7, true)]).collect();
+            MessageEntry::new(&[1.0; DIMENSIONS], terms, false)
+        };
+        let added = ids.iter().copied().zip((0..).map(entry)).collect();
+        let table = CommitTable::default().rebuild(&ids, &added);
+        let bytes = table.encode().len();
+        assert!(bytes < 4 << 20, "{bytes}");
+        let count = |term| {
+            let query = MessageQuery { terms: vec![(term, 1.0)], ..MessageQuery::default() };
+            table.score_words(&query).iter().filter(|score| **score > 0.0).count()
+        };
+        assert_eq!([3, 1_000, 1_001].map(count), [2_857, 1, 1]);
+        let oldest = 1_000 + 19_999 * 63;
+        assert_eq!([oldest, oldest + 1].map(count), [1, 0]);
+        let again = table.rebuild(&ids, &HashMap::new());
+        assert!(again == table);
+    }
 }

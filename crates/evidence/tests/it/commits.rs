@@ -1,8 +1,12 @@
 //! Commits found by their messages.
 
 use std::{
+    collections::HashSet,
+    fmt::Write,
     fs,
     path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
 };
 
 use codeinfo_core::{PathMap, RootFilter};
@@ -280,4 +284,132 @@ async fn a_repository_with_sha_256_is_searched() {
         let found = evidence.find_commits("fence", None, RootFilter::Everything).await.unwrap();
         assert_eq!(found.commits[0].id, head_of(&repository.0));
     }
+}
+
+#[tokio::test]
+async fn a_damaged_repository_is_noted_and_the_others_are_searched() {
+    let history = IndexedHistory::new().await;
+    history.create("shop", &["Begin", "Paint the fence"]).await;
+    let other = history.create("yard", &["Begin", "Paint the gate"]).await;
+    // The one that is known already, and the one that is not.
+    for known in [true, false] {
+        if known {
+            assert_eq!(history.find_subjects("paint gate").await[0], "Paint the gate");
+        }
+        let evidence = open_evidence(&history.index, &history.tables, 100);
+        let [objects, away] = ["objects", "away"].map(|name| other.0.join(".git").join(name));
+        fs::rename(&objects, &away).unwrap();
+        fs::write(&objects, "").unwrap();
+        let found =
+            evidence.find_commits("paint gate", None, RootFilter::Everything).await.unwrap();
+        assert_eq!(found.commits[0].subject, "Paint the fence");
+        let note = "yard cannot be read: the objects of the repository cannot be opened";
+        assert_eq!(found.notes, [note], "{known}");
+        let roots = history.index.store.roots().await.unwrap();
+        let yard = RootFilter::Only(roots.iter().find(|root| root.name == "yard").unwrap().id);
+        let refused = evidence.find_commits("paint", None, yard).await.unwrap_err().to_string();
+        assert!(refused.contains("the objects of the repository cannot be opened"), "{refused}");
+        fs::remove_file(&objects).unwrap();
+        fs::rename(&away, &objects).unwrap();
+        if known {
+            commit_all(&other.0, "Paint the door");
+        }
+    }
+}
+
+#[tokio::test]
+async fn commits_are_found_after_git_packed_them() {
+    let history = IndexedHistory::new().await;
+    let repository = history.create("shop", &["Begin", "Paint the fence"]).await;
+    let lost = commit_change(&repository, "gate.py", "Paint the gate");
+    run_git(&repository.0, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    assert_eq!(history.find_subjects("paint").await[0], "Paint the fence");
+    run_git(&repository.0, &["reset", "--quiet", "--hard", &lost]);
+    assert_eq!(history.find_subjects("paint gate").await[0], "Paint the gate");
+    for arguments in [&["gc", "--quiet", "--prune=now"][..], &["repack", "-adfq"]] {
+        run_git(&repository.0, arguments);
+        let found = history.find("paint gate").await;
+        assert_eq!((found.commits[0].id.as_str(), found.notes.len()), (lost.as_str(), 0));
+        assert_eq!(found.commits[0].files, ["gate.py"]);
+    }
+}
+
+#[tokio::test]
+async fn partial_clones_are_searched_and_say_that_files_are_missing() {
+    let history = IndexedHistory::new().await;
+    let repository = history.create("shop", &["Begin"]).await;
+    commit_change(&repository, "src/fence.py", "Paint the fence");
+    commit_change(&repository, "src/gate.py", "Open the gate");
+    run_git(&repository.0, &["config", "uploadpack.allowFilter", "true"]);
+    let from = format!("file://{}", repository.0.display());
+    for (name, filter) in [("blobless", "blob:none"), ("treeless", "tree:0")] {
+        let copy = repository.0.with_file_name(name);
+        let filter = format!("--filter={filter}");
+        let path = copy.to_str().unwrap();
+        run_git(&repository.0, &["clone", "--quiet", "--no-checkout", &filter, &from, path]);
+        run_git(&copy, &["remote", "remove", "origin"]);
+        history.index.run_ingest(build_request(&copy)).await;
+        let roots = history.index.store.roots().await.unwrap();
+        let root = roots.iter().find(|root| root.name == name).unwrap();
+        let within = RootFilter::Only(root.id);
+        let found = history.evidence.find_commits("fence", None, within).await.unwrap();
+        let first = &found.commits[0];
+        assert_eq!((first.subject.as_str(), found.commits.len()), ("Paint the fence", 3));
+        if name == "blobless" {
+            assert_eq!(
+                (&first.files[..], found.notes.len()),
+                (&["src/fence.py".to_owned()][..], 0)
+            );
+        } else {
+            assert!(first.files.is_empty() && found.notes.len() == 1, "{found:?}");
+            assert!(found.notes[0].starts_with("treeless: changed files are not known: "));
+            assert!(found.notes[0].ends_with("is not in the repository"), "{:?}", found.notes);
+        }
+    }
+}
+
+#[tokio::test]
+#[expect(clippy::print_stderr, reason = "`cargo test -- --nocapture` shows the measurement")]
+async fn a_hundred_thousand_commits_are_searched_at_scale() {
+    let (index, tables) = (TestIndex::new().await, TempDir::new().unwrap());
+    let evidence = open_evidence(&index, &tables, 100_000);
+    let repository = index.create_repository("shop", &[("a.py", "x = 1\n")]);
+    run_git(&repository.0, &["init", "--quiet"]);
+    let mut script = String::new();
+    for number in 1..=100_000_u32 {
+        let subject = if number == 70_000 { "Paint the fence" } else { "Change the size" };
+        let message = format!("{subject}\n\nOf part {number}, see #{}", number % 5_000);
+        let (time, length) = (1_000_000_000 + number, message.len());
+        writeln!(script, "commit refs/heads/main\ncommitter A <a@b> {time} +0000").unwrap();
+        writeln!(script, "data {length}\n{message}\nM 100644 inline a.py\ndata 6").unwrap();
+        writeln!(script, "{number:06}\n").unwrap();
+    }
+    let given = repository.0.with_extension("stream");
+    fs::write(&given, script).unwrap();
+    let import = Command::new("git")
+        .args(["fast-import", "--quiet"])
+        .stdin(fs::File::open(&given).unwrap())
+        .current_dir(&repository.0)
+        .status();
+    assert!(import.unwrap().success());
+    index.ingest(&repository).await;
+    let root = index.store.roots().await.unwrap()[0].id;
+    let start = Instant::now();
+    // Commits are shown once each though the time to read others is over.
+    let mut unread = String::new();
+    let found = loop {
+        let query = "size of the painted fence";
+        let found = evidence.find_commits(query, Some(50), RootFilter::Everything).await.unwrap();
+        let shown: HashSet<&str> = found.commits.iter().map(|commit| commit.id.as_str()).collect();
+        assert!(shown.len() == 50 && found.commits.len() == 50, "{found:?}");
+        let Some(note) = found.notes.first().filter(|note| **note != unread) else { break found };
+        assert!(note.ends_with("commits are not read yet, ask again"), "{note}");
+        unread.clone_from(note);
+        evidence.read_commits(root).await;
+    };
+    let read = start.elapsed();
+    let again = Instant::now();
+    evidence.find_commits("painted fence", None, RootFilter::Everything).await.unwrap();
+    eprintln!("100,000 commits: read in {read:?}, searched in {:?}", again.elapsed());
+    assert_eq!(found.commits[0].subject, "Paint the fence", "{:?}", found.notes);
 }
