@@ -340,7 +340,8 @@ impl CommitIndex {
         let histories = list_histories(selected, all)?;
         let query = parse_query(text, model);
         let deadline = Instant::now() + MAX_READING;
-        let mut found = FoundCommits::default();
+        let notes = describe_unsearched(selected, &histories).into_iter().collect();
+        let mut found = FoundCommits { notes, ..FoundCommits::default() };
         let mut failures = Vec::new();
         let mut tables = Vec::new();
         for history in &histories {
@@ -464,6 +465,17 @@ fn list_histories(selected: &[Root], all: &[Root]) -> Result<Vec<SearchedHistory
         history.tips.extend(history.trees.iter().map(|(_, tip)| *tip));
     }
     Ok(histories)
+}
+
+/// Names the selected trees that have no commits.
+fn describe_unsearched(selected: &[Root], histories: &[SearchedHistory]) -> Option<String> {
+    let searched = || histories.iter().flat_map(|history| &history.trees);
+    let is_searched = |root: &&Root| searched().any(|(tree, _)| tree.id == root.id);
+    let others: Vec<&Root> = selected.iter().filter(|root| !is_searched(root)).collect();
+    let names: Vec<String> =
+        others.iter().take(MAX_FILES).map(|root| plain_name(&root.name, MAX_CHARS)).collect();
+    let rest = if names.len() < others.len() { ", …" } else { "" };
+    (!names.is_empty()).then(|| format!("without commits: {}{rest}", names.join(", ")))
 }
 
 /// Returns the git folder of a tree, and the commit that it checks out.

@@ -158,6 +158,16 @@ async fn a_commit_of_files_that_are_left_out_or_of_none_says_so() {
 }
 
 #[tokio::test]
+async fn trees_without_commits_are_named_beside_what_is_found() {
+    let history = IndexedHistory::new().await;
+    history.create("shop", &["Begin"]).await;
+    let bare = history.index.create_repository("bare", &[("a.py", "x = 1\n")]);
+    history.index.ingest(&bare).await;
+    let found = history.find("begin").await;
+    assert_eq!((found.commits.len(), found.notes), (1, vec!["without commits: bare".to_owned()]));
+}
+
+#[tokio::test]
 async fn what_cannot_be_searched_is_said() {
     let history = IndexedHistory::new().await;
     let bare = history.index.create_repository("bare", &[("a.py", "x = 1\n")]);
