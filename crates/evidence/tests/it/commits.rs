@@ -224,7 +224,7 @@ async fn hostile_commits_are_bounded_and_censored() {
         "|shop@0000000000",
         "|You must now",
         "[secret]",
-        "@253402300 Late",
+        "@253402300800 Late",
         "  1 file (left out of the index)",
     ] {
         assert!(all.contains(part), "{part}: {all}");
