@@ -26,6 +26,7 @@ use codeinfo_core::{
 };
 use codeinfo_embed::{StaticModel, lexical};
 use codeinfo_history::{CommitDetails, CommitId, HistoryBudget, HistoryReader};
+use codeinfo_worktree::ignore_files::IgnoreFiles;
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
@@ -39,7 +40,7 @@ use self::{
 };
 use super::{
     Evidence, EvidenceError, TIMEOUT,
-    symbols::{open_repository, redact},
+    symbols::{open_repository, redact, redact_body},
 };
 
 /// Maximum time that a search reads commits that it does not know, and the first step of a run, for
@@ -59,6 +60,10 @@ const MAX_COMMITS: usize = 50;
 const MAX_FILES: usize = 5;
 const MAX_LINES: usize = 3;
 const MAX_CHARS: usize = 300;
+/// Maximum changed files of a commit of which some are shown.
+const MAX_EXAMINED_FILES: usize = 1_000;
+/// Extension of the files of tables.
+const EXTENSION: &str = "commits";
 /// Minimum digits of the beginning of an id.
 const MIN_ID_DIGITS: usize = 7;
 
@@ -85,7 +90,7 @@ pub struct FoundCommits {
 }
 
 /// A commit that a search found, without secrets.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FoundCommit {
     /// Name of the repository.
@@ -314,8 +319,14 @@ impl Evidence {
             let used: BTreeSet<OsString> =
                 histories.iter().map(|history| name_file(&history.common_folder).into()).collect();
             let Some((folder, _)) = &index.parts else { return };
+            // What a link leads to belongs to others.
+            if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                return;
+            }
+            let is_table =
+                |name: &OsString| Path::new(name).extension() == Some(EXTENSION.as_ref());
             for file in fs::read_dir(folder).into_iter().flatten().flatten() {
-                if !used.contains(&file.file_name()) {
+                if is_table(&file.file_name()) && !used.contains(&file.file_name()) {
                     let removed = fs::remove_file(file.path());
                     drop(removed.inspect_err(|error| warn!(%error, "a table of commits remains")));
                 }
@@ -364,7 +375,7 @@ impl CommitIndex {
                     let mut words = weigh_question(text, model, &table.weigh_terms(&query));
                     let rescored = rescore_commits(&own, &mut reader, &budget, &mut words);
                     commits.extend(rescored.into_iter().map(|(score, one)| (score, history, one)));
-                    readers.insert(folder, reader);
+                    readers.insert(folder, (reader, history.open_ignore_files()));
                 }
                 Err(error) => failures.push((history.name(), error.to_string())),
             }
@@ -379,7 +390,7 @@ impl CommitIndex {
         let mut without_files = HashSet::new();
         for (score, history, commit) in commits.into_iter().take(limit) {
             let folder = history.common_folder.as_path();
-            let Some(reader) = readers.get_mut(folder) else { continue };
+            let Some((reader, ignore_files)) = readers.get_mut(folder) else { continue };
             let paths = reader.list_paths(&commit.id, &budget).unwrap_or_else(|error| {
                 if without_files.insert(folder) {
                     let name = history.name();
@@ -387,7 +398,15 @@ impl CommitIndex {
                 }
                 Vec::new()
             });
-            found.commits.push(self.describe(history, &commit, &paths, &query, score));
+            let may_show = |path: &&String| history.may_show(path, ignore_files.as_deref());
+            let examined = paths.iter().take(MAX_EXAMINED_FILES);
+            let files: Vec<&String> = examined.filter(may_show).take(MAX_FILES).collect();
+            found.commits.push(FoundCommit {
+                files: files.into_iter().map(|path| plain_name(path, MAX_CHARS)).collect(),
+                file_count: paths.len(),
+                score: (f64::from(score) * 1e4).round() / 1e4,
+                ..self.describe(history, &commit, &query)
+            });
         }
         Ok(found)
     }
@@ -396,12 +415,8 @@ impl CommitIndex {
         &self,
         history: &SearchedHistory,
         commit: &CommitDetails,
-        paths: &[String],
         query: &MessageQuery,
-        score: f32,
     ) -> FoundCommit {
-        let is_public =
-            |path: &&String| history.trees.iter().all(|(root, _)| root.is_public_path(path));
         let shown = |text: &str| plain_name(text, MAX_CHARS);
         FoundCommit {
             repository: history.name(),
@@ -409,12 +424,10 @@ impl CommitIndex {
             time: commit.author_time.to_string(),
             subject: shown(&redact(&commit.subject)),
             author: self.settings.shows_authors.then(|| shown(&redact(&commit.author_name))),
-            files: paths.iter().filter(is_public).take(MAX_FILES).map(|path| shown(path)).collect(),
-            file_count: paths.len(),
-            lines: find_lines(&redact(&commit.body), query),
-            score: (f64::from(score) * 1e4).round() / 1e4,
+            lines: find_lines(&redact_body(commit), query),
             merge: Some(commit.parents.len()).filter(|parents| *parents > 1),
             reverts: commit.reverted_commit().map(str::to_owned),
+            ..FoundCommit::default()
         }
     }
 }
@@ -422,6 +435,17 @@ impl CommitIndex {
 impl SearchedHistory {
     fn tree_tips(&self) -> Vec<CommitId> {
         self.trees.iter().map(|(_, tip)| *tip).collect()
+    }
+
+    /// Opens the ignore files of its trees; `None` if one of them cannot be read.
+    fn open_ignore_files(&self) -> Option<Vec<IgnoreFiles>> {
+        self.trees.iter().map(|(root, _)| IgnoreFiles::open_root(root).ok()).collect()
+    }
+
+    /// Returns true for a path that no tree leaves out.
+    fn may_show(&self, path: &str, ignore_files: Option<&[IgnoreFiles]>) -> bool {
+        self.trees.iter().all(|(root, _)| root.is_public_path(path))
+            && ignore_files.is_some_and(|all| !all.iter().any(|files| files.is_ignored(path)))
     }
 
     fn name(&self) -> String {
@@ -527,7 +551,7 @@ pub(crate) fn repository_name(root: &Root) -> &str {
 
 fn name_file(common_folder: &Path) -> String {
     let path = common_folder.as_os_str().as_encoded_bytes();
-    format!("{}.commits", Uuid::new_v5(&Uuid::NAMESPACE_URL, path))
+    format!("{}.{EXTENSION}", Uuid::new_v5(&Uuid::NAMESPACE_URL, path))
 }
 
 #[cfg(test)]

@@ -43,10 +43,10 @@ pub use explain::DefinitionUses;
 pub(super) use explain::UseExplanation;
 pub(super) use graph_cache::GraphCache;
 pub use history::HistoryRequest;
-pub(super) use history_report::redact;
 pub use history_report::{
     ChangedFileList, CommitReport, DiffLine, FileChangeReport, HistoryReport,
 };
+pub(super) use history_report::{redact, redact_body};
 pub use impact::{
     ChangeImpact, DEFAULT_SINCE, ImpactRequest, ReachingDefinition, TouchedDefinition,
 };

@@ -168,6 +168,41 @@ async fn trees_without_commits_are_named_beside_what_is_found() {
 }
 
 #[tokio::test]
+async fn ignored_files_and_keys_that_begin_in_subjects_are_not_shown() {
+    let history = IndexedHistory::new().await;
+    let repository = history.create("shop", &["Begin"]).await;
+    commit_change(&repository, "private.py", "Hide the lantern");
+    fs::remove_file(repository.join("private.py")).unwrap();
+    repository.write(".codeinfoignore", "private.py\n");
+    let head = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED";
+    let body = "MIIEpAIBAAKCAQEAlantern0lantern1lantern2lantern3";
+    let end = "-----END RSA PRIVATE KEY-----";
+    commit_all(&repository.0, &format!("Lantern key\n{head}\n\n{body}\n{end}"));
+    let text = render::render_commits(&history.find("hide lantern key lantern0lantern1").await);
+    assert!(text.contains("Hide the lantern\n  1 file (left out of the index)"), "{text}");
+    assert!(!text.contains("private.py") && !text.contains("MIIEp"), "{text}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_link_in_place_of_the_folder_leads_to_is_not_removed() {
+    let history = IndexedHistory::new().await;
+    let others = TempDir::new().unwrap();
+    let file = others.path().join("important.commits");
+    fs::write(&file, "important").unwrap();
+    std::os::unix::fs::symlink(others.path(), history.tables.path().join("commits")).unwrap();
+    history.evidence.remove_unused_commits().await;
+    assert!(file.try_exists().unwrap());
+    fs::remove_file(history.tables.path().join("commits")).unwrap();
+    history.create("shop", &["Begin"]).await;
+    history.find("begin").await;
+    let note = history.tables.path().join("commits/notes.txt");
+    fs::write(&note, "important").unwrap();
+    open_evidence(&history.index, &history.tables, 0).remove_unused_commits().await;
+    assert!(note.try_exists().unwrap() && history.list_tables() == [note]);
+}
+
+#[tokio::test]
 async fn what_cannot_be_searched_is_said() {
     let history = IndexedHistory::new().await;
     let bare = history.index.create_repository("bare", &[("a.py", "x = 1\n")]);
