@@ -8,14 +8,14 @@
 mod table;
 mod vocabulary;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, slice, sync::Arc};
 
 use codeinfo_core::task::Tasks;
 use codeinfo_lang::words::{find_identifiers, split_identifier};
 use futures_util::{FutureExt, future::BoxFuture};
 
 pub use self::table::DIMENSIONS;
-use self::table::{EmbeddingSide, SubwordTable};
+use self::table::{EmbeddingSide, SubwordTable, WideRow, multiply_rows};
 use crate::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel, SimilarWord};
 
 /// Bytes of text per blocking job: a few milliseconds of work, so that stopping is quick.
@@ -86,10 +86,20 @@ impl StaticModel {
         }
     }
 
-    /// Returns for each of `names` the share of a question's meaning that its sub-words have, 0…1.
-    pub fn compare_names<S: AsRef<str>>(&self, question: &str, names: &[S]) -> Vec<f32> {
+    /// Returns for each of `names`, those of a file and a symbol, the share of a question's meaning that
+    /// their sub-words have, 0…1.
+    pub fn compare_names(&self, question: &str, names: &[[&str; 2]]) -> Vec<f32> {
         let mut words = self.read_question(question, |_| 1.0);
-        names.iter().map(|name| words.find_share([(name.as_ref(), 1.0)])).collect()
+        let mut known: HashMap<&str, Vec<f32>> = HashMap::new();
+        for name in names.iter().flatten() {
+            known.entry(name).or_insert_with(|| words.compare_text(name));
+        }
+        let share = |[file, symbol]: &[&str; 2]| {
+            let both = known.get(file).zip(known.get(symbol)).into_iter();
+            let nearest = both.flat_map(|(file, symbol)| file.iter().zip(symbol));
+            words.sum_shares(nearest.map(|(file, symbol)| file.max(*symbol)))
+        };
+        names.iter().map(share).collect()
     }
 
     /// Reads the words of a question, each with a weight.
@@ -105,12 +115,13 @@ impl StaticModel {
         }
         asked.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         asked.dedup_by_key(|(id, _)| *id);
-        let measure = |(id, weight): (u32, f32)| {
-            let length = row_length(table, id);
-            QuestionWord { id, length, weight: weight * table.query_scale(id) * length }
+        let rows: Vec<WideRow> = asked.iter().map(|(id, _)| table.widen_row(*id)).collect();
+        let measure = |((id, weight), row): (&(u32, f32), &WideRow)| {
+            let length = measure_row(row);
+            QuestionWord { length, weight: weight * table.query_scale(*id) * length }
         };
-        let words = asked.into_iter().map(measure).collect();
-        QuestionWords { table, words, known: HashMap::new() }
+        let words = asked.iter().zip(&rows).map(measure).collect();
+        QuestionWords { table, words, rows, known: HashMap::new() }
     }
 
     /// Returns words with a similar meaning, nearest first.
@@ -125,12 +136,12 @@ impl StaticModel {
 pub struct QuestionWords<'a> {
     table: &'a SubwordTable,
     words: Vec<QuestionWord>,
+    rows: Vec<WideRow>,
     /// Cosines of a sub-word of a text with each of the question.
     known: HashMap<u32, Vec<f32>>,
 }
 
 struct QuestionWord {
-    id: u32,
     length: f32,
     weight: f32,
 }
@@ -143,29 +154,44 @@ impl QuestionWords<'_> {
     /// the length of its vector in a query (`MaxSim` of late interaction: Khattab and Zaharia,
     /// "`ColBERT`", 2020).
     pub fn find_share<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, f32)>) -> f32 {
-        let Self { table, words, known } = self;
-        let mut nearest = vec![0.0_f32; words.len()];
+        let mut nearest = vec![0.0_f32; self.words.len()];
         for (text, share) in texts {
-            let mut ids = Vec::new();
-            table.vocabulary.append_ids(text, &mut ids);
-            for id in ids {
-                let cosines = known.entry(id).or_insert_with(|| {
-                    let length = row_length(table, id);
-                    let product = |word: &QuestionWord| table.multiply_rows(word.id, id);
-                    words.iter().map(|word| product(word) / (length * word.length)).collect()
-                });
-                for (best, cosine) in nearest.iter_mut().zip(cosines) {
-                    *best = best.max(share * *cosine);
-                }
+            for (best, cosine) in nearest.iter_mut().zip(self.compare_text(text)) {
+                *best = best.max(share * cosine);
             }
         }
-        let total = words.iter().map(|word| word.weight).sum::<f32>().max(f32::MIN_POSITIVE);
-        nearest.iter().zip(words).map(|(best, word)| best * word.weight).sum::<f32>() / total
+        self.sum_shares(nearest.into_iter())
+    }
+
+    /// Returns the cosine of each sub-word of the question with the nearest one of a text, at least 0.
+    fn compare_text(&mut self, text: &str) -> Vec<f32> {
+        let Self { table, words, rows, known } = self;
+        let mut nearest = vec![0.0_f32; words.len()];
+        let mut ids = Vec::new();
+        table.vocabulary.append_ids(text, &mut ids);
+        for id in ids {
+            let cosines = known.entry(id).or_insert_with(|| {
+                let row = table.widen_row(id);
+                let length = measure_row(&row);
+                let products = multiply_rows(&row, rows).into_iter().zip(&*words);
+                products.map(|(product, word)| product / (length * word.length)).collect()
+            });
+            for (best, cosine) in nearest.iter_mut().zip(cosines) {
+                *best = best.max(*cosine);
+            }
+        }
+        nearest
+    }
+
+    fn sum_shares(&self, nearest: impl Iterator<Item = f32>) -> f32 {
+        let total = self.words.iter().map(|word| word.weight).sum::<f32>().max(f32::MIN_POSITIVE);
+        nearest.zip(&self.words).map(|(best, word)| best * word.weight).sum::<f32>() / total
     }
 }
 
-fn row_length(table: &SubwordTable, id: u32) -> f32 {
-    table.multiply_rows(id, id).sqrt().max(1.0)
+/// Returns the length of a row, at least 1.
+fn measure_row(row: &WideRow) -> f32 {
+    multiply_rows(row, slice::from_ref(row)).iter().sum::<f32>().sqrt().max(1.0)
 }
 
 /// The built-in model. Takes about one megabyte of memory in addition to the table.
@@ -234,7 +260,7 @@ impl Embedder for BuiltinEmbedder {
         self.table.similar_words(word)
     }
 
-    fn compare_names(&self, question: &str, names: &[String]) -> Vec<f32> {
+    fn compare_names(&self, question: &str, names: &[[&str; 2]]) -> Vec<f32> {
         self.table.compare_names(question, names)
     }
 
@@ -314,14 +340,19 @@ mod tests {
     fn a_name_has_the_share_of_the_meaning_of_its_nearest_words() {
         let model = StaticModel::load().unwrap();
         let question = "delete the expired password";
-        let names =
-            ["expire_password.rs delete", "remove_passwd.rs", "parse_header.rs", "", "日本"];
+        let names = [
+            ["expire_password.rs", "delete"],
+            ["remove_passwd.rs", ""],
+            ["parse_header.rs", ""],
+            ["", ""],
+            ["日本", ""],
+        ];
         let [all, near, other, none, unknown] = model.compare_names(question, &names)[..] else {
             panic!()
         };
         assert!(other < near && near < all && all < 1.0, "{other} {near} {all}");
         assert!([none, unknown] == [0.0, 0.0]);
-        assert_eq!(model.compare_names("日本", &["a.rs"]), [0.0]);
+        assert_eq!(model.compare_names("日本", &[["a.rs", ""]]), [0.0]);
     }
 
     #[test]

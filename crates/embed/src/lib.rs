@@ -112,7 +112,7 @@ pub trait Embedder: Send + Sync {
     /// Returns for each of `names` the share of a question's meaning that its words have, 0…1.
     ///
     /// Empty if the model has no vectors of words.
-    fn compare_names(&self, _question: &str, _names: &[String]) -> Vec<f32> {
+    fn compare_names(&self, _question: &str, _names: &[[&str; 2]]) -> Vec<f32> {
         Vec::new()
     }
 

@@ -41,9 +41,9 @@ impl SearchCandidate {
     }
 
     /// Returns the name of its file and its symbol.
-    pub(super) fn join_names(&self) -> String {
+    pub(super) fn names(&self) -> [&str; 2] {
         let file = self.record.path.rsplit('/').next().unwrap_or_default();
-        format!("{file} {}", self.record.symbol.as_deref().unwrap_or_default())
+        [file, self.record.symbol.as_deref().unwrap_or_default()]
     }
 
     /// Orders candidates best first, then by path, line and id, so that a search gives the same
@@ -122,12 +122,11 @@ pub(super) fn drop_other_trees(
     candidates: &mut Vec<SearchCandidate>,
     owners: &HashMap<RootId, RootId>,
 ) {
-    let is_tree = |root: &RootId| {
-        owners
-            .get(root)
-            .is_some_and(|owner| 1 < owners.values().filter(|other| *other == owner).count())
-    };
-    if !candidates.iter().any(|candidate| is_tree(&candidate.record.root)) {
+    let mut seen_owners = HashSet::new();
+    let shared: HashSet<&RootId> =
+        owners.values().filter(|owner| !seen_owners.insert(*owner)).collect();
+    let is_tree = |root: &RootId| owners.get(root).is_some_and(|owner| shared.contains(owner));
+    if shared.is_empty() || !candidates.iter().any(|candidate| is_tree(&candidate.record.root)) {
         return;
     }
     candidates.sort_by(SearchCandidate::best_first);

@@ -326,7 +326,7 @@ impl Search {
         if !intent.has_name_meaning() || self.weights.name_meaning <= 0.0 {
             return;
         }
-        let names: Vec<String> = candidates.iter().map(SearchCandidate::join_names).collect();
+        let names: Vec<[&str; 2]> = candidates.iter().map(SearchCandidate::names).collect();
         let shares = self.embedder.compare_names(&intent.text, &names);
         for (candidate, share) in candidates.iter_mut().zip(shares) {
             candidate.name_meaning = share;

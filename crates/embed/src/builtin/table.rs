@@ -29,6 +29,7 @@ pub(super) struct SubwordTable {
 }
 
 type RowScales = Vec<f32>;
+pub(super) type WideRow = [i16; DIMENSIONS];
 
 /// Side of a search. A word that is informative in code may not be in a question.
 #[derive(Clone, Copy)]
@@ -79,15 +80,10 @@ impl SubwordTable {
         self.query_scales.get(id as usize).copied().unwrap_or_default()
     }
 
-    /// Returns the product of the rows of two sub-words, without their scales.
-    pub(super) fn multiply_rows(&self, a: u32, b: u32) -> f32 {
-        let (Some(a), Some(b)) = (self.rows.get(a as usize), self.rows.get(b as usize)) else {
-            return 0.0;
-        };
-        let product = |(a, b): (&u8, &u8)| i32::from(a.cast_signed()) * i32::from(b.cast_signed());
-        #[expect(clippy::cast_precision_loss, reason = "the sum is at most 2^22")]
-        let sum = a.iter().zip(b).map(product).sum::<i32>() as f32;
-        sum
+    /// Returns the row of sub-word `id` without its scale, as numbers whose products are summed in pairs.
+    pub(super) fn widen_row(&self, id: u32) -> WideRow {
+        let row = self.rows.get(id as usize).unwrap_or(&[0; DIMENSIONS]);
+        row.map(|byte| i16::from(byte.cast_signed()))
     }
 
     /// Adds `weight` times the vector of sub-word `id` on a side to `sum`.
@@ -112,6 +108,17 @@ impl SubwordTable {
             *total += factor * f32::from(byte.cast_signed());
         }
     }
+}
+
+/// Returns the products of a row with others.
+pub(super) fn multiply_rows(row: &WideRow, others: &[WideRow]) -> Vec<f32> {
+    let multiply = |other: &WideRow| {
+        let products = row.iter().zip(other).map(|(a, b)| i32::from(*a) * i32::from(*b));
+        #[expect(clippy::cast_precision_loss, reason = "the sum is at most 2^22")]
+        let product = products.sum::<i32>() as f32;
+        product
+    };
+    pulp::Arch::new().dispatch(|| others.iter().map(multiply).collect())
 }
 
 fn parse_numbers(file: &[u8], words: usize) -> Result<RowScales, EmbedError> {
