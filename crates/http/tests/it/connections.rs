@@ -490,23 +490,26 @@ async fn a_body_at_the_bound_is_read_and_one_over_it_is_refused() {
 #[tokio::test]
 async fn a_refusal_does_not_wait_for_the_body() {
     let server = ReportingServer::start(|http| http.read_timeout = Duration::from_hours(1)).await;
-    for (path, length, status, closes) in
-        [("/fast", 99_999_999, 413, true), ("/fast", 1025, 413, true), ("/fast", 5, 415, false)]
-    {
-        let kind = if status == 413 { "application/json" } else { "text/plain" };
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n\
-             content-length: {length}\r\n\r\n"
-        );
-        let mut client = server.connect_and_send(&head).await;
-        let mut bytes = Vec::new();
-        let read = client.read_to_end(&mut bytes);
-        tokio::time::timeout(TIMEOUT, read).await.expect("closed").unwrap();
-        let reply = wire::parse_reply(&bytes);
-        assert_eq!(reply.status, status);
-        assert_eq!(reply.header("connection"), closes.then_some("close"), "{length}");
-        assert!(reply.json()["error"].is_string(), "{reply:?}");
-    }
+    let requests = [(99_999_999, 413, true), (1025, 413, true), (5, 415, false)];
+    futures_util::future::join_all(requests.map(|(length, status, closes)| {
+        let server = &server;
+        async move {
+            let kind = if status == 413 { "application/json" } else { "text/plain" };
+            let head = format!(
+                "POST /fast HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n\
+                 content-length: {length}\r\n\r\n"
+            );
+            let mut client = server.connect_and_send(&head).await;
+            let mut bytes = Vec::new();
+            let read = client.read_to_end(&mut bytes);
+            tokio::time::timeout(TIMEOUT, read).await.expect("closed").unwrap();
+            let reply = wire::parse_reply(&bytes);
+            assert_eq!(reply.status, status);
+            assert_eq!(reply.header("connection"), closes.then_some("close"), "{length}");
+            assert!(reply.json()["error"].is_string(), "{reply:?}");
+        }
+    }))
+    .await;
 }
 
 #[tokio::test]

@@ -163,7 +163,7 @@ fn build_start_timeout_error(
     if let Some(process) = process {
         let lines = process.output.malformed_lines();
         if lines > 0 {
-            reason.push(format!(", and printed {lines} lines that are no messages of MCP"));
+            reason.push(format!(", and printed {lines} lines that are not messages of MCP"));
         }
         if let Some(words) = process.output.failure_reason() {
             reason.push(format!(", saying: {}", inner.redactor.redact_message(&words)));

