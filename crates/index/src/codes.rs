@@ -12,7 +12,7 @@ use std::arch::x86_64::__m256i;
 
 use pulp::NullaryFnOnce;
 
-use crate::source::decode_numbers;
+use crate::{signs::RowSigns, source::decode_numbers};
 
 /// Maximum code; the minimum is its negative.
 const MAX_CODE: f32 = 2047.0;
@@ -31,7 +31,7 @@ const MAX_SUMMED_BLOCKS: usize = 4;
 
 /// Upper bits of a block: the first 32 codes in the lower half of each byte, the others in the upper half.
 /// A bias of 8 makes them non-negative.
-type UpperBits = [u8; HALF];
+pub(crate) type UpperBits = [u8; HALF];
 /// Lower bits of a block.
 type LowerBits = [u8; BLOCK];
 
@@ -131,6 +131,11 @@ impl VectorCodes {
             codes.zip(&to.numbers).map(|((upper, lower), to)| multiply_block(to, upper, lower));
         let scale = self.scales.get(row).copied().unwrap_or_default();
         (sums.sum::<f32>() * scale).clamp(-1.0, 1.0)
+    }
+
+    /// Collects the signs of all rows.
+    pub(crate) fn collect_signs(&self) -> RowSigns {
+        RowSigns::from_upper(&self.upper, self.blocks_per_row())
     }
 
     fn blocks_per_row(&self) -> usize {

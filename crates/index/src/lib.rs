@@ -21,6 +21,7 @@ mod records;
 mod root_list;
 mod search;
 mod segment;
+mod signs;
 mod snapshot;
 mod source;
 mod table;

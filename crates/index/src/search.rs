@@ -16,6 +16,7 @@ use crate::{
     codes::{self, QueryVector},
     records,
     segment::IndexSegment,
+    signs::SignTables,
     snapshot::{LiveSegment, Snapshot},
 };
 
@@ -30,6 +31,12 @@ const FILES_BLOCK: u64 = 256 * 1024;
 /// Share of the chunks, as its reciprocal, below which the postings of a search are sorted instead of added to a
 /// sum for every chunk.
 const SPARSE_FRACTION: usize = 64;
+/// Number of chunks from which on signs are compared before codes.
+const MIN_ROWS: u64 = 100_000;
+/// Number of chunks of which one is compared by its codes after the signs of all.
+const ROWS_PER_CANDIDATE: usize = 64;
+/// Distance of the chunks whose sums of signs are ordered to find how high those of candidates are.
+const SAMPLE_STEP: usize = 64;
 /// Number of scores that are skipped at a time.
 const LANES: usize = 32;
 
@@ -45,23 +52,25 @@ impl Snapshot {
         if max_hits == 0 || vector.iter().all(|value| *value == 0.0) {
             return Ok(Vec::new());
         }
-        let query = QueryVector::from_unit(&codes::normalize(vector));
+        let unit = codes::normalize(vector);
+        let query = QueryVector::from_unit(&unit);
         let mut near = TopChunks::new(
             self,
             CANDIDATE_FACTOR * max_hits + CANDIDATE_MARGIN,
             f32::MIN,
             scope.among,
         );
-        let mut similarities = vec![0.0; BLOCK];
-        for (segment, live) in self.segments.iter().enumerate() {
-            for run in live.segment.chunks.root_ranges(scope.owner) {
-                for first in run.clone().step_by(BLOCK) {
-                    let block = BLOCK.min((run.end - first) as usize);
-                    let scores = similarities.get_mut(..block).unwrap_or_default();
-                    live.segment.codes.scan(&query, first as usize, scores);
-                    near.offer(scores, ChunkPlace { segment, place: first });
+        let has_many = scope.owner.is_none() && MIN_ROWS <= self.count(None);
+        match has_many.then(|| self.list_by_signs(&unit)).flatten() {
+            Some(places) => {
+                for at in places {
+                    let mut similarity = [0.0];
+                    let codes = &self.find_segment(at.segment)?.segment.codes;
+                    codes.scan(&query, at.place as usize, &mut similarity);
+                    near.offer(&similarity, at);
                 }
             }
+            None => self.offer_all(&query, scope, &mut near),
         }
         let mut best = TopChunks::new(self, max_hits, f32::MIN, None);
         for at in near.into_places() {
@@ -69,6 +78,50 @@ impl Snapshot {
             best.offer(&[live.segment.codes.similarity(&query, at.place as usize)], at);
         }
         self.read_hits(best)
+    }
+
+    /// Offers all chunks by the upper bits of their codes.
+    fn offer_all(&self, query: &QueryVector, scope: IndexScope<'_>, near: &mut TopChunks<'_>) {
+        let mut similarities = vec![0.0; BLOCK];
+        for (segment, live) in self.segments.iter().enumerate() {
+            for run in live.segment.chunks.root_ranges(scope.owner) {
+                for first in run.clone().step_by(BLOCK) {
+                    let block = BLOCK.min((run.end - first) as usize);
+                    let scores = similarities.get_mut(..block).unwrap_or_default();
+                    live.segment.codes.scan(query, first as usize, scores);
+                    near.offer(scores, ChunkPlace { segment, place: first });
+                }
+            }
+        }
+    }
+
+    /// Returns the places of about one in [`ROWS_PER_CANDIDATE`] chunks, those whose signs agree most with a vector;
+    /// `None` without chunks, or where comparing all codes takes less time.
+    fn list_by_signs(&self, vector: &[f32]) -> Option<Vec<ChunkPlace>> {
+        let tables = SignTables::from_vector(vector);
+        let mut sums = Vec::new();
+        for live in &self.segments {
+            live.segment.signs.append_sums(&tables, &mut sums).then_some(())?;
+        }
+        let mut sample: Vec<u16> = sums.iter().step_by(SAMPLE_STEP).copied().collect();
+        let rank = (!sample.is_empty()).then_some(sample.len() / ROWS_PER_CANDIDATE)?;
+        let (_, min_sum, _) = sample.select_nth_unstable_by(rank, |a, b| b.cmp(a));
+        let min_sum = *min_sum;
+        let mut places = Vec::new();
+        let mut rest = sums.as_slice();
+        for (segment, live) in self.segments.iter().enumerate() {
+            let (sums, others) = rest.split_at_checked(live.segment.chunks.len() as usize)?;
+            rest = others;
+            for (lanes, first) in sums.chunks(LANES).zip((0..).step_by(LANES)) {
+                // One branch for all lanes.
+                if lanes.iter().filter(|sum| min_sum <= **sum).count() == 0 {
+                    continue;
+                }
+                let near = lanes.iter().zip(first..).filter(|(sum, _)| min_sum <= **sum);
+                places.extend(near.map(|(_, place)| ChunkPlace { segment, place }));
+            }
+        }
+        Some(places)
     }
 
     /// Finds the `limit` chunks that share the most term weight, best first: the sum over shared terms of both weights
@@ -378,6 +431,28 @@ mod tests {
         new.record.root = root(number / 150);
         new.vectors.sparse = TermVector { indices, values };
         new
+    }
+
+    #[test]
+    fn what_is_near_is_among_those_whose_signs_agree_most() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (mut writer, mut state) = (open(&folder.path().join("store")), 7);
+        for first in [0, 2000, 4000] {
+            let chunks = (first..first + 2000).map(|number| {
+                let (mut new, turn) = (random_chunk(number, &mut state), f64::from(number));
+                new.vectors.dense = [turn.sin(), turn.cos()].map(|value| value as f32).to_vec();
+                new
+            });
+            writer.put_chunks(chunks.collect()).unwrap();
+        }
+        let snapshot = writer.current().get();
+        let vector = [0.6, -0.8];
+        let Some(places) = snapshot.list_by_signs(&vector) else { return };
+        let listed: Vec<Uuid> = places.iter().map(|at| snapshot.chunk_id(*at).unwrap()).collect();
+        assert!(listed.len() < 3000, "{}", listed.len());
+        let hits = snapshot.nearest(&vector, IndexScope::default(), 50).unwrap();
+        assert!(hits.iter().all(|hit| listed.contains(&hit.id)));
+        assert!(Snapshot::default().list_by_signs(&vector).is_none());
     }
 
     #[test]

@@ -11,7 +11,10 @@ use std::{
 use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
 
-use crate::{codes::VectorCodes, source::SegmentSource, table::RecordTable, terms::TermLists};
+use crate::{
+    codes::VectorCodes, signs::RowSigns, source::SegmentSource, table::RecordTable,
+    terms::TermLists,
+};
 
 /// The last bytes of every segment. The number is that of the layout.
 const MAGIC: &[u8; 8] = b"codeinf4";
@@ -63,6 +66,7 @@ pub(crate) struct IndexSegment {
     pub(crate) chunks: RecordTable,
     pub(crate) files: RecordTable,
     pub(crate) codes: VectorCodes,
+    pub(crate) signs: RowSigns,
     pub(crate) terms: TermLists,
 }
 
@@ -100,7 +104,8 @@ impl IndexSegment {
         if codes.len() as u64 != u64::from(chunks.len()) {
             return fail_invalid();
         }
-        let segment = Self { source, on_disk, chunks, files, codes, terms };
+        let signs = codes.collect_signs();
+        let segment = Self { source, on_disk, chunks, files, codes, signs, terms };
         if compare == ChecksumScope::All {
             segment.check_bodies()?;
         }

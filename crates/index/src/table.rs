@@ -12,6 +12,8 @@ use uuid::Uuid;
 
 use crate::source::{SegmentSource, decode_numbers};
 
+/// Number of records for which one start of a body is kept; those between are summed, which takes less memory.
+const STEP: usize = 32;
 /// Bytes of an id.
 const ID: usize = size_of::<uuid::Bytes>();
 
@@ -106,28 +108,22 @@ impl RecordKeys {
 #[derive(Debug)]
 pub(crate) struct RecordTable {
     keys: RecordKeys,
-    /// End of each body, relative to the start of the first one.
-    ends: Vec<u64>,
+    /// Start of the body of the first of each [`STEP`] records, and the end of the last one.
+    starts: Vec<u64>,
     source: SegmentSource,
-    /// Start of the first body.
-    start: u64,
 }
 
 impl RecordTable {
     /// Decodes keys whose bodies are in `range` of `source`; `None` if they contradict each other.
     pub(crate) fn decode(keys: &[u8], source: SegmentSource, range: Range<u64>) -> Option<Self> {
         let keys = RecordKeys::decode(keys)?;
-        let mut end = 0;
-        let ends: Vec<u64> = keys
-            .lengths
-            .iter()
-            .map(|length| {
-                end += u64::from(*length);
-                end
-            })
-            .collect();
-        let is_whole = range.end.checked_sub(range.start) == Some(end);
-        is_whole.then_some(Self { keys, ends, source, start: range.start })
+        let mut starts = vec![range.start];
+        let mut end = range.start;
+        for lengths in keys.lengths.chunks(STEP) {
+            end += sum_lengths(lengths);
+            starts.push(end);
+        }
+        (end == range.end).then_some(Self { keys, starts, source })
     }
 
     /// Returns the number of records, including deleted ones.
@@ -220,13 +216,19 @@ impl RecordTable {
     /// Returns the start of the body of the record at a place; for the place after the last one, the end of
     /// all bodies.
     fn body_start(&self, place: u32) -> u64 {
-        let before = place.checked_sub(1).and_then(|before| self.ends.get(before as usize));
-        self.start + before.copied().unwrap_or_default()
+        let place = place as usize;
+        let first = place - place % STEP;
+        let start = self.starts.get(first / STEP).copied().unwrap_or_default();
+        start + sum_lengths(self.keys.lengths.get(first..place).unwrap_or_default())
     }
 
     pub(crate) fn read_body(&self, place: u32) -> io::Result<Vec<u8>> {
         self.source.read(self.body_start(place)..self.body_start(place + 1))
     }
+}
+
+fn sum_lengths(lengths: &[u32]) -> u64 {
+    lengths.iter().map(|length| u64::from(*length)).sum()
 }
 
 #[cfg(test)]
