@@ -439,8 +439,9 @@ mod tests {
         let (mut writer, mut state) = (open(&folder.path().join("store")), 7);
         for first in [0, 2000, 4000] {
             let chunks = (first..first + 2000).map(|number| {
-                let (mut new, turn) = (random_chunk(number, &mut state), f64::from(number));
-                new.vectors.dense = [turn.sin(), turn.cos()].map(|value| value as f32).to_vec();
+                let mut new = random_chunk(number, &mut state);
+                let turn = f32::from(u16::try_from(number).unwrap());
+                new.vectors.dense = vec![turn.sin(), turn.cos()];
                 new
             });
             writer.put_chunks(chunks.collect()).unwrap();

@@ -169,7 +169,9 @@ mod tests {
     fn compare(dimensions: usize, rows: u64) -> Option<Vec<(u16, f32)>> {
         let vectors: Vec<Vec<f32>> = (0..rows).map(|seed| noise(dimensions, seed)).collect();
         let mut codes = VectorCodes::with_dimensions(dimensions);
-        vectors.iter().for_each(|vector| codes.push(&normalize(vector)));
+        for vector in &vectors {
+            codes.push(&normalize(vector));
+        }
         let query = noise(dimensions, 99);
         let mut sums = vec![7];
         let tables = SignTables::from_vector(&query);
@@ -194,7 +196,7 @@ mod tests {
                 .fold((0.0, 0.0), |(a, b), (sum, share)| (a + f32::from(*sum), b + share));
             let unit = shares / sums;
             // Each of the rounded numbers is off by at most half a unit.
-            let near = unit * dimensions.div_ceil(4) as f32;
+            let near = unit * f32::from(u16::try_from(dimensions.div_ceil(4)).unwrap());
             for (sum, share) in compared {
                 assert!(
                     (unit * f32::from(sum) - share).abs() <= near,
