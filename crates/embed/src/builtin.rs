@@ -342,15 +342,20 @@ mod tests {
         let question = "delete the expired password";
         let names = [
             ["expire_password.rs", "delete"],
+            ["expire_password.rs", ""],
             ["remove_passwd.rs", ""],
             ["parse_header.rs", ""],
             ["", ""],
             ["日本", ""],
         ];
-        let [all, near, other, none, unknown] = model.compare_names(question, &names)[..] else {
+        let [all, file, near, other, none, unknown] = model.compare_names(question, &names)[..]
+        else {
             panic!()
         };
-        assert!(other < near && near < all && all < 1.0, "{other} {near} {all}");
+        assert!(
+            2.0 * other < near && near < file && file < all && all < 1.0,
+            "{other} {near} {file} {all}"
+        );
         assert!([none, unknown] == [0.0, 0.0]);
         assert_eq!(model.compare_names("日本", &[["a.rs", ""]]), [0.0]);
     }
