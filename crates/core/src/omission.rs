@@ -1,6 +1,9 @@
 //! Omissions: files and folders that rules leave out of an index, with counts and example paths.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use codeinfo_lang::detect::{MachineFile, detect_machine_file};
 use serde::{Deserialize, Serialize};
@@ -226,7 +229,8 @@ impl OmittedGroup {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OmittedPaths {
-    groups: BTreeMap<OmissionRule, OmittedGroup>,
+    /// Shared by clones, because each search clones all roots.
+    groups: Arc<BTreeMap<OmissionRule, OmittedGroup>>,
     /// True if all paths are stored, for commands that list them.
     #[serde(skip)]
     pub keeps_all_paths: bool,
@@ -249,7 +253,7 @@ impl OmittedPaths {
     }
 
     fn add_path(&mut self, rule: OmissionRule, path: String) {
-        let group = self.groups.entry(rule).or_default();
+        let group = Arc::make_mut(&mut self.groups).entry(rule).or_default();
         if self.keeps_all_paths {
             group.paths.insert(path);
         } else {
@@ -265,7 +269,7 @@ impl OmittedPaths {
         is_wanted: impl Fn(OmissionRule) -> bool,
     ) {
         for (rule, group) in other.groups.iter().filter(|(rule, _)| is_wanted(**rule)) {
-            let own = self.groups.entry(*rule).or_default();
+            let own = Arc::make_mut(&mut self.groups).entry(*rule).or_default();
             let files = own.files + group.files;
             let folders = own.folders + group.folders;
             for path in &group.paths {
@@ -302,9 +306,9 @@ impl OmittedPaths {
             return self.clone();
         }
         let mut omitted = Self::default();
-        for (rule, group) in &self.groups {
+        for (rule, group) in self.groups.iter() {
             for path in group.paths.iter().filter(|path| is_below(path, folder)) {
-                omitted.groups.entry(*rule).or_default().add_path(path.clone());
+                Arc::make_mut(&mut omitted.groups).entry(*rule).or_default().add_path(path.clone());
             }
         }
         omitted
@@ -325,8 +329,8 @@ impl OmittedPaths {
     /// than are stored, its counts stay until a run covers everything.
     #[must_use]
     pub fn with_uncovered(mut self, before: &Self, is_covered: impl Fn(&str) -> bool) -> Self {
-        for (rule, group) in &before.groups {
-            let merged = self.groups.entry(*rule).or_default();
+        for (rule, group) in before.groups.iter() {
+            let merged = Arc::make_mut(&mut self.groups).entry(*rule).or_default();
             let seen = std::mem::take(merged);
             for path in group.paths.iter().filter(|path| !is_covered(path.trim_end_matches('/'))) {
                 merged.add_path(path.clone());
@@ -342,7 +346,7 @@ impl OmittedPaths {
                 merged.folders = group.folders;
             }
         }
-        self.groups.retain(|_, group| group.total() > 0);
+        Arc::make_mut(&mut self.groups).retain(|_, group| group.total() > 0);
         self
     }
 }

@@ -12,7 +12,7 @@ use std::arch::x86_64::__m256i;
 
 use pulp::NullaryFnOnce;
 
-use crate::{signs::RowSigns, source::decode_numbers};
+use crate::source::decode_numbers;
 
 /// Maximum code; the minimum is its negative.
 const MAX_CODE: f32 = 2047.0;
@@ -133,12 +133,12 @@ impl VectorCodes {
         (sums.sum::<f32>() * scale).clamp(-1.0, 1.0)
     }
 
-    /// Collects the signs of all rows.
-    pub(crate) fn collect_signs(&self) -> RowSigns {
-        RowSigns::from_upper(&self.upper, self.blocks_per_row())
+    /// Returns the upper bits of all rows.
+    pub(crate) fn upper(&self) -> &[UpperBits] {
+        &self.upper
     }
 
-    fn blocks_per_row(&self) -> usize {
+    pub(crate) fn blocks_per_row(&self) -> usize {
         self.dimensions.div_ceil(BLOCK)
     }
 }

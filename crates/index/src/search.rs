@@ -99,7 +99,8 @@ impl Snapshot {
     /// `None` without chunks, or where comparing all codes takes less time.
     fn list_by_signs(&self, vector: &[f32]) -> Option<Vec<ChunkPlace>> {
         let tables = SignTables::from_vector(vector);
-        let mut sums = Vec::new();
+        let rows = self.segments.iter().map(|live| live.segment.chunks.len() as usize);
+        let mut sums = Vec::with_capacity(rows.sum());
         for live in &self.segments {
             live.segment.signs.append_sums(&tables, &mut sums).then_some(())?;
         }

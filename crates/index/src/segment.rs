@@ -104,7 +104,7 @@ impl IndexSegment {
         if codes.len() as u64 != u64::from(chunks.len()) {
             return fail_invalid();
         }
-        let signs = codes.collect_signs();
+        let signs = RowSigns::from_codes(&codes);
         let segment = Self { source, on_disk, chunks, files, codes, signs, terms };
         if compare == ChecksumScope::All {
             segment.check_bodies()?;

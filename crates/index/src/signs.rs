@@ -4,7 +4,9 @@
 //! have the sum for each combination of four signs (André, Kermarrec and Le Scouarnec, "Cache locality is not
 //! enough: High-Performance Nearest Neighbor Search with Product Quantization Fast Scan", 2015).
 
-use crate::codes::UpperBits;
+use pulp::NullaryFnOnce;
+
+use crate::codes::{UpperBits, VectorCodes};
 
 /// Rows that are compared at a time.
 const LANES: usize = 32;
@@ -33,12 +35,16 @@ pub(crate) struct RowSigns {
 }
 
 impl RowSigns {
-    /// Collects the signs of codes with `blocks_per_row` blocks of upper bits.
-    pub(crate) fn from_upper(upper: &[UpperBits], blocks_per_row: usize) -> Self {
-        let blocks = blocks_per_row.max(1);
+    /// Collects the signs of codes, unless the processor compares codes as fast or the sums of a row do not fit.
+    pub(crate) fn from_codes(codes: &VectorCodes) -> Self {
+        let (upper, blocks) = (codes.upper(), codes.blocks_per_row().max(1));
         let columns_per_row = BLOCK * blocks;
-        let mut columns = vec![[0; LANES]; upper.len().div_ceil(blocks * LANES) * columns_per_row];
-        let groups = columns.chunks_mut(columns_per_row).zip(upper.chunks(blocks * LANES));
+        let mut signs = Self { rows: codes.len(), columns_per_row, columns: Vec::new() };
+        if MAX_COLUMNS < columns_per_row || !has_byte_lookups() {
+            return signs;
+        }
+        signs.columns.resize(upper.len().div_ceil(blocks * LANES) * columns_per_row, [0; LANES]);
+        let groups = signs.columns.chunks_mut(columns_per_row).zip(upper.chunks(blocks * LANES));
         for (columns, rows) in groups {
             for (lane, row) in rows.chunks(blocks).enumerate() {
                 let bytes = row.iter().flat_map(collect_signs);
@@ -49,24 +55,36 @@ impl RowSigns {
                 }
             }
         }
-        Self { rows: upper.len() / blocks, columns_per_row, columns }
+        signs
     }
 
-    /// Appends a number for each row that grows with its similarity. Returns false, and appends nothing, where
-    /// comparing whole codes is faster or the numbers do not fit.
+    /// Appends a number for each row that grows with its similarity. Returns false, and appends nothing, if the signs
+    /// were not collected.
     pub(crate) fn append_sums(&self, tables: &SignTables, sums: &mut Vec<u16>) -> bool {
+        if self.columns.is_empty() && 0 < self.rows {
+            return false;
+        }
+        let start = sums.len();
+        sums.resize(start + self.rows, 0);
+        let to = sums.get_mut(start..).unwrap_or_default();
+        let scan = SignScan { signs: self, tables, sums: to };
         #[cfg(target_arch = "x86_64")]
-        if self.columns_per_row <= MAX_COLUMNS
-            && let Some(with) = pulp::x86::V3::try_new()
-        {
-            let start = sums.len();
-            sums.resize(start + self.rows, 0);
-            let to = sums.get_mut(start..).unwrap_or_default();
-            with.vectorize(SignScan { with, signs: self, tables, sums: to });
+        if let Some(with) = pulp::x86::V3::try_new() {
+            with.vectorize(Avx2SignScan { with, scan });
             return true;
         }
-        false
+        scan.call();
+        true
     }
+}
+
+/// Returns whether the processor looks up 32 bytes at a time.
+fn has_byte_lookups() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let has_lookups = pulp::x86::V3::try_new().is_some();
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_lookups = false;
+    has_lookups
 }
 
 /// Returns the signs of a block, eight codes in each byte: 1 if a code is not negative.
@@ -108,23 +126,47 @@ impl SignTables {
     }
 }
 
-/// The loop over rows, with AVX2 instructions.
-#[cfg(target_arch = "x86_64")]
+/// The loop over rows.
 struct SignScan<'a> {
-    with: pulp::x86::V3,
     signs: &'a RowSigns,
     tables: &'a SignTables,
     sums: &'a mut [u16],
 }
 
+impl NullaryFnOnce for SignScan<'_> {
+    type Output = ();
+
+    fn call(self) {
+        let groups = self.signs.columns.chunks_exact(self.signs.columns_per_row);
+        for (columns, sums) in groups.zip(self.sums.chunks_mut(LANES)) {
+            for (column, [low, high]) in columns.iter().zip(&self.tables.0) {
+                let entry = |table: &SignColumn, signs: u8| {
+                    table.get(usize::from(signs)).copied().map_or(0, u16::from)
+                };
+                for (sum, signs) in sums.iter_mut().zip(column) {
+                    *sum += entry(low, signs & 15) + entry(high, signs >> 4);
+                }
+            }
+        }
+    }
+}
+
+/// The loop over rows with AVX2 instructions that look up 32 bytes at a time.
 #[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for SignScan<'_> {
+struct Avx2SignScan<'a> {
+    with: pulp::x86::V3,
+    scan: SignScan<'a>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl NullaryFnOnce for Avx2SignScan<'_> {
     type Output = ();
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is compiled with what calls it")]
     fn call(self) {
-        let Self { with: pulp::x86::V3 { avx, avx2, .. }, signs, tables, sums } = self;
+        let pulp::x86::V3 { avx, avx2, .. } = self.with;
+        let SignScan { signs, tables, sums } = self.scan;
         let mask = avx._mm256_set1_epi8(15);
         let groups = signs.columns.chunks_exact(signs.columns_per_row);
         for (columns, sums) in groups.zip(sums.chunks_mut(LANES)) {
@@ -175,7 +217,11 @@ mod tests {
         let query = noise(dimensions, 99);
         let mut sums = vec![7];
         let tables = SignTables::from_vector(&query);
-        codes.collect_signs().append_sums(&tables, &mut sums).then_some(())?;
+        let signs = RowSigns::from_codes(&codes);
+        signs.append_sums(&tables, &mut sums).then_some(())?;
+        let mut plain = vec![0; signs.rows];
+        SignScan { signs: &signs, tables: &tables, sums: &mut plain }.call();
+        assert_eq!(plain, sums[1..]);
         assert_eq!(sums.remove(0), 7);
         let agree = |vector: &Vec<f32>| {
             let both = vector.iter().zip(&query);
