@@ -60,7 +60,8 @@ impl Snapshot {
             f32::MIN,
             scope.among,
         );
-        let has_many = scope.owner.is_none() && MIN_ROWS <= self.count(None);
+        let is_everything = scope.owner.is_none() && scope.among.is_none();
+        let has_many = is_everything && MIN_ROWS <= self.count(None);
         match has_many.then(|| self.list_by_signs(&unit)).flatten() {
             Some(places) => {
                 for at in places {
