@@ -32,7 +32,7 @@ const FILES_BLOCK: u64 = 256 * 1024;
 /// sum for every chunk.
 const SPARSE_FRACTION: usize = 64;
 /// Number of chunks from which on signs are compared before codes.
-const MIN_ROWS: u64 = 100_000;
+const MIN_ROWS: u64 = if cfg!(test) { 5000 } else { 100_000 };
 /// Number of chunks of which one is compared by its codes after the signs of all.
 const ROWS_PER_CANDIDATE: usize = 64;
 /// Distance of the chunks whose sums of signs are ordered to find how high those of candidates are.
@@ -453,8 +453,12 @@ mod tests {
         let Some(places) = snapshot.list_by_signs(&vector) else { return };
         let listed: Vec<Uuid> = places.iter().map(|at| snapshot.chunk_id(*at).unwrap()).collect();
         assert!(listed.len() < 3000, "{}", listed.len());
-        let hits = snapshot.nearest(&vector, IndexScope::default(), 50).unwrap();
-        assert!(hits.iter().all(|hit| listed.contains(&hit.id)));
+        // Chunks that are named one by one are compared by their codes alone.
+        let all = (0..6000).map(|number| chunk(number).id).collect();
+        let by_codes = IndexScope { owner: None, among: Some(&all) };
+        let hits = snapshot.nearest(&vector, by_codes, 50).unwrap();
+        assert!(hits.len() == 50 && hits.iter().all(|hit| listed.contains(&hit.id)));
+        assert_eq!(snapshot.nearest(&vector, IndexScope::default(), 50).unwrap(), hits);
         assert!(Snapshot::default().list_by_signs(&vector).is_none());
     }
 
