@@ -1,5 +1,4 @@
-//! Finds the tree for a client's folder: the enclosing tree, or, until that is indexed, the nearest
-//! tree of its repository.
+//! Finds the indexed tree that encloses a client's folder, or the nearest one of its repository.
 
 use std::{
     cmp::Reverse,
@@ -15,8 +14,7 @@ use super::{Ingest, IngestRequest, io_watchdog::IoHeartbeat, repository};
 
 /// Maximum number of trees of a repository that are compared.
 const MAX_TREES: usize = 50;
-/// Maximum time to wait until a worktree has joined its repository; it usually takes a tenth of a
-/// second.
+/// Maximum wait until a worktree has joined its repository; it usually takes a tenth of a second.
 const JOIN_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// The tree that answers for a client's folder.
@@ -24,14 +22,12 @@ const JOIN_TIMEOUT: Duration = Duration::from_millis(700);
 pub struct ClientTree {
     /// An indexed tree.
     pub tree: Root,
-    /// Worktree around the folder if it is not indexed; `tree` is then another tree of its
-    /// repository.
+    /// Worktree around the folder if not indexed; `tree` is then another tree of its repository.
     pub worktree: Option<PathBuf>,
 }
 
 impl ClientTree {
-    /// Returns a notice if another tree answers. `shown` is the path of the worktree as clients see
-    /// it.
+    /// Returns a notice if another tree answers; `shown` is the worktree's path as clients see it.
     pub fn build_notice(&self, shown: &str) -> Option<String> {
         self.worktree.as_ref()?;
         Some(format!(
@@ -42,9 +38,8 @@ impl ClientTree {
 }
 
 impl Ingest {
-    /// Returns the tree for `folder`, a path of this machine.
-    ///
-    /// Returns `None` if no enclosing repository has an indexed tree.
+    /// Returns the tree for `folder`, a path of this machine; `None` if no enclosing repository has
+    /// an indexed tree.
     pub async fn find_client_tree(&self, folder: &Path) -> Option<ClientTree> {
         let roots = self.shared.deps.store.roots().await.ok()?;
         if roots.is_empty() || !folder.is_absolute() {
@@ -60,9 +55,7 @@ impl Ingest {
     }
 
     /// Returns the tree for `folder` after indexing its worktree, if that is missing and joining is
-    /// enabled.
-    ///
-    /// Waits at most `JOIN_TIMEOUT` for the run.
+    /// enabled. Waits at most `JOIN_TIMEOUT` for the run.
     pub async fn find_or_join_client_tree(&self, folder: &Path) -> Option<ClientTree> {
         let client_tree = self.find_client_tree(folder).await?;
         let Some(worktree) = client_tree.worktree.clone().filter(|_| self.joins) else {

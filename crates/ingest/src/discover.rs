@@ -1,5 +1,4 @@
-//! Finds the files of a root to index, by path alone; rules about content apply when a file is
-//! read.
+//! Finds the files of a root to index, by path alone.
 //!
 //! Ignore files above the root are deliberately not read: a client that requests a folder wants it
 //! even if a repository around it ignores it, and the result must not depend on the location. Links
@@ -53,8 +52,7 @@ pub struct DiscoveredFile {
 pub struct WalkResult {
     /// Files in path order.
     pub files: Vec<DiscoveredFile>,
-    /// Unreadable files and folders, files above the size limit, and ignore files that
-    /// are dropped, wholly or in part.
+    /// Unreadable or too large files, unreadable folders, ignore files dropped wholly or in part.
     pub skipped: Vec<SkippedPath>,
     /// Paths excluded by rules about paths.
     pub omitted: OmittedPaths,
@@ -95,8 +93,7 @@ pub(super) fn open_root(root: &Root) -> Result<RootDir, IngestError> {
 
 fn map_open_error(root: &Path, error: io::Error) -> IngestError {
     let path = root.to_owned();
-    // The folder may have changed while the run waited. Walking a file would report every file as
-    // gone.
+    // The folder may have changed meanwhile; walking a file would report every file as gone.
     match error.kind() {
         io::ErrorKind::PermissionDenied => IngestError::Path { path, reason: "cannot be read" },
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -121,14 +118,12 @@ pub fn relative_path(root: &Path, path: &Path) -> Option<String> {
 /// Files of a folder that are not indexed, and why.
 #[derive(Debug)]
 pub struct FolderExplanation {
-    /// True if the files are those that git tracks. Otherwise they are the files on disk, and an
-    /// excluded folder counts as one file.
+    /// True for the files that git tracks, false for those on disk.
     pub is_tracked: bool,
     /// Number of examined files.
     pub total: usize,
-    /// Excluded paths below the folder by rule, each with the number of files it represents.
-    ///
-    /// An excluded folder ends with `/`. On disk its files are not counted, so it represents one.
+    /// Excluded paths below the folder by rule, each with the number of files it represents. An
+    /// excluded folder ends with `/`; on disk its files are not counted, so it represents one.
     pub omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>>,
 }
 

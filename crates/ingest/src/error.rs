@@ -37,8 +37,7 @@ pub enum IngestError {
     /// The name cannot be used for a root.
     #[error("`name` {0}")]
     Name(String),
-    /// The folder has more files than the limit for a root; `largest` is the subfolder with most of
-    /// them.
+    /// The folder has too many files for a root; `largest` is the subfolder with most of them.
     #[error(
         "`{}` holds more than {limit} {unit}, most of them below `{largest}`; leave that out in a \
          `.codeinfoignore`, or ingest a folder below it",
@@ -111,8 +110,7 @@ impl IngestError {
         Self::Revision { folder, name, reason: reason.to_owned() }
     }
 
-    /// Creates the error for a commit that could not be read. A shallow clone may lack earlier
-    /// commits.
+    /// Creates the error for an unreadable commit; a shallow clone may lack earlier commits.
     pub(super) fn for_object_fault(
         revision: &IndexedCommit,
         fault: ObjectFault,

@@ -1,5 +1,4 @@
-//! Folders to choose from when a client adds a repository: indexable folders below the allowed
-//! ones.
+//! Folders to choose from when a client adds a repository.
 //!
 //! A path is checked by its text alone before any file system access, so that clients cannot learn
 //! what exists elsewhere. Links below an allowed folder are not followed.
@@ -24,13 +23,11 @@ use super::{
     root,
 };
 
-/// Maximum number of folders in a listing.
 const MAX_FOLDERS: usize = 1_000;
 /// Maximum number of entries, including files, read for a listing.
 const MAX_ENTRIES: usize = 100_000;
 /// Name of the private places for the watchdog, independent of their location.
 const PRIVATE: &str = "private places";
-/// Entry that marks a repository.
 const GIT: &str = ".git";
 
 /// Folders in one folder, or the allowed folders.
@@ -164,7 +161,6 @@ struct AllowedFolder {
     real: Option<PathBuf>,
 }
 
-/// Allowed folders and the places that are never indexed.
 #[derive(Debug, Default)]
 struct AllowedFolders {
     tops: Vec<AllowedFolder>,

@@ -11,7 +11,6 @@ use codeinfo_worktree::decode::{self, DecodedText};
 
 use super::skip::SkipReason;
 
-/// Result of inspecting a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FileVerdict<'a> {
     Text(IndexedText<'a>),
@@ -35,8 +34,7 @@ pub(super) struct IndexedText<'a> {
     pub(super) is_private: bool,
 }
 
-/// Inspects the content of the file at `path`. A file that is asked for may be generated or
-/// minified.
+/// Inspects the content of a file. A requested file may be generated or minified.
 pub(super) fn inspect_content<'a>(
     path: &str,
     content: &'a [u8],
@@ -77,8 +75,7 @@ pub(super) fn inspect_content<'a>(
     })
 }
 
-/// Returns the rule that excludes a text made by programs: generated, minified, a drawing or a source
-/// map.
+/// Returns the rule that excludes a machine-made text: generated, minified, drawing or source map.
 fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<OmissionRule> {
     if generated::is_generated(text) {
         return Some(OmissionRule::Generated);
@@ -99,17 +96,14 @@ fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<Omis
 const LONG_LINE: usize = 2000;
 /// Number of other non-blank lines from which a file counts as written by people.
 const ORDINARY_LINES: usize = 48;
-/// Minimum bytes of a minified file.
 const MIN_BYTES: usize = 4096;
 /// Minified code has less than one white-space byte in this number of bytes.
 const BYTES_PER_SPACE: usize = 12;
 /// Code has at least one bracket or semicolon in this number of bytes.
 const BYTES_PER_MARK: usize = 25;
 
-/// Returns true if most of the text is code in machine-made lines and few other lines exist.
-///
-/// Such lines are statements with little white space, as in bundles; long lines of words, numbers
-/// or encoded images do not count.
+/// Returns true if most of the text is code in machine-made lines and few other lines exist. Such
+/// lines have little white space; long lines of words, numbers or encoded images do not count.
 fn is_minified(language: &Language, text: &str) -> bool {
     if language.kind != LanguageKind::Code || text.len() < MIN_BYTES {
         return false;

@@ -1,10 +1,9 @@
 //! Detects file systems that do not respond.
 //!
-//! A system call on a lost mount may never return and cannot be interrupted, so the caller stops
-//! waiting and abandons the thread. A run stops waiting after a minute without a response, or at
-//! once when cancelled. Until the thread ends, no other work starts on that root; when sixteen
-//! roots hang, none starts on other roots either. The process ends without waiting for such
-//! threads.
+//! A system call on a lost mount may never return and cannot be interrupted, so a run abandons the
+//! thread after a minute without a response, or at once when cancelled. Until the thread ends, no
+//! other work starts on that root; when sixteen roots hang, none starts on other roots either. The
+//! process ends without waiting for such threads.
 
 use std::{
     collections::HashMap,
@@ -25,11 +24,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::IngestError;
 
-/// Maximum time without a response. A disk that spins up or a server that restarts responds sooner;
-/// a longer silence may be endless.
+/// Maximum time without a response; disks that spin up and servers that restart respond sooner.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum number of hanging places. Beyond it no thread is spent on another place: the runtime has
-/// 512, and other work needs some.
+/// Maximum number of hanging places; the runtime has 512 threads, and other work needs some.
 const MAX_PLACES: usize = 16;
 /// Maximum number of places at work; others wait, because any of them may hang.
 const MAX_AT_WORK: usize = 128;
@@ -81,7 +78,6 @@ pub(super) struct IoWatchdog {
     at_work: Arc<Semaphore>,
 }
 
-/// A place and the threads that work there.
 #[derive(Debug)]
 struct GuardedPath {
     free: Arc<Semaphore>,
@@ -133,8 +129,7 @@ impl IoWatchdog {
         Self { tasks, timeout, places: Arc::default(), at_work }
     }
 
-    /// Runs blocking work at a place. Fails at once when `cancel` is cancelled, or after the
-    /// timeout without a response.
+    /// Runs blocking work at a place. Fails at once if cancelled, or if silent for the timeout.
     pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         place: &Path,
@@ -161,8 +156,7 @@ impl IoWatchdog {
         }
     }
 
-    /// Waits until no thread works at a place. Fails when the thread there hangs; a run that gave
-    /// up may have abandoned it.
+    /// Waits until no thread works at a place, even one of an abandoned run. Fails when it hangs.
     pub(super) async fn acquire_path(
         &self,
         place: &Path,
@@ -195,13 +189,11 @@ impl IoWatchdog {
         }
     }
 
-    /// Returns true if a thread works at a place.
     pub(super) fn is_held(&self, place: &Path) -> bool {
         self.lock_paths().get(place).is_some_and(|place| place.is_held())
     }
 
-    /// Waits until one of several threads has had no response for the timeout, and returns the
-    /// error.
+    /// Waits until one of several threads has been silent for the timeout, and returns the error.
     pub(super) async fn wait_for_silence(
         &self,
         place: &Path,

@@ -1,8 +1,7 @@
 //! Fills the store: discovers, chunks, embeds and writes the files of roots.
 //!
-//! A client requests a run, or the watcher does when it sees a change. A run compares the folder
-//! with the store and reads, embeds and writes only changed files. It writes the new chunks before
-//! it deletes the old ones.
+//! A client requests a run, or the watcher does when it sees a change. A run reads, embeds and
+//! writes only files that differ from the store, and writes new chunks before it deletes old ones.
 //!
 //! One worker takes all runs in order. A second one takes the watcher's runs of other repositories,
 //! and a third one takes any of their runs once the first has worked for long.
@@ -98,7 +97,6 @@ struct IngestState {
     lost: Notify,
     watches: WatchFaults,
     languages: LanguageCache,
-    /// Files that trees add to other trees, cached.
     additions: AdditionsCache,
 }
 
@@ -119,7 +117,6 @@ impl IngestState {
     }
 }
 
-/// Builds the job for a client's request.
 fn build_user_job(root: Root, mode: RunMode) -> IngestJob {
     IngestJob { root, mode, scope: None, origin: RunOrigin::User }
 }
@@ -174,16 +171,14 @@ impl Ingest {
         Self { path_map, ..self }
     }
 
-    /// Excludes the `private` places, which hold the index, keys and conversations, from indexing.
-    /// Only the first call has an effect.
+    /// Excludes the `private` places from indexing. Only the first call has an effect.
     #[must_use]
     pub fn with_private_places(self, private: PrivatePlaces) -> Self {
         self.shared.deps.private.get_or_init(|| private.into());
         self
     }
 
-    /// Adds work at the end of each run that succeeded, which is part of the run. Only the first call
-    /// has an effect.
+    /// Adds work to the end of each successful run. Only the first call has an effect.
     #[must_use]
     pub fn with_follow_up(self, follow_up: FollowUp) -> Self {
         self.shared.deps.follow_up.get_or_init(|| follow_up);
@@ -208,8 +203,7 @@ impl Ingest {
         self.chooser.list_folders(path, &self.shared.deps.private_places()).await
     }
 
-    /// Starts a run for a folder. Returns the existing run if one of the same folder waits or
-    /// works.
+    /// Starts a run for a folder, or returns the waiting or working run of the same folder.
     pub async fn start_run(&self, request: IngestRequest) -> Result<RunId, IngestError> {
         let deps = &self.shared.deps;
         let resolved = root::resolve_request_path(deps, request.path.clone()).await;
@@ -251,8 +245,7 @@ impl Ingest {
         if is_allowed { Ok(()) } else { Err(IngestError::Confined) }
     }
 
-    /// Starts a run that embeds every file of a known root again. Finds the root by name, id or
-    /// path.
+    /// Starts a run that embeds every file of a root again. Finds the root by name, id or path.
     pub async fn reembed_root(&self, root: &str) -> Result<RunId, IngestError> {
         let root = self.find_root(root).await?;
         match &root.host {
@@ -269,9 +262,8 @@ impl Ingest {
             .admit_job(&mut self.shared.lock_runs(), build_user_job(root, RunMode::Everything))
     }
 
-    /// Turns a root whose host is unknown into a root of this host if its folder exists here.
-    ///
-    /// Such roots were indexed when all hosts were assumed to have the same folders.
+    /// Turns a root whose host is unknown into a root of this host if its folder exists here. Such
+    /// roots were indexed when all hosts were assumed to have the same folders.
     async fn adopt_root(&self, root: Root) -> Result<RunId, IngestError> {
         let (path, revision) =
             root::resolve_request_path(&self.shared.deps, root.path.clone()).await?;
@@ -279,8 +271,7 @@ impl Ingest {
             repository::root_id(self.shared.deps.store.host().as_ref(), &path, revision.as_ref());
         let (name, description) = (Some(root.name.clone()), root.description.clone());
         let former = (root.id != id).then(|| root.id.to_string());
-        // The new root takes the name of the old one. It is written first, so that a kill in
-        // between loses neither.
+        // The new root, with the name of the old one, is written first: a kill loses neither.
         let own = Root { id, host: None, repository: None, origin: None, ..root.without_index() };
         self.shared.deps.store.put_root(own).await?;
         if let Some(former) = former {
@@ -289,8 +280,7 @@ impl Ingest {
         self.start_run(IngestRequest { path, name, description, is_confined: false }).await
     }
 
-    /// Starts to repair the roots whose index is damaged. The returned task ends when all are
-    /// repaired.
+    /// Starts to repair damaged roots; the returned task ends when all are repaired.
     ///
     /// Must be called once, on a runtime.
     pub fn repair_damaged_roots(&self) -> JoinHandle<()> {
@@ -305,8 +295,7 @@ impl Ingest {
         self.shared.deps.tasks.spawn(watch::watch_roots(Arc::clone(&self.shared)));
     }
 
-    /// Returns the status of a run. While it waits for the store or the embedder, the message says
-    /// why.
+    /// Returns the status of a run; its message says why it waits for the store or the embedder.
     pub fn run_status(&self, run: RunId) -> Result<RunStatus, IngestError> {
         let mut status = self.shared.lock_runs().run_status(run)?;
         if matches!(status.state, RunState::Scanning | RunState::Embedding) {
@@ -370,8 +359,7 @@ impl Ingest {
         Ok(root::collect_statuses(known, &leased, &self.shared.lock_runs()))
     }
 
-    /// Finds a root by name, id or path: first in the store, then among roots whose first run
-    /// waits.
+    /// Finds a root by name, id or path in the store, then among roots whose first run waits.
     async fn find_root(&self, reference: &str) -> Result<Root, IngestError> {
         let mut roots = self.shared.deps.store.roots().await?;
         roots.extend(self.shared.lock_runs().active_roots().map(|(root, ..)| root.clone()));

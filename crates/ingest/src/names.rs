@@ -1,5 +1,4 @@
-//! Names of roots, and inputs that are not paths of folders here: URLs, `~`, variables, paths of
-//! another system. Pure.
+//! Names of roots, and explanations of inputs that are no path here, such as URLs and `~`. Pure.
 
 use std::path::Path;
 
@@ -8,7 +7,6 @@ use url::Url;
 
 use super::error::IngestError;
 
-/// Maximum bytes of a name.
 const MAX_BYTES: usize = 200;
 
 pub(super) fn validate_name(name: &str) -> Result<String, IngestError> {
@@ -26,8 +24,7 @@ pub(super) fn validate_name(name: &str) -> Result<String, IngestError> {
     }
 }
 
-/// Returns the folder's name. If it is taken, appends the host's name if there is one, else a
-/// number.
+/// Returns the folder's name, followed by the host's name, or else a number, if it is taken.
 pub(super) fn derive_folder_name(
     folder: &Path,
     host: Option<&str>,
@@ -47,8 +44,7 @@ pub(super) fn derive_folder_name(
     }
 }
 
-/// Returns `REPOSITORY@NAME` for a commit, with a number appended if that is taken. `repository`
-/// defaults to the folder's name.
+/// Returns `REPOSITORY@NAME`, numbered if taken; `repository` defaults to the folder's name.
 pub(super) fn derive_revision_name(
     repository: Option<&str>,
     revision: &IndexedCommit,

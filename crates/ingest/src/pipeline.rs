@@ -1,8 +1,7 @@
 //! One run: scans, plans, then reads, embeds and writes as a stream with bounded memory.
 //!
 //! A run marks its root as interrupted before its first write and clears the mark at its end. A run
-//! that finds the mark first compares every chunk with the file records. At most 32 MiB of files
-//! are between reading and writing at a time.
+//! that finds the mark first compares every chunk with the file records.
 //!
 //! A run waits for the lease of its repository until it knows that the holder lives, and then
 //! fails, because waiting longer would delay all other runs of this process.
@@ -52,8 +51,7 @@ use super::{
 const READ_AHEAD: usize = 32;
 /// Maximum number of embedded batches that wait for the store.
 const WRITE_AHEAD: usize = 1;
-/// Marks a root as interrupted. The mark remains from the first write of a run until its end, so
-/// that a killed run is detected.
+/// Marks a root as interrupted from the first write of a run until its end, to detect a killed run.
 pub(super) fn mark_interrupted(root: Root) -> Root {
     Root { last_run: LastRun::Interrupted, ..root }
 }
@@ -61,7 +59,6 @@ pub(super) fn mark_interrupted(root: Root) -> Root {
 /// Work at the end of a run of a root that succeeded.
 pub type FollowUp = Box<dyn Fn(RootId) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Services and state that runs need.
 #[derive(Clone)]
 pub(super) struct RunDependencies {
     pub(super) store: Store,
@@ -78,19 +75,16 @@ pub(super) struct RunDependencies {
     pub(super) lookups: IoWatchdog,
     pub(super) tasks: Tasks,
     pub(super) failures: FailureLog,
-    /// Work at the end of a run, if it was added.
     pub(super) follow_up: Arc<OnceLock<FollowUp>>,
 }
 
 impl RunDependencies {
-    /// Returns the places that are never indexed, because they hold the index, keys and
-    /// conversations.
+    /// Returns the places that are never indexed: those of the index, keys and conversations.
     pub(super) fn private_places(&self) -> Arc<PrivatePlaces> {
         self.private.get().cloned().unwrap_or_default()
     }
 }
 
-/// Work of one run.
 #[derive(Debug, Clone)]
 pub(super) struct IngestJob {
     /// Root as requested; the run sets its counts and times.
@@ -120,8 +114,7 @@ struct RunTarget {
 /// Maximum time to record a failure of the store itself. The root is already marked as interrupted.
 const NOTE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Runs a job while no other process changes its root. Returns the final state; a failure is also
-/// recorded in the root.
+/// Runs a job while no other process changes its root. A failure is also recorded in the root.
 pub(super) async fn run_job(
     deps: &RunDependencies,
     mut job: IngestJob,
@@ -159,9 +152,8 @@ pub(super) async fn run_job(
     ended
 }
 
-/// Deletes a root while no other process changes it.
-///
-/// If the removal is interrupted, the root is marked so, and its next run repairs it.
+/// Deletes a root while no other process changes it. An interrupted removal marks the root, and its
+/// next run repairs it.
 pub(super) async fn remove_root(deps: &RunDependencies, root: &Root) -> Result<(), StoreError> {
     let id = root.id;
     let turn = deps.turns.lock_owner(root.chunk_owner()).await;
@@ -239,7 +231,6 @@ struct Run<'a> {
     index_state: IndexState,
     /// True once the root is marked as changing.
     has_begun: bool,
-    /// Part of the root that the run covers; `None` for the whole root.
     part: Option<Arc<PathScope>>,
     progress: RunProgress,
     cancel: CancellationToken,
@@ -316,8 +307,7 @@ impl Run<'_> {
         plan
     }
 
-    /// Reads, embeds and writes the files of the plan, then deletes the ones that are gone, so that
-    /// a moved file is always in the index.
+    /// Executes the plan and deletes gone files last, so that a moved file is always in the index.
     async fn execute_plan(
         &mut self,
         deps: &RunDependencies,
@@ -343,9 +333,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs the three stages in parallel. Returns the files that are gone.
-    ///
-    /// A stage that fails or is cancelled drops its end of a channel, which ends the others.
+    /// Runs the three stages in parallel and returns the gone files. A stage that fails or is
+    /// cancelled drops its end of a channel, which ends the others.
     async fn stream_files(
         &mut self,
         deps: &RunDependencies,
@@ -440,7 +429,6 @@ impl Run<'_> {
         private::fold_private_paths(&self.private)
     }
 
-    /// Writes the root as the run leaves it.
     async fn record_end(
         &mut self,
         before: Option<Root>,

@@ -30,11 +30,8 @@ pub struct RunPlan {
 
 /// Compares the discovered files with the stored ones.
 ///
-/// A file of the same size and modification time is unchanged; a modification time of 0 is
-/// unreliable.
-///
-/// Paths in `unreadable`, and below them, exist but could not be read; their stored records
-/// remain.
+/// A file of the same size and modification time is unchanged; a time of 0 is unreliable. Paths in
+/// `unreadable`, and below them, exist but could not be read; their stored records remain.
 pub fn plan_run(
     files: Vec<DiscoveredFile>,
     known: &FileRecords,

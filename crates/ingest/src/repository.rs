@@ -1,5 +1,4 @@
-//! Repositories and commits of roots, read from the files of git without running git, and locks for
-//! changes of the data that the trees of a repository share.
+//! Repositories and commits of roots, read without running git, and locks for their shared data.
 
 use std::{
     collections::HashMap,
@@ -18,7 +17,6 @@ use super::{
     io_watchdog::{IoHeartbeat, IoWatchdog},
 };
 
-/// Facts about a tree, read from the files of git.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct GitTreeFacts {
     /// Repository of the tree, as in [`Root::repository`].
@@ -30,7 +28,6 @@ pub(super) struct GitTreeFacts {
 }
 
 impl GitTreeFacts {
-    /// Returns `root` with these facts.
     pub(super) fn apply_to(self, root: Root) -> Root {
         let Self { repository, revision, origin } = self;
         Root { revision, repository, origin, ..root }
@@ -98,10 +95,8 @@ struct FolderRepository {
     git: Option<GitRepository>,
 }
 
-/// Returns the repository of a folder.
-///
-/// A folder that only claims to be a worktree of another repository is a repository of its own. A
-/// subfolder of a worktree belongs to none, because git may ignore it.
+/// Returns the repository of a folder. A folder that only claims to be a worktree of another one is
+/// a repository of its own. A subfolder of a worktree belongs to none, because git may ignore it.
 fn find_repository(folder: &Path) -> Option<FolderRepository> {
     folder.join(GIT).symlink_metadata().ok()?;
     let git = GitRepository::open(folder).ok().flatten();
@@ -109,8 +104,7 @@ fn find_repository(folder: &Path) -> Option<FolderRepository> {
     Some(FolderRepository { main, git })
 }
 
-/// Returns the origin of a repository. Searches for the first commit only if `before` lacks it,
-/// because that is slow.
+/// Returns the origin of a repository; reuses the first commit of `before`, which is slow to find.
 fn find_origin(
     store: RootId,
     git: Option<&GitRepository>,
@@ -128,11 +122,8 @@ fn find_origin(
     Origin { store, remote, first_commit }
 }
 
-/// Returns the address of a remote without its scheme and in lower case, the same for every
-/// protocol.
-///
-/// Returns `None` for `localhost` and loopback addresses, which are a different machine on each
-/// host.
+/// Returns a remote's address in lower case without its scheme, the same for every protocol; `None`
+/// for `localhost` and loopback addresses, which are a different machine on each host.
 fn normalize_remote(address: &Url) -> Option<String> {
     let host = match address.host()? {
         url::Host::Domain(name) if name != "localhost" => name.to_owned(),
@@ -143,8 +134,7 @@ fn normalize_remote(address: &Url) -> Option<String> {
     Some(format!("{host}{}", address.path()).to_lowercase())
 }
 
-/// Returns the id of a repository with trees on several hosts: its former id, or that of another of
-/// its trees.
+/// Returns the id of a repository on several hosts: its former id, or that of another of its trees.
 fn find_shared_id(id: RootId, origin: &Origin, roots: &[Root]) -> RootId {
     let is_of =
         |root: &&Root| root.origin.as_ref().is_some_and(|other| other.is_same_repository(origin));
@@ -173,8 +163,7 @@ impl OwnerLocks {
 
 /// Maximum bytes of a commit name.
 pub(super) const MAX_NAME_BYTES: usize = 200;
-/// Characters that git forbids in names of branches and tags. Expressions such as `main~3` are not
-/// supported.
+/// Characters that git forbids in branches and tags; expressions such as `main~3` are unsupported.
 const FORBIDDEN: &[char] = &['~', '^', ':', '?', '*', '[', '\\'];
 
 /// Returns the path that identifies a commit: `FOLDER@NAME`, at which nothing exists.

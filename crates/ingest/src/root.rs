@@ -39,8 +39,7 @@ pub struct RootStatus {
     pub run_id: Option<RunId>,
 }
 
-/// Folders in which the system exposes its state as files. Reading them may block forever or have
-/// side effects.
+/// Folders of files that expose the system's state; reading them may block or have side effects.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 pub(super) async fn canonicalize_folder(
@@ -82,10 +81,8 @@ pub(super) async fn resolve_request_path(
     deps.lookups.run_blocking(&place, stopping, look).await?
 }
 
-/// Parses `FOLDER@NAME` into a commit. The folder ends at the first `@` that follows the path of a
-/// repository.
-///
-/// Returns `None` if no `@` follows an existing folder. Blocks on the file system.
+/// Parses `FOLDER@NAME` into a commit; the folder ends at the first `@` after the path of a
+/// repository. Returns `None` if no `@` follows an existing folder. Blocks on the file system.
 fn parse_revision(
     path: &Path,
     private: &ResolvedPlaces,
@@ -155,10 +152,8 @@ pub(super) fn find_refusal_reason(canonical: &Path) -> Option<&'static str> {
     is_system.then_some("is, or lies in, a folder that shows the state of the system, not files")
 }
 
-/// Returns the id of this host's root at a path.
-///
-/// Known ids stay valid when `QDRANT_SHARED_PATHS` changes, although new ids are then derived from
-/// paths differently.
+/// Returns the id of this host's root at a path. Known ids stay valid when `QDRANT_SHARED_PATHS`
+/// changes, although new ids are then derived from paths differently.
 pub(super) fn find_known_id(known: &[Root], path: &Path, is_commit: bool) -> Option<RootId> {
     let is_there = |root: &&Root| {
         root.host.is_none() && root.path == path && root.revision.is_some() == is_commit
@@ -166,10 +161,8 @@ pub(super) fn find_known_id(known: &[Root], path: &Path, is_commit: bool) -> Opt
     known.iter().find(is_there).map(|root| root.id)
 }
 
-/// Refuses a root whose client path belongs to another root.
-///
-/// The other root is either a folder from before `INGEST_DIR` changed, which can no longer be
-/// indexed, or a folder with the same path as the commit.
+/// Refuses a root whose client path belongs to another root: a folder from before `INGEST_DIR`
+/// changed, which can no longer be indexed, or a folder with the same path as the commit.
 pub(super) fn refuse_taken_path(
     id: RootId,
     path: &Path,
@@ -189,10 +182,8 @@ pub(super) fn refuse_taken_path(
     })
 }
 
-/// Returns the root for a request, with a name that no other root has.
-///
-/// `fresh` is the root without any stored knowledge. `host` is this host if several share the
-/// store.
+/// Returns the root for a request, with a name that no other root has. `fresh` is the root without
+/// any stored knowledge, `host` this host if several share the store.
 pub(super) fn build_requested_root(
     request: IngestRequest,
     fresh: Root,
@@ -247,14 +238,12 @@ pub(super) fn build_requested_root(
     })
 }
 
-/// Returns true if a run of the root began and did not end: it was killed, or another process is
-/// working.
+/// Returns true if a run began and did not end: it was killed, or works in another process.
 pub(super) fn is_interrupted(root: &Root) -> bool {
     root.last_run == LastRun::Interrupted
 }
 
-/// Combines the stored roots with the state of their runs. `leased` names the roots that other
-/// processes are indexing.
+/// Combines stored roots with the state of their runs. Other processes index the `leased` roots.
 pub(super) fn collect_statuses(
     known: Vec<Root>,
     leased: &HashSet<RootId>,

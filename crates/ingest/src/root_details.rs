@@ -1,5 +1,4 @@
-//! Details of roots: contents by language, last run, watch status and size, and the files that each
-//! tree of a repository adds to its other trees.
+//! Details of roots, and the files that each tree of a repository adds to its other trees.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -53,8 +52,7 @@ impl IndexEdition {
     }
 }
 
-/// Language counts per root and edition of its index, cached because a large root has records of
-/// 100,000 files.
+/// Language counts per root and edition, cached because a large root has records of 100,000 files.
 #[derive(Debug, Default)]
 pub(super) struct LanguageCache {
     known: Mutex<HashMap<RootId, (IndexEdition, Vec<LanguageCount>)>>,
@@ -126,8 +124,7 @@ fn count_languages(records: &[FileRecord]) -> Vec<LanguageCount> {
     languages
 }
 
-/// Maximum number of files of all trees of a repository. Larger ones are not compared, because each
-/// listing would read all records.
+/// Maximum files of a repository whose trees are compared, because that reads all their records.
 const MAX_FILES: u64 = 300_000;
 const MAX_CACHED_REPOSITORIES: usize = 64;
 

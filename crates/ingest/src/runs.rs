@@ -1,6 +1,4 @@
-//! Table of runs: waiting, working and ended.
-//!
-//! Every method is short and takes no lock; [`super::Ingest`] guards the table with one.
+//! Table of runs: waiting, working and ended. Its methods are short; [`super::Ingest`] locks it.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -19,8 +17,7 @@ use super::{
     status::{PastRun, RunHistory, RunState, RunStatus},
 };
 
-/// Maximum number of ended watcher runs with a status. They are few and counted separately, because
-/// a busy editor causes one each second.
+/// Maximum number of ended watcher runs with a status, kept apart: editors cause one each second.
 const MAX_FINISHED_BY_WATCH: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
@@ -107,13 +104,11 @@ impl RunEntry {
 pub(super) enum WorkerLane {
     All,
     Watch,
-    /// Takes every run once another one has worked for long, so that an endless run delays no other
-    /// repository.
+    /// Takes any run once another one has worked for long, so that an endless run delays no other.
     Spare,
 }
 
 impl WorkerLane {
-    /// All lanes, each with one worker.
     pub(super) const ALL: [Self; 3] = [Self::All, Self::Watch, Self::Spare];
 
     fn accepts_job(self, job: &IngestJob) -> bool {
@@ -121,7 +116,6 @@ impl WorkerLane {
     }
 }
 
-/// A run to start now.
 pub(super) struct NextRun {
     pub(super) run: RunId,
     pub(super) job: IngestJob,
@@ -147,8 +141,7 @@ impl RunTable {
         }
     }
 
-    /// Adds a run of `job`, or returns the waiting or working run of the same root. `cancel`
-    /// cancels the new run.
+    /// Adds a run of `job`, which `cancel` cancels, or returns the active run of the same root.
     pub(super) fn admit_job(
         &mut self,
         job: IngestJob,
@@ -170,8 +163,7 @@ impl RunTable {
             match (entry.job.origin, entry.covers_job(&job)) {
                 (RunOrigin::User, true) => return Ok(run),
                 (RunOrigin::User, false) => return busy("ingested"),
-                // The client's changes may be newer than the scan of the watcher's run, so another
-                // run follows.
+                // The client's changes may be newer than this run's scan, so another run follows.
                 (RunOrigin::Watch, _) => {}
             }
         }
@@ -271,7 +263,6 @@ impl RunTable {
         self.run_status(run)
     }
 
-    /// Returns the number of runs that wait or work.
     pub(super) fn active_run_count(&self) -> usize {
         self.queue.len() + self.working.len()
     }
@@ -328,7 +319,6 @@ impl RunTable {
         self.history.last_run(root)
     }
 
-    /// Returns true if a run of the root waits or works.
     pub(super) fn is_active(&self, root: RootId) -> bool {
         self.queued_run(root).is_some() || self.working_on(root).is_some()
     }
@@ -344,9 +334,7 @@ impl RunTable {
         working.into_iter().find(|(_, entry)| entry.job.root.id == root)
     }
 
-    /// Returns the roots with waiting or working runs, each with the run and its state.
-    ///
-    /// A root with two runs occurs twice, the working run last.
+    /// Returns roots with active runs; a root with two runs occurs twice, the working run last.
     pub(super) fn active_roots(&self) -> impl Iterator<Item = (&Root, RunId, RunState)> {
         self.queue.iter().chain(&self.working).filter_map(|run| {
             let entry = self.entries.get(run)?;
@@ -359,8 +347,7 @@ impl RunTable {
         self.active_roots().map(|(active, ..)| active).find(|active| active.id == root)
     }
 
-    /// Returns the final state of the last run of a root in this process, unless the store
-    /// disagrees.
+    /// Returns the final state of a root's last run in this process, unless the store disagrees.
     pub(super) fn last_state(&self, root: &Root) -> Option<RunState> {
         let ended = self.ended.get(&root.id)?;
         ended.agrees_with(root).then_some(ended.state)
@@ -371,8 +358,7 @@ impl RunTable {
         self.names.keys().copied().filter(|root| !self.is_active(*root)).collect()
     }
 
-    /// Drops the names of ended roots. The store was read after their runs ended, and other processes
-    /// may have removed or renamed them.
+    /// Drops the names of ended roots, which other processes may have removed or renamed since.
     pub(super) fn forget_names(&mut self, ended_roots: &[RootId]) {
         for root in ended_roots {
             if !self.is_active(*root) {
@@ -381,22 +367,18 @@ impl RunTable {
         }
     }
 
-    /// Records that the watcher must request a run of a root again.
     pub(super) fn defer_root(&mut self, root: RootId) {
         self.deferred.insert(root);
     }
 
-    /// Removes and returns the roots that the watcher must request again.
     pub(super) fn take_deferred(&mut self) -> HashSet<RootId> {
         std::mem::take(&mut self.deferred)
     }
 
-    /// Records a run to restart when the store is back.
     pub(super) fn add_lost_job(&mut self, job: IngestJob) {
         self.lost.insert(job.root.id, job);
     }
 
-    /// Returns true if runs are to be restarted.
     pub(super) fn has_lost(&self) -> bool {
         !self.lost.is_empty()
     }

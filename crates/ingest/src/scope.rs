@@ -14,7 +14,6 @@ impl PathScope {
         Self { paths }
     }
 
-    /// Returns the paths in order.
     pub(super) fn paths(&self) -> &BTreeSet<String> {
         &self.paths
     }

@@ -118,8 +118,7 @@ impl SkipSummary {
         self.named.iter().map(|(path, reasons)| (path.clone(), join_reasons(reasons))).collect()
     }
 
-    /// Returns a message such as `skipped 2 files: a.txt (too large), b.txt (unreadable)`, or
-    /// `None` if no file was skipped.
+    /// Returns a message such as `skipped 2 files: a.txt (too large), b.txt (unreadable)`, if any.
     pub(super) fn message(&self) -> Option<String> {
         if self.count == 0 {
             return None;
@@ -135,8 +134,7 @@ impl SkipSummary {
     }
 }
 
-/// Returns a line for each rule that excluded paths (skipped files aside), and how to include one
-/// again.
+/// Returns a line for each rule that excluded paths, skipped files aside, with how to include one.
 pub(super) fn omission_lines(omitted: &OmittedPaths) -> Vec<String> {
     /// Maximum number of paths of one rule that a message names.
     const MAX_EXAMPLES: usize = 5;
@@ -177,7 +175,6 @@ pub struct MissingFiles {
 }
 
 impl MissingFiles {
-    /// Converts the skipped files of a run.
     pub(super) fn from_summary(skips: &SkipSummary) -> Self {
         Self { named: skips.named_files(), total: skips.count }
     }

@@ -1,5 +1,4 @@
-//! Status of a run as clients see it, the sender that reports it, and the results of the last run of
-//! each root.
+//! Status of a run as clients see it, the sender that reports it, and the last run of each root.
 
 use std::{
     collections::HashMap,
@@ -139,7 +138,6 @@ pub(super) struct RunProgress {
     findings: Arc<Mutex<RunFindings>>,
 }
 
-/// Findings of a run at its end, in addition to its status.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RunFindings {
     pub(super) missing: MissingFiles,
@@ -147,8 +145,7 @@ pub(super) struct RunFindings {
     pub(super) part: Option<Arc<PathScope>>,
 }
 
-/// Bytes done and to do. The remaining time is estimated by bytes, because file sizes differ a
-/// thousandfold.
+/// Bytes done and to do, which estimate time better than files, whose sizes differ a thousandfold.
 #[derive(Debug, Clone, Copy, Default)]
 struct ByteProgress {
     done: u64,
@@ -183,8 +180,7 @@ impl RunProgress {
         });
     }
 
-    /// Reports the file being read. Does nothing after the run has ended, when a stuck reader may
-    /// still call this.
+    /// Reports the file being read, except after the end, when a stuck reader may still call this.
     pub(super) fn set_current_file(&self, path: &str) {
         self.sender.send_if_modified(|status| {
             let is_at_work = !status.state.is_final();
@@ -214,8 +210,7 @@ fn compute_percent(index: u64, total: u64) -> u64 {
     (index * 100).checked_div(total).unwrap_or(0)
 }
 
-/// Estimates the remaining time from the average pace of the whole run, which is steadier than the
-/// current pace.
+/// Estimates the remaining time from the average pace of the run, steadier than the current pace.
 fn estimate_remaining_ms(elapsed: Duration, done: u64, total: u64) -> Option<u64> {
     let elapsed_ms = elapsed.as_millis();
     let left = u128::from(total.saturating_sub(done));

@@ -1,11 +1,8 @@
 //! Keeps indexes current: notices changes, waits for a pause, and requests runs.
 //!
 //! A few changed paths are checked first, and a run follows only if they differ from the store.
-//! More than 200 paths, lost events or changed ignore files cause a run of the whole root, which
-//! compares sizes and times first. A root that the system cannot watch is compared at intervals.
-//!
-//! On Linux each walked folder has its own watch, so that ignored folders cost nothing. A client's
-//! request never joins a run of the watcher; it gets another run.
+//! More than 200 paths, lost events or changed ignore files cause a run of the whole root. A root
+//! that the system cannot watch is compared at intervals.
 
 mod events;
 mod watched_root;
@@ -77,7 +74,6 @@ impl WatchFaults {
     }
 }
 
-/// Watches all roots until the process stops.
 pub(super) async fn watch_roots(shared: Arc<IngestState>) {
     let stopping = shared.deps.tasks.stop_token().clone();
     // A separate watchdog, so that a hanging watcher does not block runs.
@@ -165,13 +161,11 @@ impl RootWatcher {
         }
     }
 
-    /// Publishes the fault of each root.
     fn report_faults(&self) {
         let fault = |(id, watched): (&RootId, &WatchedRoot)| Some((*id, watched.fault_message()?));
         self.shared.watches.set_faults(self.roots.iter().filter_map(fault).collect());
     }
 
-    /// Records the changes that the system reported.
     fn record_event(&mut self, event: &WatchEvent) {
         let now = Instant::now();
         for watched in self.roots.values_mut() {
@@ -186,7 +180,6 @@ impl RootWatcher {
         }
     }
 
-    /// Updates the roots whose changes have paused.
     async fn refresh_due_roots(&mut self) {
         let now = Instant::now();
         for root in self.shared.lock_runs().take_deferred() {

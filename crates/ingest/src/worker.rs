@@ -1,13 +1,8 @@
-//! Tasks that execute runs: the workers, and the tasks that repair damaged roots and restart runs
-//! that lost the store.
+//! Tasks that execute runs, repair damaged roots and restart runs that lost the store.
 //!
-//! Each worker takes runs of its lane off the queue, one after another. Workers never run two trees
-//! of one repository at the same time.
-//!
-//! A failed repair is retried after one second, then at growing intervals of at most one minute.
-//! The list of roots to repair is stored apart from the vectors, so that the next start continues
-//! after a kill. A run that failed because the store was unavailable is restarted when the store is
-//! back. A run that failed otherwise is not.
+//! Workers never run two trees of one repository at the same time. A failed repair is retried at
+//! growing intervals. The list of roots to repair is stored apart from the vectors, so that the
+//! next start continues after a kill. A failed run is restarted only if the store was unavailable.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -27,8 +22,7 @@ use super::{
 /// Interval between checks whether the store is open.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Intervals between repairs, for causes that pass, such as a missing disk or an unavailable
-/// service.
+/// Intervals between repairs, for passing causes, such as a missing disk or an unavailable service.
 const RETRY: BackoffSchedule =
     BackoffSchedule { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
@@ -59,8 +53,7 @@ pub(super) async fn run_worker(shared: Arc<IngestState>, lane: WorkerLane) {
     shared.lock_runs().cancel_queued();
 }
 
-/// Executes one run and records its end. The run is a separate task, so that a panic does not end
-/// the worker.
+/// Executes one run and records its end. A separate task keeps a panic from ending the worker.
 async fn execute_run(shared: &Arc<IngestState>, next: NextRun) {
     let NextRun { run, job, sender, cancel } = next;
     let name = job.root.name.clone();
@@ -196,10 +189,9 @@ async fn resume_once(shared: &IngestState) {
     }
 }
 
-/// Repairs the roots of `left`, or all damaged ones if `None`.
-///
-/// Returns the roots that failed, or `left` unchanged if the roots cannot be read. Returns `None`
-/// after the failed adoption of a root, whose id may have changed.
+/// Repairs the roots of `left`, or all damaged ones if `None`. Returns the roots that failed, or
+/// `left` unchanged if the roots cannot be read; `None` after a failed adoption, which may change
+/// ids.
 async fn repair_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
     let shared = &ingest.shared;
     let is_empty = left.is_none() && matches!(shared.deps.store.count(None).await, Ok(0));
@@ -235,8 +227,7 @@ async fn repair_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<
                 // Its id may have changed.
                 return None;
             }
-            // `resume_lost_runs` restarts a run that lost the store again; other failures need a
-            // person.
+            // `resume_lost_runs` restarts runs that lost the store; other failures need a person.
             if !resumes {
                 failed.insert(id);
             }
@@ -248,10 +239,9 @@ async fn repair_once(ingest: &Ingest, left: Option<BTreeSet<RootId>>) -> Option<
 /// Returns true if a run of `root` must start without a request.
 ///
 /// For a root of this host: its index is damaged, discarded or gone; its last run was killed or
-/// lost the store; or it was made by a version that did not detect secrets.
-///
-/// A root of another host is completed there. A root of an unknown host that was discarded, or
-/// whose adoption was interrupted, is adopted by a host that has its folder.
+/// lost the store; or it was made by a version that did not detect secrets. A root of another host
+/// is completed there. A root of an unknown host that was discarded, or whose adoption was
+/// interrupted, is adopted by a host that has its folder.
 fn needs_run(root: &Root, is_store_empty: bool) -> bool {
     if let Some(host) = &root.host {
         let is_to_adopt = matches!(root.last_run, LastRun::Discarded | LastRun::Interrupted);

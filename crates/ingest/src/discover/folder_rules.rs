@@ -1,5 +1,4 @@
-//! Reads the rules that a folder adds to a walk: its ignore files, and the generated files of its
-//! `.gitattributes` (`linguist-generated`), by the rules of Git.
+//! Reads the rules that a folder adds to a walk: ignore files, and `linguist-generated` attributes.
 
 use std::{io, path::Path};
 
@@ -14,10 +13,9 @@ use crate::skip::SkipReason;
 pub(super) const ATTRIBUTES_FILE: &str = ".gitattributes";
 const ATTRIBUTE: &str = "linguist-generated";
 
-/// Converts the lines about generated files to patterns of an ignore file, with a `!` before
-/// patterns of files that are not generated.
-///
-/// Both kinds of file match names and paths alike, and the last matching line wins.
+/// Converts the lines about generated files to patterns of an ignore file, with a `!` before those
+/// of files that are not generated. Both kinds of file match alike, and the last matching line
+/// wins.
 fn read_generated_patterns(content: &[u8]) -> Vec<u8> {
     let content = String::from_utf8_lossy(content);
     let mut patterns = String::new();

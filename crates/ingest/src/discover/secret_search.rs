@@ -28,15 +28,12 @@ struct SecretSearchLimits {
     time: Duration,
 }
 
-/// The packages of a large application have about 80,000 entries, which take less than half a
-/// second. (Builds may have millions.)
+/// The packages of a large application have 80,000 entries, which take less than half a second.
 const LIMITS: SecretSearchLimits =
     SecretSearchLimits { each: 250_000, all: 1_000_000, time: Duration::from_secs(10) };
-/// Maximum number of paths for the secrets in all vendored and built folders of a root: each path
-/// slows down every command of the model's shell.
+/// Maximum paths of secrets in vendored and built folders; each slows down the model's shell.
 const MAX_VENDORED: usize = 32;
 
-/// Owner of the files in a folder that is not walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FolderOwnership {
     /// Files of the user, ignored or hidden.
@@ -50,10 +47,8 @@ pub(super) struct UnwalkedFolder {
     pub(super) ownership: FolderOwnership,
 }
 
-/// Returns the secrets in folders that are not walked.
-///
-/// Many secrets of vendored folders are replaced by their folders. Secrets that packages publish
-/// count only if they are few.
+/// Returns the secrets in folders that are not walked. Many secrets of vendored folders are
+/// replaced by their folders; those that packages publish count only if they are few.
 pub(super) fn search_secrets(
     root: &RootDir,
     context: WalkContext<'_>,
@@ -96,7 +91,6 @@ fn search_within_limits(
     Ok(search.found.into_private_paths())
 }
 
-/// Result of the search.
 #[derive(Default)]
 struct FoundSecrets {
     vendored: BTreeSet<String>,
@@ -122,7 +116,6 @@ impl FoundSecrets {
     }
 }
 
-/// Returns true if one of `folders` is above `path`.
 fn is_below(folders: &BTreeSet<String>, path: &str) -> bool {
     let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
     above.any(|folder| folders.contains(folder))
@@ -183,8 +176,7 @@ impl SecretSearch<'_> {
         folder: &WalkEntry,
         entry_limit: usize,
     ) -> Result<EntryListing, IngestError> {
-        // The check comes first, because opening a folder of a commit costs as much as reading its
-        // entries.
+        // The check comes first: opening a folder of a commit costs as much as reading its entries.
         if entry_limit <= self.entries || self.deadline <= Instant::now() {
             return Ok(EntryListing::InPart);
         }
@@ -222,7 +214,6 @@ impl SecretSearch<'_> {
     }
 }
 
-/// Result of listing a folder.
 enum EntryListing {
     Whole(Vec<FolderEntry>),
     Gone,

@@ -1,5 +1,4 @@
-//! Walks a root through handles of its folders, so that no link is followed, and applies bounded
-//! ignore files.
+//! Walks a root through folder handles, so that no link is followed; applies bounded ignore files.
 
 use std::{collections::HashMap, path::Path};
 
@@ -23,7 +22,6 @@ use crate::{
     skip::{SkipReason, SkippedPath},
 };
 
-/// Kind of result of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalkMode {
     /// Files, including secrets.
@@ -40,8 +38,7 @@ struct WalkLimits {
     /// Maximum number of entries, including excluded ones.
     entries: usize,
     files: usize,
-    /// Maximum bytes of the paths of all entries: a commit may have the same folder in a million
-    /// places.
+    /// Maximum bytes of all paths: a commit may have the same folder in a million places.
     path_bytes: usize,
 }
 
@@ -110,7 +107,6 @@ pub(super) struct RootWalk<'a> {
 }
 
 impl RootWalk<'_> {
-    /// Walks one folder: records its files and adds its subfolders to `pending`.
     fn walk_folder(
         &mut self,
         folder: WalkEntry,
@@ -298,8 +294,7 @@ impl RootWalk<'_> {
         is_hidden.then_some(OmissionRule::Hidden)
     }
 
-    /// Skips a folder whose `.git` is a file: a submodule or a worktree, whose files belong to
-    /// another repository.
+    /// Skips a submodule or a worktree: its `.git` is a file, its files are another repository's.
     fn skip_nested_repository(&mut self, folder: WalkEntry) {
         // If that file is deleted, the folder becomes a normal one.
         self.record_folder(&folder);
@@ -340,8 +335,7 @@ impl RootWalk<'_> {
         }
     }
 
-    /// Adds a folder to the search for secrets. Drops its rules, which the search does not need and
-    /// which would use memory.
+    /// Adds a folder to the search for secrets, without its rules, which would only use memory.
     fn search_later(&mut self, folder: WalkEntry, ownership: FolderOwnership) {
         self.unwalked.push(UnwalkedFolder {
             folder: WalkEntry { rules: IgnoreRules::default(), ..folder },
@@ -392,9 +386,8 @@ impl RootWalk<'_> {
         self.result.skipped.push(SkippedPath { path, reason });
     }
 
-    /// Records the `.git` of a nested repository as a secret, because its configuration may contain
-    /// the password of a remote. The root's own is judged by its content when the shell's sandbox
-    /// is set up.
+    /// Records the `.git` of a nested repository as a secret, as it may hold a remote's password.
+    /// The root's own is judged by its content when the shell's sandbox is set up.
     fn keep_nested_git_private(&mut self, folder: &WalkEntry, git: &WalkEntry) {
         if !folder.is_root() {
             self.keep_private(git);
@@ -405,7 +398,6 @@ impl RootWalk<'_> {
         self.result.private.extend(secret.nearest_utf8());
     }
 
-    /// Adds a file to the files, the secrets or the skipped ones, or excludes it.
     fn classify_file(&mut self, handle: &FolderHandle, entry: &FolderEntry, child: WalkEntry) {
         let WalkMode::Files { max_bytes, .. } = self.mode else { return };
         let name = codeinfo_secrets::secret_name(&child.path);
@@ -488,8 +480,7 @@ impl RootWalk<'_> {
         }
     }
 
-    /// Returns true if the first bytes of a file are binary. Files of a commit are not unpacked for
-    /// this.
+    /// Returns true if a file begins with binary data; files of commits are not unpacked for this.
     fn is_binary(&self, path: &str) -> bool {
         let read = |(file, _)| {
             beneath::read_to_limit(file, decode::HEAD_BYTES as u64, || self.context.pulse.beat())

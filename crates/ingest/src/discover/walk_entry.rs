@@ -17,7 +17,6 @@ use crate::{io_watchdog::IoHeartbeat, scope::PathScope};
 /// Folder of Git, which is never walked, even if an ignore file asks for it.
 pub(super) const GIT: &str = ".git";
 
-/// Context of a walk: its place, scope and cancellation.
 #[derive(Clone, Copy)]
 pub(crate) struct WalkContext<'a> {
     pub(crate) root_path: &'a Path,
@@ -34,7 +33,6 @@ impl WalkContext<'_> {
     }
 }
 
-/// A file or folder of a walk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WalkEntry {
     /// Path below the root, as the system has it.
@@ -79,7 +77,6 @@ impl WalkEntry {
         relative_path(Path::new(""), folder).filter(|path| !path.is_empty())
     }
 
-    /// Returns an entry of this folder with `rules`.
     pub(super) fn child(&self, entry: &FolderEntry, rules: &IgnoreRules) -> Self {
         let name = entry.name.to_string_lossy();
         let path = if self.is_root() {

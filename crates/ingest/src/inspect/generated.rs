@@ -4,7 +4,6 @@ use codeinfo_lang::comment;
 
 /// Maximum number of lines of the head, which ends at the first line of code.
 const HEAD_LINES: usize = 40;
-/// Maximum bytes of a line that are read.
 const MAX_LINE_BYTES: usize = 400;
 /// Starts of code lines that do not end the head.
 const PREAMBLES: &[&str] = &["<?", "<!doctype", "<!DOCTYPE", "@echo off", "\"use "];
@@ -49,10 +48,9 @@ const OBJECTS: &[&str] =
 /// Maximum distance of the statement and the prohibition in lines of comment.
 const MAX_APART: usize = 3;
 
-/// Returns true if the head states that a program wrote the file.
-///
-/// The statement must have its own line: sentences about generated files and strings do not count.
-/// A prohibition alone does not suffice, because people also write it in their own files.
+/// Returns true if a line of the head states that a program wrote the file. Sentences about
+/// generated files and strings do not count, nor does a prohibition alone, because people also
+/// write it in their own files.
 pub(super) fn is_generated(text: &str) -> bool {
     let (mut made_at, mut fixed_at): (Option<usize>, Option<usize>) = (None, None);
     for (number, line) in collect_head_comments(text).into_iter().enumerate() {
@@ -74,10 +72,8 @@ pub(super) fn is_generated(text: &str) -> bool {
     false
 }
 
-/// Returns the comments before the first line of code, without their marks.
-///
-/// Removes one space after a mark, so that an indented example does not look like the start of a
-/// line.
+/// Returns the comments before the first line of code, without their marks and one space after
+/// each, so that an indented example does not look like the start of a line.
 fn collect_head_comments(text: &str) -> Vec<&str> {
     let mut comments = Vec::new();
     let mut open_end: Option<&str> = None;
@@ -124,8 +120,7 @@ fn is_made(line: &str) -> bool {
     })
 }
 
-/// Returns true if a line prohibits changes of the file. `is_made` is true if the line also states
-/// that it is generated.
+/// Returns true if a line prohibits changes; `is_made` tells that it also says it is generated.
 fn is_fixed(line: &str, is_made: bool) -> bool {
     FIXED.iter().filter_map(|fixed| line.split_once(fixed)).any(|(before, after)| {
         let after = after.trim_matches(|c: char| c.is_whitespace() || ".!,:;".contains(c));
@@ -136,7 +131,6 @@ fn is_fixed(line: &str, is_made: bool) -> bool {
     })
 }
 
-/// Removes the words that name the file as the subject.
 fn without_subject(line: &str) -> &str {
     let line =
         ["note: ", "warning: "].iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);

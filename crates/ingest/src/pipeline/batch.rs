@@ -1,5 +1,5 @@
-//! Batches of files: gathers read files, embeds them, and writes them to the store: first the chunks,
-//! then the file records that vouch for them. The store deletes chunks that no record needs.
+//! Batches of files: embeds read files and writes first the chunks, then the file records that
+//! vouch for them. The store deletes chunks that no record needs.
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,8 @@ use super::{
 };
 use crate::{error::IngestError, skip::SkippedPath};
 
-/// Number of chunks that completes a batch, and maximum number of chunks per write. A batch exceeds
-/// it by at most the chunks of its last file. Readers wait while an engine writes, so writes must
-/// be short.
+/// Number of chunks that completes a batch, and maximum per write, which must be short because
+/// readers wait meanwhile. A batch exceeds it by at most the chunks of its last file.
 const CHUNKS: usize = 256;
 /// Number of files, with or without chunks, that completes a batch.
 const FILES: usize = 512;
@@ -39,8 +38,7 @@ pub(super) struct BatchFiles {
     pub(super) redacted: RedactionCounts,
     /// Files that were decoded with losses.
     pub(super) lossy: Vec<String>,
-    /// Changed files that are indexed with their secrets replaced and hidden from the model's
-    /// shell.
+    /// Changed files indexed with their secrets replaced and hidden from the model's shell.
     pub(super) censored: Vec<String>,
     pub(super) bytes: u64,
     /// Held until the batch is written.
@@ -54,7 +52,6 @@ impl BatchFiles {
     }
 }
 
-/// Read files to embed together.
 #[derive(Debug, Default)]
 struct FileBatch {
     /// Chunks, each with its position in its file, counted from 0.
@@ -62,7 +59,6 @@ struct FileBatch {
     files: BatchFiles,
 }
 
-/// Batch with its vectors, ready to be written.
 #[derive(Debug)]
 pub(super) struct EmbeddedFileBatch {
     pub(super) chunks: Vec<NewChunk>,
@@ -118,10 +114,8 @@ impl FileBatch {
     }
 }
 
-/// Embeds batches until the readers are done and passes them on in order. The number of batches in
-/// parallel is the concurrency of the embedder.
-///
-/// While the writer is busy, started batches continue and no new one starts.
+/// Embeds batches until the readers are done and passes them on in order, as many in parallel as
+/// the embedder allows. While the writer is busy, no new batch starts.
 pub(super) async fn embed_all(
     target: &RunTarget,
     mut results: mpsc::Receiver<FileReadResult>,

@@ -39,8 +39,7 @@ impl RedactionCounts {
         self.files += other.files;
     }
 
-    /// Returns a message such as `3 secrets in 2 files replaced by [secret]`, or `None` for no
-    /// secrets.
+    /// Returns a message such as `3 secrets in 2 files replaced by [secret]`, if there are any.
     fn message(self) -> Option<String> {
         let secrets = if self.secrets == 1 { "secret" } else { "secrets" };
         let files = if self.files == 1 { "file" } else { "files" };
@@ -57,7 +56,6 @@ pub(super) struct LossyFiles {
 }
 
 impl LossyFiles {
-    /// Maximum number of named files.
     const MAX_NAMED: usize = 10;
 
     pub(super) fn extend(&mut self, paths: Vec<String>) {
@@ -68,8 +66,7 @@ impl LossyFiles {
         }
     }
 
-    /// Returns a message such as ``read 1 file with `�` for what is in no known encoding: a.c``, or
-    /// `None` for no files.
+    /// Returns a message such as ``read 1 file with `�` for what is in no known encoding: a.c``.
     fn message(&self) -> Option<String> {
         let files = if self.count == 1 { "file" } else { "files" };
         let rest = self.count - self.named.len() as u64;
@@ -163,8 +160,7 @@ impl IndexState {
         self.totals
     }
 
-    /// Returns the paths that rules exclude from the scanned part: by path as discovered, by
-    /// content as in the file records.
+    /// Returns the excluded paths: by path as discovered, by content as in the file records.
     pub(super) fn omitted_paths(&self) -> OmittedPaths {
         let mut omitted = self.skips.omitted.clone();
         for record in self.records.values().filter(|record| record.chunks == 0) {
@@ -219,16 +215,13 @@ fn subtract_from_totals(totals: &mut IndexCounts, record: &FileRecord) {
     totals.chunks = totals.chunks.saturating_sub(u64::from(record.chunks));
 }
 
-/// Compares chunks with file records after an unfinished run.
-///
-/// A run writes chunks before records, so a killed run may leave chunks without a record, or
-/// records without all of their chunks. A later run would overwrite most of them, but not for a
-/// file that has its former content again: its record says that nothing is to be done.
-///
-/// Deletes chunks of versions that no record names, and clears the records of files with missing
-/// chunks, so that those files are read again.
-///
+/// Compares chunks with file records after an unfinished run: deletes chunks of versions that no
+/// record names, and clears the records of files with missing chunks, so that these are read again.
 /// Returns true if chunks existed that were deleted or lost their record.
+///
+/// A killed run may leave chunks without a record, or records without all of their chunks. A later
+/// run would overwrite most of them, but not for a file that has its former content again: its
+/// record says that nothing is to be done.
 pub(super) async fn repair_index(
     target: &RunTarget,
     records: &mut FileRecords,
@@ -268,8 +261,7 @@ pub(super) async fn repair_index(
     let mut incomplete = Vec::new();
     for record in records.values_mut().filter(|record| !is_whole(record)) {
         has_deleted |= present.contains_key(&(record.path.clone(), record.version.clone()));
-        // No content has an empty version, and a time of 0 is unreliable, so the file counts as
-        // changed.
+        // Counts as changed: no content has an empty version, and a time of 0 is unreliable.
         record.version.clear();
         record.modified_ns = 0;
         record.chunks = 0;

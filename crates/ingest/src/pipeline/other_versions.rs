@@ -1,5 +1,4 @@
-//! Versions of files that other trees of the repository have in the store, which need no chunking
-//! and embedding.
+//! Versions of files in other trees of the repository, which need no chunking and embedding.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,8 +10,7 @@ use codeinfo_core::{
 use super::RunTarget;
 use crate::{discover::DiscoveredFile, error::IngestError};
 
-/// Maximum number of files whose records are looked up by path; for more files, all records of a
-/// root are read.
+/// Maximum number of files looked up by path; for more, all records of a root are read.
 const MAX_LOOKUPS: usize = 2000;
 
 /// File versions of other trees with their chunk counts, by path. Clones share the map.
@@ -37,8 +35,7 @@ impl OtherTreeVersions {
     }
 }
 
-/// Loads the versions of `files` that other trees have, or had. Returns none if the index of a tree
-/// is damaged.
+/// Loads the versions of `files` that other trees have, or had; none if a tree's index is damaged.
 pub(super) async fn load_other_versions(
     target: &RunTarget,
     files: &[DiscoveredFile],

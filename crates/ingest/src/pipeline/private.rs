@@ -1,9 +1,5 @@
-//! Secret files of a root, which the model's shell must not read. Walks find them by name, reading
-//! by content.
-//!
-//! Walks search every folder by name, even unindexed ones; of folders that are not walked, only the
-//! first 20,000 entries. Above a thousand secret files, folders replace the files in them, the
-//! fullest first.
+//! Secret files of a root, which the model's shell must not read. Walks find them by name, even in
+//! folders that are not indexed, and reading finds them by content.
 
 use std::collections::BTreeSet;
 
@@ -41,9 +37,8 @@ impl Run<'_> {
     }
 }
 
-/// Returns the secrets of a root after a walk of it, or of the part in `scope`.
-///
-/// Existing files that had a secret count as secret until they are read.
+/// Returns the secrets of a root after a walk of it, or of the part in `scope`. Existing files that
+/// had a secret count as secret until they are read.
 pub(super) fn merge_walked_secrets(
     before: &[String],
     scope: Option<&PathScope>,

@@ -28,11 +28,9 @@ use crate::{
     skip::SkipReason,
 };
 
-/// Age in nanoseconds below which a modification time is unreliable: file systems may store times
-/// with a resolution of two seconds.
+/// Minimum age of a reliable modification time in nanoseconds: file systems may round to 2 seconds.
 const RACY_NS: u64 = 2_000_000_000;
 
-/// Parameters of the run that reading a file needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunFileReader<'a> {
     pub(super) root: RootId,
@@ -54,7 +52,6 @@ pub(super) enum ReadOutcome {
     Gone(String),
 }
 
-/// Remarks on a file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadNotes {
     pub(super) cut: ChunkingMethod,
@@ -70,7 +67,6 @@ impl ReadNotes {
         Self { cut: ChunkingMethod::Planned, secrets: 0, is_lossy: false, is_private: false };
 }
 
-/// One chunk without its embedding.
 #[derive(Debug)]
 pub(super) struct UnembeddedChunk {
     pub(super) record: ChunkRecord,

@@ -27,16 +27,12 @@ use crate::{
     status::RunProgress,
 };
 
-/// Maximum bytes of files between reading and writing. With chunks and vectors, memory use is about
-/// three times as much.
+/// Maximum bytes of files between reading and writing; memory use with vectors is about triple.
 const MAX_BYTES: u32 = 32 << 20;
-/// Maximum bytes that one file counts for.
-///
-/// An incomplete batch holds less than [`MAX_BYTES`] minus this, so that the readers never wait for
-/// a batch that waits for them.
+/// Maximum bytes that one file counts for. An incomplete batch holds less than [`MAX_BYTES`] minus
+/// this, so that the readers never wait for a batch that waits for them.
 const MAX_FILE_WEIGHT: u32 = 8 << 20;
 
-/// Outcome of reading one file, to be embedded and written.
 pub(super) struct FileReadResult {
     pub(super) outcome: ReadOutcome,
     /// Size of the file when the folder was walked.
@@ -45,7 +41,6 @@ pub(super) struct FileReadResult {
     pub(super) permit: OwnedSemaphorePermit,
 }
 
-/// State shared by the readers of a run.
 pub(super) struct ReadJob {
     root: RootId,
     folder: RootDir,
@@ -62,7 +57,6 @@ pub(super) struct ReadJob {
     hold: PathPermit,
 }
 
-/// Running readers of a run.
 pub(super) struct ReaderThreads {
     threads: Vec<JoinHandle<()>>,
     pulses: Vec<Arc<IoHeartbeat>>,
@@ -73,8 +67,7 @@ impl ReaderThreads {
         self.pulses.clone()
     }
 
-    /// Waits until all readers have ended. Returns at once if cancelled; the readers then end by
-    /// themselves unless they hang.
+    /// Waits until all readers have ended; once cancelled, leaves them to end by themselves.
     pub(super) async fn wait_until_ended(
         self,
         cancel: &CancellationToken,
@@ -121,8 +114,7 @@ impl ReadJob {
         }
     }
 
-    /// Starts one reader per processor, less one for the runtime if there are more than two
-    /// processors.
+    /// Starts one reader per processor, but leaves one of more than two processors to the runtime.
     pub(super) fn start_readers(
         self,
         tasks: &Tasks,

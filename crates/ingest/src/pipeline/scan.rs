@@ -97,7 +97,6 @@ fn key_by_path(records: Vec<FileRecord>) -> FileRecords {
     records.into_iter().map(|record| (record.path.clone(), record)).collect()
 }
 
-/// Returns the paths that exist but could not be read.
 pub(super) fn list_unreadable_paths(discovered: &WalkResult) -> Vec<String> {
     let unreadable = discovered.skipped.iter().filter(|file| file.reason.is_temporary());
     unreadable.map(|file| file.path.clone()).collect()
@@ -110,8 +109,7 @@ pub(crate) struct IndexedFolders {
 }
 
 impl IndexedFolders {
-    /// Returns true if one of `paths` is a folder with indexed files, or `None` if the folders of
-    /// the root are unknown.
+    /// Returns true if one of `paths` is a folder with indexed files; `None` if that is unknown.
     pub(super) fn contain_any(
         &self,
         root: RootId,

@@ -33,7 +33,6 @@ const HANGS: &str = "the system's watcher hangs in a folder that does not answer
 /// Maximum number of waiting events. Further events are lost, and everything is compared.
 const MAX_EVENTS: usize = 4096;
 
-/// Reported changes.
 #[derive(Debug)]
 pub(super) enum WatchEvent {
     Paths(Vec<PathBuf>),
@@ -43,7 +42,6 @@ pub(super) enum WatchEvent {
 /// The system's watcher, or the reason why it is missing.
 type WatcherResult = Result<RecommendedWatcher, notify::Error>;
 
-/// System's watcher and its events.
 pub(super) struct FsWatcher {
     watcher: Arc<Mutex<WatcherResult>>,
     /// Abandons work of the watcher that hangs, so that nothing waits for it.
@@ -86,10 +84,8 @@ impl FsWatcher {
         WatchEvent::Paths(paths)
     }
 
-    /// Watches the folders of a root, or of a part of it, and removes the watches of deleted
-    /// folders.
-    ///
-    /// Returns advice if the system cannot watch them all.
+    /// Watches the folders of a root, or of a part of it, and stops watching deleted ones. Returns
+    /// advice if the system cannot watch them all.
     pub(super) async fn watch_root(
         &self,
         deps: &RunDependencies,
@@ -220,8 +216,7 @@ fn is_change(event: &Event) -> bool {
 }
 
 fn recursive_mode() -> RecursiveMode {
-    // On other systems one watch covers a whole tree. On Linux each folder needs its own, so that
-    // excluded folders cost nothing.
+    // Linux watches each folder by itself, so that excluded ones cost nothing; others watch trees.
     if cfg!(target_os = "linux") { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive }
 }
 

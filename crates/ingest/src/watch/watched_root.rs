@@ -17,15 +17,13 @@ use crate::{
     io_watchdog::{IoHeartbeat, IoWatchdog},
 };
 
-/// Time without changes that counts as a pause; saving a file causes several changes within
-/// milliseconds.
+/// Time without changes that counts as a pause; a save causes several changes within milliseconds.
 const PAUSE: Duration = Duration::from_millis(150);
 /// Maximum delay of changes that do not pause.
 const MAX_DELAY: Duration = Duration::from_millis(600);
 /// Maximum number of paths to check one by one; beyond it, comparing the whole root is cheaper.
 const MAX_PATHS: usize = 200;
 
-/// A root and the state of its folder.
 #[derive(Debug)]
 pub(super) struct WatchedRoot {
     pub(super) root: Root,
@@ -124,7 +122,6 @@ impl PendingChanges {
         self.schedule_check(now);
     }
 
-    /// Marks the whole root as changed.
     pub(super) fn add_everything(&mut self, now: Instant) {
         self.changes = Some(ChangeSet::Everything);
         self.schedule_check(now);
@@ -145,7 +142,6 @@ impl PendingChanges {
         self.changes.take().unwrap_or_else(|| ChangeSet::Paths(BTreeSet::new()))
     }
 
-    /// Puts back changes that could not be checked.
     pub(super) fn put_back(&mut self, changes: ChangeSet, until: Instant) {
         match changes {
             ChangeSet::Everything => self.add_everything(until),
@@ -164,22 +160,19 @@ impl PendingChanges {
     }
 }
 
-/// Identity that distinguishes a folder from a later one at the same path, or a commit from the
-/// next one.
+/// Identity that distinguishes a folder or commit from a later one at the same path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FolderIdentity(u64, u64);
 
-/// Returns the identity of the folder or commit of each root.
-///
-/// The outer `None` means unknown, the inner `None` missing. `lookups` must serve only this purpose,
-/// so that a place held by other work is not reported as unknown.
+/// Returns the identity of the folder or commit of each root; the outer `None` means unknown, the
+/// inner `None` missing. `lookups` must serve only this purpose, so that a place held by other work
+/// is not reported as unknown.
 pub(super) async fn load_identities(
     lookups: &IoWatchdog,
     stopping: &CancellationToken,
     roots: &[Root],
 ) -> Vec<Option<Option<FolderIdentity>>> {
-    // A held place was hanging before. Roots may share a folder, so all are checked before the
-    // first look-up.
+    // A held place was hanging before. Roots may share a folder, so all are checked beforehand.
     let held: Vec<bool> = roots.iter().map(|root| lookups.is_held(root_folder(root))).collect();
     // Look-ups run at the same time, so that the total wait is that of one that hangs.
     let identities = roots.iter().zip(held).map(async |(root, is_held)| {
@@ -225,10 +218,8 @@ fn read_folder_identity(path: &Path) -> Option<FolderIdentity> {
     }
 }
 
-/// Returns the folders to watch in a root, or in its part in scope.
-///
-/// Where the system can watch whole trees cheaply, that is the root itself. Unreadable folders are
-/// omitted.
+/// Returns the folders to watch in a root, or in its part in scope, without unreadable ones. Where
+/// the system can watch whole trees cheaply, that is the root itself.
 pub(super) fn list_watched_folders(context: WalkContext<'_>) -> Result<Vec<PathBuf>, IngestError> {
     let root = context.root_path;
     if !cfg!(target_os = "linux") {
