@@ -10,8 +10,7 @@ use super::{scan::ScanBudget, snapshot::FileSnapshot, word::WordMatcher};
 
 /// Maximum lines that are shown.
 pub const MAX_SHOWN: usize = 40;
-/// Maximum occurrences in one file that are classified by the grammar. Others are classified by
-/// comment and string marks only.
+/// Maximum occurrences in a file that the grammar classifies; comment and string marks do the rest.
 const MAX_PLACES: usize = 20_000;
 /// Maximum bytes of a shown line, and those of them before the word.
 const LINE_BYTES: usize = 200;
@@ -39,12 +38,10 @@ impl OccurrenceKind {
         [Self::Definitions, Self::Uses, Self::Tests, Self::Documents, Self::Asides];
 }
 
-/// A line that contains a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OccurrenceLine {
     pub(super) number: u32,
     pub(super) text: String,
-    /// Number of occurrences in the line.
     pub(super) count: usize,
 }
 
@@ -101,7 +98,6 @@ pub(super) fn count_occurrences(
     })
 }
 
-/// A classified occurrence of a name in a text.
 pub(super) struct ClassifiedOccurrence<'a> {
     pub(super) name: &'a str,
     pub(super) group: OccurrenceKind,
@@ -183,8 +179,7 @@ fn choose_occurrence_kind(roles: &[FileRole], place: SyntaxContext) -> Occurrenc
     }
 }
 
-/// Returns the rank of a file with these roles: 0 for plain source, more for tests, and most for
-/// vendored code, generated code and data.
+/// Ranks a file: 0 for plain source, more for tests, most for vendored or generated code and data.
 pub(super) fn rank_by_roles(roles: &[FileRole]) -> u8 {
     let rank = |role: &FileRole| match role {
         FileRole::Docs | FileRole::Page => 0,

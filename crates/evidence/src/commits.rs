@@ -1,8 +1,7 @@
 //! Finds commits by the meaning and the words of their messages.
 //!
-//! What is searched is a file per repository, which all its trees share. It is derived from the
-//! repository and has no message: these are read again, and their secrets replaced, for each reply.
-//! A file that is damaged, or of another version, is replaced.
+//! A search uses a file per repository, derived from it and shared by its trees. It has no
+//! messages: these are read again, and their secrets replaced, for each reply.
 
 mod reading;
 mod rescoring;
@@ -43,8 +42,7 @@ use super::{
     symbols::{open_repository, redact, redact_body},
 };
 
-/// Maximum time that a search reads commits that it does not know, and the first step of a run, for
-/// which searches wait.
+/// Maximum time of a search, or of a run's first step, for which searches wait, to read commits.
 const MAX_READING: Duration = Duration::from_secs(2);
 /// The same for a later step of a run. Some tens of thousands of commits take a part of it.
 const MAX_STEP: Duration = Duration::from_secs(8);
@@ -62,7 +60,6 @@ const MAX_LINES: usize = 3;
 const MAX_CHARS: usize = 300;
 /// Maximum changed files of a commit of which some are shown.
 const MAX_EXAMINED_FILES: usize = 1_000;
-/// Extension of the files of tables.
 const EXTENSION: &str = "commits";
 /// Minimum digits of the beginning of an id.
 const MIN_ID_DIGITS: usize = 7;
@@ -129,7 +126,6 @@ pub(super) struct CommitIndex {
     tables: Arc<Mutex<LruCache<PathBuf, Arc<TableSlot>>>>,
 }
 
-/// The table of a repository.
 #[derive(Default)]
 struct TableSlot {
     /// Locked while commits are read.
@@ -154,8 +150,7 @@ impl Default for CommitIndex {
 }
 
 impl CommitIndex {
-    /// Returns the table of a repository with the commits that its trees reach, and writes it if it
-    /// has changed. Reads commits until `deadline`.
+    /// Returns a repository's table, updated until `deadline`, and writes it if it has changed.
     fn open_table(
         &self,
         history: &SearchedHistory,
@@ -219,8 +214,7 @@ impl TableSlot {
         tips.iter().all(is_known).then_some(present)
     }
 
-    /// Locks the reading of commits. While another thread reads, fails with the table if it knows
-    /// all of `tips`, otherwise waits.
+    /// Locks the reading. Fails with the table instead of waiting if that knows all of `tips`.
     fn lock_reading(&self, tips: &[CommitId]) -> Result<MutexGuard<'_, ()>, Arc<CommitTable>> {
         let present = match self.reading.try_lock() {
             Ok(guard) => return Ok(guard),
@@ -454,8 +448,7 @@ impl SearchedHistory {
     }
 }
 
-/// Returns the repositories of the selected trees. Fails with the reason of the first one if none
-/// has commits.
+/// Returns the repositories of the selected trees. Fails with the first reason if none has commits.
 fn list_histories(selected: &[Root], all: &[Root]) -> Result<Vec<SearchedHistory>, String> {
     let mut histories: Vec<SearchedHistory> = Vec::new();
     let mut refused = None;
@@ -491,7 +484,6 @@ fn list_histories(selected: &[Root], all: &[Root]) -> Result<Vec<SearchedHistory
     Ok(histories)
 }
 
-/// Names the selected trees that have no commits.
 fn describe_unsearched(selected: &[Root], histories: &[SearchedHistory]) -> Option<String> {
     let searched = || histories.iter().flat_map(|history| &history.trees);
     let is_searched = |root: &&Root| searched().any(|(tree, _)| tree.id == root.id);
@@ -542,7 +534,6 @@ fn find_lines(body: &str, query: &MessageQuery) -> Vec<String> {
     lines.iter().map(|(.., line)| plain_name(line.trim(), MAX_CHARS)).collect()
 }
 
-/// Returns the name of the repository of a tree.
 pub(crate) fn repository_name(root: &Root) -> &str {
     let name = root.name.as_str();
     let tree = root.revision.as_ref().map(|known| format!("@{}", known.name));

@@ -2,8 +2,7 @@
 //!
 //! Counts are exact: words are counted in the indexed lines, and the terms of the index only select
 //! the files. Files are opened beneath their roots, never through a link, and only if the index has
-//! content of them. Files left out as secrets are neither read nor shown. This module writes no
-//! text for models; the callers do.
+//! content of them. Files left out as secrets are neither read nor shown.
 #![warn(missing_docs)]
 
 mod classify;
@@ -70,7 +69,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Evidence {
     store: Store,
     path_map: PathMap,
-    /// Limits concurrent requests.
     permits: Arc<Semaphore>,
     history_permits: Arc<Semaphore>,
     folders: FolderCheck,
@@ -113,8 +111,7 @@ impl Evidence {
         self.path_map.to_client_path(&path).to_string_lossy().into_owned()
     }
 
-    /// Runs long work on a blocking thread. Fails with [`EvidenceError::Stalled`] after
-    /// [`TIMEOUT`].
+    /// Runs long work on a blocking thread; fails with [`EvidenceError::Stalled`] at [`TIMEOUT`].
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

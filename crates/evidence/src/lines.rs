@@ -23,7 +23,6 @@ use super::{
 /// Maximum lines of one reply, and their default number.
 const MAX_LINES: u32 = 200;
 const DEFAULT_LINES: u32 = 100;
-/// Maximum bytes of a file that is read from disk.
 const MAX_FILE_BYTES: u64 = 8 << 20;
 /// Maximum time of comparing texts that differ in most lines. The rest then counts as changed.
 const MAX_COMPARING: Duration = Duration::from_secs(1);

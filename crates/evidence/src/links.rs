@@ -1,5 +1,4 @@
-//! Finds the uses of some files by one another: the names of one that the others mention. Pure
-//! except for reading the files.
+//! Finds the uses of files by one another: the names of one that the others mention.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -43,8 +42,8 @@ pub enum FileLinkKind {
 }
 
 impl Evidence {
-    /// Finds the uses among files, given by their absolute paths. Only names that a single one of
-    /// them defines count. A file that is not indexed has no uses.
+    /// Finds the uses among files, given by absolute paths. Only names that a single one defines
+    /// count. A file that is not indexed has no uses.
     pub async fn find_links(&self, paths: &[String]) -> Result<Vec<FileLink>, EvidenceError> {
         let mut snapshots = Vec::new();
         for path in paths {

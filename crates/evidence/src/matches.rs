@@ -13,8 +13,7 @@ use super::{
     snapshot::FileSnapshot,
 };
 
-/// Maximum number and bytes of the names that are counted individually. Occurrences of others are
-/// only counted in total.
+/// Maximum number and bytes of names that are counted one by one; the total includes the others.
 const MAX_COUNTED: usize = 20_000;
 const MAX_COUNTED_BYTES: usize = 2 << 20;
 const MAX_RETURNED: usize = 500;
@@ -32,16 +31,15 @@ pub struct PatternMatches {
     pub distinct: usize,
     /// Number of occurrences of names that are not among the `distinct` ones.
     pub uncounted: usize,
-    /// Best first: defined names, then names in code, in tests, in documents, in comments and
-    /// strings.
+    /// Best first: defined names, then those in code, tests, documents, comments and strings.
     pub names: Vec<MatchedName>,
     /// Searched repositories.
     pub searched: Vec<SearchedRepository>,
-    /// Names of repositories that were not searched because their folder is gone.
+    /// Names of unsearched repositories, whose folder is gone.
     pub gone: Vec<String>,
     /// Number of unread files; the counts are exact if it is 0.
     pub unread: usize,
-    /// True if a line was searched in pieces, so that matches across two pieces may be missing.
+    /// True if a long line was searched in pieces, so that matches may be missing.
     pub is_cut: bool,
 }
 
@@ -82,14 +80,12 @@ struct NameCount {
     first: MatchedPlace,
 }
 
-/// A file whose occurrences are being counted.
 struct CountedFile<'a> {
     root: usize,
     path: &'a str,
     rank: u8,
 }
 
-/// Counts names, file by file.
 #[derive(Default)]
 struct MatchTally {
     names: HashMap<String, NameCount>,

@@ -16,7 +16,6 @@ use super::{
 
 /// Maximum lines from the first line of a definition to its name.
 const HEAD_LINES: usize = 4;
-/// Maximum bytes of the head of a definition.
 const MAX_HEAD_BYTES: usize = 200;
 
 /// Outline of a path.
@@ -147,11 +146,9 @@ pub struct FolderOutline {
     pub path: String,
     /// Number of files in the folder and below.
     pub files: usize,
-    /// The most important files: landmarks by kind, then plain source, then tests, documents and
-    /// others.
+    /// Most important files: landmarks by kind, then plain source, tests, documents and others.
     pub members: Vec<FolderMember>,
-    /// First path parts of the other files, each with its number of files that are not among
-    /// `members`.
+    /// First path parts of the files that are not among `members`, each with their number.
     pub others: Vec<(String, usize)>,
     /// Files left out of the index, in one line; empty if there are none.
     pub left_out: String,
@@ -174,8 +171,7 @@ pub struct FolderMember {
     pub about: Option<(u32, String)>,
 }
 
-/// Returns the files to read, most important first: landmarks, the outermost of each kind first,
-/// then plain source.
+/// Returns the files to read: landmarks, the outermost of each kind first, then plain source.
 fn select_key_files(files: &[FileRecord]) -> Vec<FileRecord> {
     let mut landmarks: Vec<(LandmarkKind, usize, &FileRecord)> = files
         .iter()
@@ -202,8 +198,7 @@ fn select_key_files(files: &[FileRecord]) -> Vec<FileRecord> {
     read.iter().take(MAX_FILES).take_while(fits).map(|file| (*file).clone()).collect()
 }
 
-/// Builds the outline of a folder, whose path below the root is `folder`. `read` is ordered by
-/// importance.
+/// Builds the outline of the `folder` below the root; `read` is ordered by importance.
 fn build_folder_outline(
     path: String,
     folder: &str,
@@ -257,7 +252,6 @@ pub(super) fn first_path_part(path: &str) -> &str {
     path.find('/').and_then(|at| path.get(..=at)).unwrap_or(path)
 }
 
-/// Returns the definitions of a file that are not inside another.
 fn list_outermost_names(snapshot: &FileSnapshot) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for symbol in snapshot.chunks.iter().flat_map(|chunk| &chunk.defines) {
@@ -283,8 +277,7 @@ pub struct FolderSize {
 }
 
 impl Evidence {
-    /// Measures the folders of a repository by their paths below the root; the root itself has the
-    /// empty path.
+    /// Measures the folders of a repository by their paths below the root, whose own is empty.
     pub async fn measure_folders(
         &self,
         root: &Root,

@@ -1,9 +1,8 @@
 //! Matches patterns for several names: `prefix*`, `*suffix` and regular expressions, in linear
 //! time.
 //!
-//! Patterns and files are untrusted. The size of a compiled pattern is limited, and long lines are
-//! searched in pieces. The time is checked between pieces, because finding all matches of a piece
-//! may take quadratic time.
+//! Patterns and files are untrusted: compiled patterns are limited, and long lines are searched in
+//! pieces. Finding all matches of a piece may be quadratic, so the time is checked between pieces.
 
 use std::ops::Range;
 
@@ -15,10 +14,8 @@ use regex_automata::{
 
 use super::{EvidenceError, scan::ScanBudget};
 
-/// Maximum bytes of a pattern.
 const MAX_BYTES: usize = 500;
-/// Maximum bytes of a compiled pattern: about 8,000 states, each of which may cost time for each
-/// byte.
+/// Maximum bytes of a compiled pattern: about 8,000 states, each of which may take time per byte.
 const MAX_COMPILED_BYTES: usize = 512 << 10;
 /// Maximum bytes of cached states while an automaton runs.
 const MAX_CACHE_BYTES: usize = 2 << 20;
@@ -42,10 +39,8 @@ pub struct NamePattern {
 }
 
 impl NamePattern {
-    /// Parses a name such as `on_*`, `*Handler` or `on_*_end`. An asterisk matches any characters
-    /// of a word.
-    ///
-    /// Returns `None` for other text, such as `a * b` or `**kwargs`.
+    /// Parses a name such as `on_*`, `*Handler` or `on_*_end`, in which `*` means any characters of
+    /// a word; `None` for other text, such as `a * b` or `**kwargs`.
     pub fn from_name(name: &str) -> Option<Result<Self, EvidenceError>> {
         let trimmed = name.trim();
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -128,7 +123,6 @@ impl NamePattern {
     }
 }
 
-/// Iterator over the matches of a pattern in a text.
 pub(super) struct PatternPlaces<'a> {
     pattern: &'a NamePattern,
     text: &'a str,

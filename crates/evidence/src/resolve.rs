@@ -57,8 +57,7 @@ static PATH_WITH_LINES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&whole).expect("a valid pattern")
 });
 
-/// Splits a path such as `src/a.rs:12-40` or `src/a.rs#L12` into the path, the first line and the
-/// last.
+/// Splits a path such as `src/a.rs:12-40` or `src/a.rs#L12` into path, first line and last line.
 pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
     let trimmed = path.trim();
     let mut captures = PATH_WITH_LINES.create_captures();
@@ -69,11 +68,9 @@ pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
 }
 
 impl Evidence {
-    /// Resolves a path.
-    ///
-    /// It may be absolute, as clients or the server see it; below a root, with or without the name
-    /// of the root; or the end of a single indexed path. In trees that `within` leaves out, only an
-    /// absolute path, or one that begins with the name of the tree, is found.
+    /// Resolves a path: an absolute one, as clients or the server see it; one below a root, with or
+    /// without the name of the root; or the end of a single indexed path. In trees that `within`
+    /// leaves out, only an absolute path, or one that begins with the name of the tree, is found.
     pub(super) async fn resolve_path(
         &self,
         path: &str,
@@ -141,10 +138,8 @@ impl Evidence {
         }
     }
 
-    /// Returns the possible locations of a path, each with its root.
-    ///
-    /// If several nested roots contain an absolute path, the innermost is returned. The name of a
-    /// root means that root, never a folder of that name in it.
+    /// Returns the possible locations of a path, each with its root: of nested roots, the
+    /// innermost. The name of a root means that root, never a folder of that name in it.
     fn list_possible_paths<'a>(
         &self,
         path: &Path,

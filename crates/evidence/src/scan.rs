@@ -10,19 +10,15 @@ use codeinfo_core::{FileRecord, RootId};
 use super::{Evidence, EvidenceError, snapshot::FileSnapshot};
 
 const BATCH_CHUNKS: usize = 1000;
-/// Maximum bytes that are parsed for one request. Further text is scanned for comment and string
-/// marks only.
+/// Maximum bytes parsed for a request; further text is scanned for comment and string marks only.
 const MAX_PARSED_BYTES: usize = 16 << 20;
-/// Time after which no parsing starts. Parsing and the steps after it then have time to end before
-/// the timeout.
+/// Time after which no parsing starts, so that the steps after it end before the timeout.
 const PARSING_TIME: Duration = Duration::from_secs(4);
-/// Time after which reading and counting stops, before the request times out. The counts then
-/// report missing files.
+/// Time after which counting stops, before the timeout; the counts then report missing files.
 const DEADLINE: Duration = Duration::from_secs(8);
 /// Maximum lines that are collected for one request, few of which are shown.
 const MAX_KEPT: usize = 20_000;
 
-/// Remaining time and work of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanBudget {
     began: Instant,
@@ -52,10 +48,8 @@ impl ScanBudget {
 
 impl Evidence {
     /// Calls `read` with `found`, the index of the root and the content of each file, on a blocking
-    /// thread.
-    ///
-    /// Returns `found` and the number of unread files: the time ran out, they are being indexed, or
-    /// `read` returned `false`.
+    /// thread. Returns `found` and the number of files unread because the time ran out, they are
+    /// being indexed, or `read` returned `false`.
     pub(super) async fn scan_files<T, F>(
         &self,
         files: Vec<(usize, FileRecord)>,

@@ -1,7 +1,7 @@
 //! Keeps the SCIP indexes that were given for roots: a file for each root, in a private folder.
 //!
-//! The store is not involved, so that an index remains whatever happens to the content of its root,
-//! with each engine. What it says counts only for files whose indexed text it describes.
+//! The store is not involved, so that an index outlives the content of its root in any engine. It
+//! counts only for files whose indexed text it describes.
 
 use std::{
     fs,
@@ -35,7 +35,6 @@ use super::Evidence;
 /// Name of an index in the folder of a tree, which counts if none was given.
 const TREE_FILE: &str = "index.scip";
 
-/// Maximum bytes of the files of kept indexes.
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 
 /// Folder of the given indexes; without one, none can be given. Clones share it.

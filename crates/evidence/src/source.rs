@@ -1,6 +1,5 @@
-//! Reads lines of a file for display: with highlight marks and the web address of the file.
-//!
-//! The address comes from the files of `.git`, whose content is untrusted, without running git.
+//! Reads lines of a file for display, with highlight marks and the web address of the file, which
+//! is read from the untrusted content of `.git`, without running git.
 
 use codeinfo_chunk::{HighlightMark, highlight_lines};
 use codeinfo_core::{Root, RootFilter};
@@ -126,7 +125,6 @@ pub struct FilePermalink {
     pub lines: &'static str,
 }
 
-/// Format of the addresses of a forge.
 struct ForgeUrlStyle {
     host: &'static str,
     /// Path segments between repository and commit, and between commit and path.
@@ -164,8 +162,7 @@ const USUAL: ForgeUrlStyle =
     ForgeUrlStyle { host: "", before: &["blob"], between: &[], lines: LINES };
 
 impl ForgeCommit {
-    /// Reads the remote repository of a root and its checked-out or indexed commit. Returns `None`
-    /// if the repository has no remote or commit.
+    /// Reads the remote of a root and its checked-out or indexed commit; `None` if one is missing.
     pub(super) fn from_root(root: &Root) -> Option<Self> {
         let folder = match (&root.revision, &root.host) {
             (Some(revision), None) => &revision.folder,

@@ -1,5 +1,4 @@
-//! Finds what calls a definition, what it calls, and its other relations, by the symbol graph of
-//! each tree.
+//! Finds what calls a definition, what it calls, and other relations, by each tree's symbol graph.
 //!
 //! A relation is as certain as the rule by which its reference was resolved. Languages without
 //! rules have no relations; their names are only counted.
@@ -172,13 +171,12 @@ pub struct SymbolRelations {
     /// Searched repositories.
     #[serde(skip)]
     pub searched: Vec<SearchedRepository>,
-    /// Names of repositories that were not searched because their folder is gone.
+    /// Names of unsearched repositories, whose folder is gone.
     #[serde(skip)]
     pub gone: Vec<String>,
     /// True if some files were not read, so that relations may be missing.
     pub is_incomplete: bool,
-    /// Number of read files that the SCIP index describes, and of those that it has in another
-    /// version.
+    /// Number of read files that the SCIP index describes, and that it has in another version.
     pub recorded: [usize; 2],
 }
 
@@ -231,9 +229,8 @@ impl Evidence {
         Ok(relations)
     }
 
-    /// Finds the definitions that the name at a line and a column, counted in bytes from 0, leads
-    /// to; the definition itself where it is defined. A member of an unknown value leads to at most five
-    /// possible ones.
+    /// Finds the definitions to which the name at a line and a column, in bytes from 0, leads; the
+    /// definition itself where it is defined; at most five for a member of an unknown value.
     pub async fn find_definitions_at(
         &self,
         path: &str,
@@ -316,7 +313,6 @@ impl Evidence {
         timeout(time + GRACE, run).await.map_err(|_| EvidenceError::Stalled)?
     }
 
-    /// Adds the texts of the lines of references.
     async fn load_lines(
         &self,
         related: &mut [RelatedSymbol],
@@ -346,7 +342,6 @@ impl Evidence {
     }
 }
 
-/// References that make up one relation.
 struct ReferenceGroup {
     /// The related definition; `None` for the top level of the file of the references.
     symbol: Option<DefinitionId>,
@@ -426,8 +421,7 @@ impl GraphSession<'_> {
     }
 }
 
-/// Groups references by a definition, or by file for those without one, in the order of the first
-/// ones.
+/// Groups references by definition, or by file for those without one, in the order of the first.
 fn group_references(
     references: Vec<FoundReference>,
     key: impl Fn(&FoundReference) -> Option<DefinitionId>,

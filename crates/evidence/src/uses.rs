@@ -1,5 +1,4 @@
-//! Finds and counts every use of a name in the index, and selects the lines to show: some of each
-//! kind, from as many files as possible.
+//! Finds and counts every use of a name in the index, and selects lines of each kind to show.
 
 use std::collections::HashMap;
 
@@ -37,11 +36,10 @@ pub struct NameUses {
     /// Searched repositories.
     #[serde(skip)]
     pub searched: Vec<SearchedRepository>,
-    /// Names of repositories that were not searched because their folder is gone.
+    /// Names of unsearched repositories, whose folder is gone.
     #[serde(skip)]
     pub gone: Vec<String>,
-    /// Number of possible files that were not read, because of the time limit or because they are
-    /// being indexed. The counts are exact if it is 0.
+    /// Number of possible files not read in time or being indexed; the counts are exact if it is 0.
     pub unread: usize,
     /// Uses of each definition with the name, by the symbol graph; empty where it does not know any.
     pub definitions: Vec<DefinitionUses>,
@@ -61,9 +59,8 @@ impl NameUses {
 }
 
 impl Evidence {
-    /// Finds the uses of a name: as written, without the arguments of a call, or, if neither
-    /// occurs, of its last part. Of a definition named with its type or file, shows only what may
-    /// be uses of it.
+    /// Finds the uses of a name: as written, without call arguments, or, if neither occurs, of its
+    /// last part. For a definition named with its type or file, shows only possible uses.
     pub async fn find_uses(
         &self,
         name: &str,
@@ -211,12 +208,10 @@ pub struct UsedLine {
     pub enclosing: Option<String>,
 }
 
-/// Lines that each kind gets per round while there is room, in the order of
-/// [`OccurrenceKind::ALL`].
+/// Lines that each kind gets per round while there is room, ordered as [`OccurrenceKind::ALL`].
 const SHARES: [usize; 5] = [8, 4, 2, 1, 1];
 
-/// Selects the lines to show. `files` are ordered by path; `shown` converts one to the form that
-/// clients see.
+/// Selects the lines to show. `files` are ordered by path; `shown` converts one for clients.
 fn pick_lines(
     mut files: Vec<FileOccurrences>,
     shown: impl Fn(&FileOccurrences) -> IndexedFile,

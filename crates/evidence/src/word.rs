@@ -1,5 +1,5 @@
 //! Matches a word by the rules of `rg --word-regexp --fixed-strings`, and finds the files that may
-//! contain it: by the terms of the index where that is certain, otherwise all files.
+//! contain it, by the terms of the index where that is certain.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -18,8 +18,7 @@ use super::{Evidence, EvidenceError, snapshot::retain_indexed};
 /// Maximum bytes of a name.
 const MAX_BYTES: usize = 500;
 
-/// Matches a name that is not part of a longer word. In scripts without spaces it may be part of
-/// any text. Accents may be encoded in either form.
+/// Matches a whole word; in scripts without spaces, any text. Accents may have either encoding.
 #[derive(Debug, Clone)]
 pub(super) struct WordMatcher {
     text: String,
@@ -120,13 +119,10 @@ fn is_part(c: char) -> bool {
     regex_syntax::try_is_word_character(c).unwrap_or(false)
 }
 
-/// Minimum bytes of a chunk of one line that may be a piece of a longer line, whose cut may split
-/// the word.
+/// Minimum bytes of a one-line chunk that may be a piece of a longer line, cut within the word.
 const PIECE_BYTES: usize = 900;
-/// Maximum other spellings of a name that are returned.
 const MAX_SPELLINGS: usize = 3;
 
-/// Files that may contain a word.
 #[derive(Debug, Default)]
 pub(super) struct CandidateFiles {
     /// Files with the index of their root, ordered by path within each root.
@@ -172,7 +168,6 @@ impl Evidence {
         Ok(candidates)
     }
 
-    /// Returns all files of `roots`.
     pub(super) async fn list_files(
         &self,
         roots: &[Root],

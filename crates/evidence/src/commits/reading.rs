@@ -24,22 +24,18 @@ const MIN_READING: Duration = Duration::from_millis(500);
 /// Maximum time to find the commits that one of several trees reaches.
 const MAX_WALK: Duration = Duration::from_secs(1);
 
-/// Weight of the vector of a whole message, relative to that of its subject. Bodies with much else
-/// are far from questions.
+/// Weight of a whole message's vector against its subject's: long bodies are far from questions.
 const BODY_WEIGHT: f32 = 0.3;
 
-/// A repository and its commits that are to be known.
 pub(super) struct ReadingRequest<'a> {
     pub(super) common_folder: &'a Path,
     /// Commits that the indexed trees of the repository check out.
     pub(super) tips: &'a [CommitId],
-    /// Maximum number of commits.
     pub(super) max_commits: usize,
     pub(super) deadline: Instant,
 }
 
-/// Returns the table with the newest commits that the tips reach. Reads the messages of those that
-/// `old` lacks, the newest first, until the time is over.
+/// Returns the table of the newest commits that the tips reach; reads new ones until the deadline.
 pub(super) fn update_table(
     old: &CommitTable,
     model: &StaticModel,

@@ -18,7 +18,6 @@ const MAX_COMPARED_BYTES: usize = 400;
 /// Share of the meaning of a word that the rest of a message has.
 const BODY_SHARE: f32 = 0.85;
 
-/// A commit that may be shown.
 pub(super) struct CommitCandidate<'a> {
     pub(super) score: f32,
     /// Git folder of its repository.
@@ -26,7 +25,6 @@ pub(super) struct CommitCandidate<'a> {
     pub(super) id: CommitId,
 }
 
-/// Returns the best commits of all tables, best first.
 pub(super) fn rank_candidates<'a>(
     tables: &[(&'a SearchedHistory, Arc<CommitTable>)],
     query: &MessageQuery,
@@ -58,8 +56,7 @@ pub(super) fn weigh_question<'a>(
     })
 }
 
-/// Reads the commits of a repository, and returns them with new scores. Commits that are gone are
-/// left out.
+/// Reads the commits of a repository and returns them with new scores, except those that are gone.
 pub(super) fn rescore_commits(
     candidates: &[&CommitCandidate<'_>],
     reader: &mut HistoryReader,

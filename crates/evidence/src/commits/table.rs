@@ -27,11 +27,9 @@ const LARGE_MEAN: f32 = 1.510 / 16.0;
 /// Mark of a merge in the number of terms of a commit.
 const MERGE: u8 = 0x80;
 
-/// Maximum bytes of terms and their commits in a table, in addition to those of each commit. Small
-/// repositories have many terms for their commits.
+/// Maximum bytes of terms and their commits beyond those per commit, which small repositories need.
 const MAX_TERM_BYTES: usize = 1 << 20;
-/// The same for each commit. Those of real repositories with 20,000 commits have as many without
-/// the addition.
+/// The same for each commit, as real repositories with 20,000 commits have without the addition.
 const MAX_COMMIT_TERM_BYTES: usize = 48;
 /// Bytes of a term and the end of its commits.
 const TERM_BYTES: usize = 8;
@@ -45,7 +43,6 @@ const LEXICAL_WEIGHT: f32 = 0.6;
 /// Share of its score that a merge keeps. Its message mostly repeats those of others.
 pub(super) const MERGE_SHARE: f32 = 0.7;
 
-/// Message of a commit as the table keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MessageEntry {
     vector: [u8; VECTOR_BYTES],
@@ -54,11 +51,9 @@ pub(super) struct MessageEntry {
     is_merge: bool,
 }
 
-/// What is searched for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MessageQuery {
     pub(super) vector: Vec<f32>,
-    /// Terms and their weights.
     pub(super) terms: Vec<(u32, f32)>,
     /// Beginnings of ids, in lower case.
     pub(super) ids: Vec<String>,
@@ -68,8 +63,7 @@ pub(super) struct MessageQuery {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CommitTable {
     pub(super) ids: Vec<CommitId>,
-    /// Commits that the trees of the repository check out, each with a bit for each commit that it
-    /// reaches.
+    /// Commits that the trees check out, each with a bit for each commit that it reaches.
     pub(super) tips: Vec<(CommitId, Vec<u8>)>,
     /// Maximum number of commits for which it was made.
     pub(super) limit: usize,
@@ -186,8 +180,7 @@ impl CommitTable {
         unread.into_iter().chain(gap)
     }
 
-    /// Returns the places of the best commits that any of `tips` reaches, best first, with their
-    /// scores from 0 to 1.
+    /// Returns the places of the commits that `tips` reach, best first, with scores from 0 to 1.
     pub(super) fn rank(&self, query: &MessageQuery, tips: &[CommitId]) -> Vec<(usize, f32)> {
         let reached: Vec<&Vec<u8>> =
             self.tips.iter().filter(|(tip, _)| tips.contains(tip)).map(|(_, bits)| bits).collect();
@@ -274,7 +267,6 @@ impl CommitTable {
         self.vectors.chunks_exact(VECTOR_BYTES).map(score).collect()
     }
 
-    /// Returns the content of the file.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();
         put_part(&mut body, self.ids.iter().flat_map(CommitId::as_slice).copied());

@@ -33,8 +33,7 @@ pub fn render_history(report: &HistoryReport) -> String {
     (text.text + &last_line).trim_end().to_owned()
 }
 
-/// Renders commits that a search found, each with its files and the lines of its message that
-/// match.
+/// Renders found commits, each with its files and the lines of its message that match.
 pub fn render_commits(found: &FoundCommits) -> String {
     let mut text = HistoryText::default();
     for commit in &found.commits {
@@ -109,7 +108,6 @@ impl HistoryText {
         self.push_line(&format!("({note})"));
     }
 
-    /// Adds the author and the rest of the message.
     fn push_message(&mut self, commit: &CommitReport) {
         let author = plain_name(&commit.author, MAX_CHARS);
         let by = if author.is_empty() { author } else { format!(" by {author},") };
@@ -155,7 +153,6 @@ impl HistoryText {
     fn push_line(&mut self, line: &str) {
         self.is_cut |= self.text.len() + line.len() + RESERVE > MAX_TOOL_TEXT_BYTES;
         if !self.is_cut {
-            // Writing to a `String` cannot fail.
             let _ = writeln!(self.text, "{line}");
         }
     }

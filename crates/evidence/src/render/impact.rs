@@ -20,7 +20,7 @@ const MAX_NAME_CHARS: usize = 200;
 const LAST_LINE: &str = "(calls by names that are made at run time are not seen)";
 
 /// Renders the touched definitions, then callers and tests by their number of steps, then notes
-/// about files. Also returns a summary of the files whose definitions are shown.
+/// about files. Also summarizes the shown files.
 pub fn render_impact(impact: &ChangeImpact, request: &ImpactRequest) -> (String, Vec<FileSummary>) {
     let commit: String = impact.commit.chars().take(10).collect();
     let is_id = impact.commit.starts_with(&request.since);

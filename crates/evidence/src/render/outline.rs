@@ -15,8 +15,7 @@ const RESERVE: usize = 2200;
 const HEAD_BYTES: [usize; 3] = [200, 100, SHORT_HEAD];
 const SHORT_HEAD: usize = 60;
 const NAMES: [usize; 4] = [12, 6, 3, 1];
-/// Maximum number of folders named for files that are not shown, within [`OTHERS_BYTES`], for which
-/// [`RESERVE`] has room.
+/// Maximum folders named for files that are not shown; [`RESERVE`] has room for [`OTHERS_BYTES`].
 const MAX_OTHERS: usize = 12;
 const OTHERS_BYTES: usize = 400;
 /// Maximum characters of the line that describes what the index leaves out.
@@ -36,8 +35,7 @@ pub fn render_outline(outline: &Outline) -> String {
     }
 }
 
-/// Renders a line for each definition: its line range, then its head, indented as in the file.
-/// Drops inner definitions first, then the last ones.
+/// Renders a line per definition: range and indented head. Drops inner ones first, then the last.
 fn render_file(header: &str, all: &[OutlineEntry]) -> String {
     let max_bytes = MAX_TOOL_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
     let deepest = all.iter().map(|entry| entry.depth).max().unwrap_or(0);
@@ -93,7 +91,6 @@ fn finish_listing(header: &str, lines: &[String], left_out: usize, until: Option
     let mut text = header.to_owned() + &lines.concat();
     match (left_out, until) {
         (0, _) => {}
-        // Writing to a `String` cannot fail.
         (count, None) => {
             let _ = write!(text, "({count} inner definitions left out)");
         }
@@ -107,8 +104,7 @@ fn finish_listing(header: &str, lines: &[String], left_out: usize, until: Option
     text.trim_end().to_owned()
 }
 
-/// Renders a line for each file, with the line that describes it below, then the folders with more
-/// files.
+/// Renders a line for each file and for what describes it, then the folders with more files.
 fn render_folder(found: &FolderOutline) -> String {
     let path = plain_name(&found.path, MAX_PATH_CHARS);
     let header = |shown: usize| {
@@ -145,7 +141,6 @@ fn render_folder(found: &FolderOutline) -> String {
     append_left_out(found, header(shown.len()) + &lines + &describe_hidden_files(found, &dropped))
 }
 
-/// Appends a line that describes what the index leaves out.
 fn append_left_out(found: &FolderOutline, text: String) -> String {
     if found.left_out.is_empty() {
         return text;

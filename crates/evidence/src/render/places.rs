@@ -34,8 +34,7 @@ pub(super) fn summarize_lines<'a>(
     summarized.map(|(file, ranges)| summarize_file(file, merge_ranges(ranges), MATCH)).collect()
 }
 
-/// Describes in one line what was searched, how old that is, and which repositories were left out
-/// because their folder is `gone`.
+/// Describes what was searched, how old that is, and the repositories whose folder is `gone`.
 pub(super) fn describe_searched(
     what: &str,
     searched: &[SearchedRepository],

@@ -14,16 +14,14 @@ use crate::{
 
 const MAX_PATH_CHARS: usize = 500;
 const MAX_NAME_CHARS: usize = 200;
-/// Maximum bytes of a shown line.
 const MAX_LINE_BYTES: usize = 160;
 /// Maximum definitions of the name that are listed.
 const MAX_DEFINITIONS: usize = 10;
 /// Bytes for the last lines.
 const RESERVE: usize = 900;
 
-/// Renders the definitions that were asked about, then what has a relation to them: the places of
-/// callers and importers, one line for each other definition. Also returns a summary of the files
-/// whose lines are shown.
+/// Renders the definitions that were asked about, then the related ones: callers and importers by
+/// place, others by a line each. Also summarizes the shown files.
 pub fn render_relations(relations: &SymbolRelations) -> (String, Vec<FileSummary>) {
     let mut text = render_head(relations);
     let mut shown = Vec::new();
@@ -145,7 +143,7 @@ fn render_lines_of(symbol: &RelatedSymbol) -> String {
 }
 
 /// Renders a trace: its starts, then a line for each step, indented by the number of steps before
-/// it. Also returns a summary of the files whose definitions are shown.
+/// it. Also summarizes the shown files.
 pub fn render_trace(trace: &CallTrace, request: &TraceRequest) -> (String, Vec<FileSummary>) {
     let from = quote_name(&request.from);
     let mut text = String::new();
@@ -156,7 +154,6 @@ pub fn render_trace(trace: &CallTrace, request: &TraceRequest) -> (String, Vec<F
     if trace.starts.is_empty() {
         return (describe_unknown(&from), Vec::new());
     }
-    // Writing to a `String` cannot fail.
     match &request.to {
         None => {
             let _ =

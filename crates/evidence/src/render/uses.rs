@@ -17,9 +17,8 @@ const SHORT_LINE: usize = 120;
 /// Maximum number of repositories that are named.
 const MAX_NAMED: usize = 8;
 
-/// Renders the counts in the first line, then each group: paths, each followed by its numbered
-/// lines. The numbers distinguish lines of files from other text. Also returns a summary of the
-/// files whose lines are shown.
+/// Renders the counts, then each group: paths, each followed by its lines, numbered to tell them
+/// from other text. Also summarizes the shown files.
 pub fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
     if uses.count == 0 {
         return (render_absence(uses), Vec::new());
@@ -34,8 +33,7 @@ pub fn render_uses(uses: &NameUses) -> (String, Vec<FileSummary>) {
     (text, summarize_files(uses, MAX_SHOWN.min(lines + 1)))
 }
 
-/// Returns the files of the first `max_lines` lines, each once, in the order in which they are
-/// shown.
+/// Returns the files of the first `max_lines` lines, each once, in the order of these lines.
 fn summarize_files(uses: &NameUses, max_lines: usize) -> Vec<FileSummary> {
     let used_files = uses.groups.iter().flat_map(|group| &group.files);
     let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.number)));
@@ -55,7 +53,6 @@ fn render_absence(uses: &NameUses) -> String {
     }
     if !uses.spellings.is_empty() {
         let spellings: Vec<String> = uses.spellings.iter().map(|name| quote_name(name)).collect();
-        // Writing to a `String` cannot fail.
         let _ = write!(text, "; spelled otherwise: {}", spellings.join(", "));
     }
     if let Some(unsearched) = &uses.unsearched {
@@ -109,7 +106,6 @@ fn render_definition_uses(uses: &NameUses) -> String {
         let counts: Vec<String> =
             counted.map(|(label, count)| format!("{count} {label}")).collect();
         let counts = if counts.is_empty() { "none found".to_owned() } else { counts.join(", ") };
-        // Writing to a `String` cannot fail.
         let _ = writeln!(text, "uses of {}: {counts}", describe_place(place));
     }
     if !uses.definitions.is_empty() {
@@ -196,7 +192,7 @@ fn describe_count(group: OccurrenceKind, count: usize) -> String {
 const RESERVE: usize = 1100;
 
 /// Renders the counts in the first line, then each name with its best place, then further names
-/// without a place. Also returns a summary of the files whose places are shown.
+/// without a place. Also summarizes the shown files.
 pub fn render_matches(matches: &PatternMatches) -> (String, Vec<FileSummary>) {
     let searched = describe_searched("lines", &matches.searched, &matches.gone);
     let pattern = format!("`{}`", plain_name(&matches.pattern, MAX_PATH_CHARS).replace('`', "'"));
@@ -230,7 +226,6 @@ pub fn render_matches(matches: &PatternMatches) -> (String, Vec<FileSummary>) {
     (text + &render_limits(matches) + &searched, summarize_lines(places))
 }
 
-/// Renders a name with its counts, its best place and the line there.
 fn render_name(name: &MatchedName) -> String {
     let MatchedName { name, count, files, first } = name;
     let files = if *files > 1 { format!(" in {files} files") } else { String::new() };
@@ -270,7 +265,6 @@ fn render_other_names(matches: &PatternMatches, shown: usize, room: usize) -> St
 fn render_limits(matches: &PatternMatches) -> String {
     let mut text = String::new();
     if matches.unread > 0 {
-        // Writing to a `String` cannot fail.
         let _ = writeln!(
             text,
             "({} not read for want of time: name a repository, or narrow the pattern)",

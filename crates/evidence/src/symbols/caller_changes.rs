@@ -12,8 +12,7 @@ use super::{
     session::GraphSession,
 };
 
-/// Maximum time for each of the trees. What is read by then is remembered, so that a later search
-/// compares more.
+/// Maximum time for each tree; what is read is remembered, so that a later search compares more.
 const TIME: Duration = Duration::from_millis(150);
 /// Maximum definitions whose callers are compared.
 const MAX_DEFINITIONS: usize = 4;
@@ -32,9 +31,9 @@ pub struct CallerChange {
 }
 
 impl Evidence {
-    /// Compares the callers of the definitions that differ between two trees, given by name, and are
-    /// in pieces of them. Also returns true if some files were not read; then added and deleted callers
-    /// are not known.
+    /// Compares the callers of definitions that differ between two trees, given by name, and are in
+    /// their pieces. Also returns true if files were not read; then added and deleted callers are
+    /// unknown.
     pub async fn compare_callers(
         &self,
         trees: [&str; 2],
@@ -156,8 +155,7 @@ fn differs(trees: [&GraphSession<'_>; 2], places: [&SymbolPlace; 2]) -> bool {
 }
 
 impl GraphSession<'_> {
-    /// Finds the definitions with some names, outermost first, in a file; the place is that of the
-    /// first one.
+    /// Finds the definitions with `names`, outermost first, in a file, and the place of the first.
     fn find_named(&self, path: &str, names: &[&str]) -> Option<(SymbolPlace, Vec<DefinitionId>)> {
         let mut ids = self.graph().find_definitions(self.graph().find_file(path)?, names.last()?);
         ids.retain(|id| self.names(*id) == names);

@@ -20,7 +20,6 @@ use super::super::EvidenceError;
 
 /// Maximum files whose definitions are compared.
 const MAX_CHANGED_FILES: usize = 2_000;
-/// Maximum bytes of a file that is compared.
 const MAX_FILE_BYTES: u64 = 8 << 20;
 /// A file with the content that another path of the commit had, which is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,7 +45,6 @@ pub struct ChangedFiles {
     pub unread_files: Vec<String>,
 }
 
-/// A definition that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChangedDefinition {
     /// Path of its file below the root.
@@ -54,7 +52,6 @@ pub(super) struct ChangedDefinition {
     pub(super) definition: DefinitionChange,
 }
 
-/// Differences of a tree from a commit.
 #[derive(Debug, Default)]
 pub(super) struct TreeChanges {
     pub(super) commit: String,
@@ -64,7 +61,6 @@ pub(super) struct TreeChanges {
     pub(super) is_cut: bool,
 }
 
-/// Compares the indexed files of a root with a commit of its repository.
 pub(super) fn compare_tree(
     root: &Root,
     records: &[FileRecord],
@@ -142,7 +138,6 @@ fn explain_object_fault(fault: ObjectFault) -> String {
     }
 }
 
-/// Content of the tree that is compared with a commit.
 enum TreeContent {
     Folder(RootDir),
     Commit(Box<CommitFiles>),
@@ -156,7 +151,6 @@ struct TreeComparison<'a> {
     changes: TreeChanges,
 }
 
-/// Current content of a file.
 enum CurrentContent {
     Same,
     Differs(ContentId, Vec<u8>),
@@ -223,8 +217,7 @@ impl TreeComparison<'_> {
         Ok(())
     }
 
-    /// Lists the code of the commit that is neither indexed nor in the tree. Leaves out what would
-    /// not be indexed.
+    /// Lists indexable code of the commit that is neither indexed nor in the tree.
     fn list_gone_files(&self, records: &[FileRecord]) -> Vec<String> {
         let indexed: HashSet<&str> = records.iter().map(|record| record.path.as_str()).collect();
         let is_gone = |path: &str| match &self.now {

@@ -29,7 +29,6 @@ pub struct DefinitionUses {
     pub by_certainty: [usize; 3],
 }
 
-/// Uses of definitions, by the symbol graph.
 #[derive(Debug, Default)]
 pub(crate) struct UseExplanation {
     pub(crate) definitions: Vec<DefinitionUses>,
@@ -57,8 +56,8 @@ impl UseExplanation {
 }
 
 impl Evidence {
-    /// Explains the uses of definitions that are named with their type or file. Returns the last
-    /// part of the name with it; `None` for other names and if the graph knows none.
+    /// Explains the uses of definitions named with their type or file. Also returns the last part
+    /// of the name; `None` for other names and those unknown to the graph.
     pub(crate) async fn explain_qualified_uses(
         &self,
         asked: &str,

@@ -1,8 +1,7 @@
 //! Keeps the symbol graphs of the trees that were asked about last, and reads files into them.
 //!
-//! Facts are read from the indexed text, so a graph answers for the files as they were indexed, in
-//! each tree and with each engine. A file that a former graph of the tree had is not read again. The
-//! SCIP index of the tree is believed for the files whose indexed text it describes.
+//! Facts come from the indexed text. A file that a former graph of the tree had is not read again.
+//! The SCIP index of the tree is believed for the files whose indexed text it describes.
 
 use std::{
     cell::RefCell,
@@ -27,15 +26,12 @@ use super::super::{Evidence, snapshot::load_snapshots};
 
 /// Maximum number of trees whose graphs are kept.
 const MAX_TREES: usize = 4;
-/// Maximum bytes of text whose facts the kept graphs have. Facts take six times as much memory as
-/// the text.
+/// Maximum bytes of text whose facts are kept; facts take six times as much memory as the text.
 const MAX_KEPT_BYTES: usize = 16 << 20;
-/// Maximum bytes of text that are read for one request.
 const MAX_READ_BYTES: usize = 16 << 20;
 /// Maximum words of a tree whose files are remembered, and files of all of them.
 const MAX_WORDS: usize = 4_096;
 const MAX_WORD_FILES: usize = 200_000;
-/// Maximum manifests that are read of a tree.
 const MAX_MANIFESTS: usize = 256;
 /// Maximum files that are read from the store at a time.
 const MAX_BATCH: usize = 64;
@@ -138,7 +134,6 @@ impl GraphCache {
     }
 }
 
-/// Graph of a tree.
 pub(super) struct TreeGraph {
     /// The tree as it was when its files were listed.
     root: Root,
@@ -182,8 +177,7 @@ impl TreeGraph {
         Self { root, files_by_word, stamp: None, graph, reader }
     }
 
-    /// Returns the files that a search for a word finds, which is made once while the tree stays the
-    /// same.
+    /// Returns the files that a search for a word finds, remembered while the tree stays the same.
     pub(super) fn find_files(
         &self,
         word: &str,
@@ -212,7 +206,6 @@ impl TreeGraph {
     }
 }
 
-/// Reads the facts of the files of a tree.
 pub(super) struct FactReader {
     store: Store,
     files: HashMap<String, FileRecord>,
@@ -325,16 +318,14 @@ impl FactReader {
         lock(&self.state).skipped.extend(unread);
     }
 
-    /// Compares a text with the compiler's index. Returns 0 if that describes it, 1 if that has
-    /// another version of the file, and `None` if it does not have the file.
+    /// Compares a text with the compiler's index: 0 if that describes it, 1 if it has another
+    /// version of the file, `None` if it lacks the file.
     fn confirm_record(&self, path: &str, text: &str) -> Option<usize> {
         let mut compiler = lock(self.compiler.as_ref()?);
         compiler.document(path)?;
         Some(usize::from(!compiler.confirm_document(path, text)))
     }
 
-    /// Returns how many of the read files a compiler's index describes, and how many it has in
-    /// another version.
     pub(super) fn recorded(&self) -> [usize; 2] {
         lock(&self.state).recorded
     }

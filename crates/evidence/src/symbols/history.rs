@@ -111,8 +111,7 @@ impl Evidence {
         Ok(report)
     }
 
-    /// Reads lines of a file in a commit, without secrets, for display. Bounds outside the file
-    /// are clamped.
+    /// Reads lines of a file in a commit, without secrets, for display; clamps bounds to the file.
     pub async fn read_committed_source(
         &self,
         path: &str,
@@ -241,7 +240,6 @@ impl Evidence {
     }
 }
 
-/// Reads the history of one root.
 struct HistorySession<'a> {
     target: &'a HistoryTarget,
     git: GitRepository,
@@ -347,7 +345,6 @@ impl<'a> HistorySession<'a> {
         Ok(diff.stop)
     }
 
-    /// Reads what a commit changed in one file.
     fn read_change(&mut self, name: &str, path: &str) -> Readable<Option<HistoryStop>> {
         let id = self.resolve_commit(name)?;
         self.check_path(path)?;

@@ -204,8 +204,7 @@ impl GraphSession<'_> {
         ids.into_iter().map(step).collect()
     }
 
-    /// Follows callers breadth first. Each definition is reached by its fewest steps, the most
-    /// certain ones of these.
+    /// Follows callers breadth first: each definition by the fewest, then the most certain steps.
     fn reach_starts(
         &self,
         starts: Vec<ImpactStep<'_>>,

@@ -57,8 +57,7 @@ impl SymbolName {
         Self::Named { path: None, qualifiers: qualifiers.collect(), name }
     }
 
-    /// Returns true if the name may refer to a definition in a file. `names` are those of the definitions
-    /// around it, outermost first, and its own.
+    /// Returns true if the name may mean the last of `names`, outermost first, in a file.
     pub(super) fn fits(&self, file: &str, names: &[&str]) -> bool {
         let Self::Named { path, qualifiers, name } = self else { return false };
         let Some((own_name, outer)) = names.split_last() else { return false };

@@ -16,8 +16,7 @@ use super::{
     session::{FoundReference, GraphSession},
 };
 
-/// Maximum time for the neighbours of a search. What is read by then is remembered, so that a later
-/// search finds more.
+/// Maximum time for neighbours; what is read is remembered, so that a later search finds more.
 const TIME: Duration = Duration::from_millis(150);
 /// Maximum definitions whose callers are sought.
 const MAX_CALLED: usize = 6;
@@ -184,8 +183,7 @@ impl GraphSession<'_> {
     }
 }
 
-/// Scores a neighbour: by the words that it shares with the query, less for tests and for names
-/// that say little.
+/// Scores a neighbour by the words that it shares with the query, less for tests and common names.
 fn score_neighbour(place: &SymbolPlace, query_words: &HashSet<String>) -> f32 {
     let count_shared = |text: &str| {
         let words: HashSet<String> = split_words(text).map(|word| stem(&word)).collect();

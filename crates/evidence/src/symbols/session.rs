@@ -37,7 +37,6 @@ pub(super) const CONSTRUCTORS: [&str; 5] =
     ["__init__", "__new__", "constructor", "__construct", "initialize"];
 const DEFAULT_EXPORT: &str = "default";
 
-/// The graph of one tree during a request.
 pub(super) struct GraphSession<'a> {
     evidence: &'a Evidence,
     pub(super) root: &'a Root,
@@ -50,7 +49,6 @@ pub(super) struct GraphSession<'a> {
 /// The graph of a tree, and the files of the tree if they may be others than those of the graph.
 pub(super) type LeasedTree = (GraphLease, Option<Vec<FileRecord>>);
 
-/// A reference that may lead to a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FoundReference {
     pub(super) file: FileIndex,
@@ -64,7 +62,6 @@ pub(super) struct FoundReference {
 }
 
 impl<'a> GraphSession<'a> {
-    /// Begins a request on a tree.
     pub(super) fn open(
         evidence: &'a Evidence,
         root: &'a Root,
@@ -426,7 +423,6 @@ impl<'a> GraphSession<'a> {
         if is_one { certainty } else { certainty.max(Certainty::Likely) }
     }
 
-    /// Returns the function or type around a reference.
     pub(super) fn enclosing_definition(
         &self,
         file: FileIndex,
@@ -437,12 +433,10 @@ impl<'a> GraphSession<'a> {
     }
 }
 
-/// A search for references to some definitions.
 struct ReferenceSearch<'a> {
     session: &'a GraphSession<'a>,
     targets: &'a [DefinitionId],
-    /// Definitions whose references may lead to a target, with the target: the types that it
-    /// constructs, and the methods that it overrides.
+    /// Other definitions that may lead to a target: types that it constructs, methods it overrides.
     indirect: HashMap<DefinitionId, (DefinitionId, IndirectTarget)>,
     /// Words that the files contain, each with the name that imports there give a target.
     words: Vec<(String, String)>,
@@ -537,8 +531,7 @@ impl<'a> ReferenceSearch<'a> {
     }
 }
 
-/// Returns the name by which imports know a file: `valve` of `src/valve.ts`, `door` of
-/// `door/index.ts`.
+/// Returns the name by which imports know a file: `door` of `src/door.ts` and `door/index.ts`.
 pub(super) fn file_stem(path: &str) -> &str {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name);

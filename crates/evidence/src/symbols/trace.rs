@@ -82,7 +82,6 @@ pub struct TraceStep {
     pub certainty: Certainty,
 }
 
-/// A definition that a trace came to.
 #[derive(Clone, Copy)]
 struct VisitedDefinition {
     /// `None` for the top level of a file.
@@ -94,8 +93,7 @@ struct VisitedDefinition {
 }
 
 impl Evidence {
-    /// Follows calls from a definition: to another one on a shortest path, or to all within some
-    /// steps.
+    /// Follows calls from a definition: to another one on a shortest path, or within some steps.
     pub async fn trace_calls(
         &self,
         request: TraceRequest,
