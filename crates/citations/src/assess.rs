@@ -3,8 +3,7 @@
 //! A citation is confirmed if its statement fits these very lines: it names a definition in them,
 //! or its words fit them better than the rest of the file. It is wrong if the file ends before the
 //! lines, or if a name of its own is missing from the file or only far from the lines and its other
-//! words do not fit them. Everything else is unconfirmed. Paths that lead to no file are judged where
-//! they are resolved.
+//! words do not fit them. Everything else is unconfirmed.
 
 use codeinfo_core::LineRange;
 use codeinfo_embed::StaticModel;
@@ -26,15 +25,13 @@ const MAX_CONFIRMED_LINES: u32 = 150;
 const MAX_MARGIN: f32 = 3.0;
 /// Minimum fit of confirmed lines. See `benches/README.md`.
 const MIN_FIT: f32 = -0.6;
-/// Minimum fit if the names of the statement, which may be ordinary words, are elsewhere or
-/// missing.
+/// Minimum fit if the statement's names, which may be ordinary words, are elsewhere or missing.
 const MIN_FIT_WITH_FAR_WORDS: f32 = 1.0;
 /// Minimum fit by words alone of confirmed lines, regardless of their shape.
 const MIN_CONTENT: f32 = -1.8;
 /// Margin of a statement without neighbours to compare with.
 const MARGIN_WITHOUT_NEIGHBOURS: f32 = 1.0;
-/// A misplaced name makes a citation wrong only if the fit of its statement is at most this, with the
-/// name and without it.
+/// Maximum fit, with a misplaced name and without it, at which that name makes a citation wrong.
 const MAX_DOUBT: f32 = -0.5;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +45,6 @@ pub(super) enum CitationVerdict {
     Changed(CitationFault, Vec<LineRange>),
 }
 
-/// The text about a citation.
 #[derive(Clone, Copy)]
 pub(super) struct CitationContext<'a> {
     pub(super) attributed: &'a AttributedText,
@@ -176,10 +172,8 @@ impl<'a> CitedLines<'a> {
         first.is_some_and(|first| !is_near(first) && !names.any(is_near))
     }
 
-    /// Scores how well the statement fits its lines, also compared with the neighbouring statements
-    /// and places.
-    ///
-    /// The weights are fitted: see `benches/README.md`.
+    /// Scores how well the statement fits its lines, also against neighbouring statements and
+    /// places. The weights are fitted: see `benches/README.md`.
     fn score_fit(&self, region: &CitedRegion<'_>, own: f32, neighbours: &[&Self]) -> f32 {
         let whole = region.measure_fit(&self.context.statement.whole);
         let RangeShape { unbalanced, blank, leads, closes } = region.mean_shape();
@@ -238,10 +232,8 @@ fn fit_into_file(content: &CitedFileText, lines: &[LineRange]) -> Vec<LineRange>
     lines.iter().map(fitted).collect()
 }
 
-/// Finds a name of the statement that is far from the lines or missing from the file, while none of
-/// its names is near.
-///
-/// Ordinary words are ignored. Returns the nearest occurrence of the name.
+/// Finds a name of the statement that is far from the lines or missing, while none of its names is
+/// near. Ignores ordinary words. Returns the nearest occurrence of the name.
 fn find_misplaced_name(
     content: &CitedFileText,
     lines: &[LineRange],

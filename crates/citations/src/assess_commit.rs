@@ -1,9 +1,8 @@
 //! Judges a citation of a commit by its message, its changes or its files. Does no I/O.
 //!
 //! A citation without lines is confirmed if the changed lines or the message have most words of its
-//! sentence, and one of them each of its numbers. What the message says is what its author claims:
-//! it confirms that it was said. Such a citation is wrong only if the commit or the file does not
-//! exist. Lines are judged as those of any file.
+//! sentence, and one of them each of its numbers. A message confirms only that its author said so.
+//! Such a citation is wrong only if the commit or file is missing. Lines are judged as in any file.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -30,9 +29,8 @@ static HISTORY_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     HISTORY_WORDS.iter().map(|word| fold_name(stem_word(word.as_bytes()))).collect()
 });
 
-/// Judges a citation by what was read of its commit. `cited` are the lines of the
-/// commit's file with those of the neighbours.
-/// Returns `None` if nothing was read.
+/// Judges a citation by what was read of its commit; `None` if nothing was. `cited` are the lines
+/// of the commit's file with those of the neighbours.
 pub(super) fn judge_commit(
     citation: &Citation,
     repo: Option<String>,
@@ -84,7 +82,6 @@ pub(super) fn judge_commit(
 }
 
 impl CommitTexts {
-    /// Finds what says the words of a statement.
     fn find_evidence(&self, statement: &CitedStatement) -> Option<CommitEvidence> {
         let Self { message, origin, changes } = self;
         let clause = &statement.clause;

@@ -31,14 +31,12 @@ const ASIDE_WORDS: [&str; 10] =
 const ABBREVIATIONS: [&str; 11] =
     ["e.g", "i.e", "cf", "vs", "etc", "approx", "resp", "z.b", "d.h", "vgl", "bzw"];
 
-/// Names and texts that belong to one citation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct AttributedText {
     pub(super) names: Vec<CitedName>,
     /// Index of the first citation of its group.
     pub(super) group: usize,
-    /// Parts of the text that may be about the citation, each with its weight: 1 for its own
-    /// clause.
+    /// Parts of the text that may be about the citation, with their weights: 1 for its own clause.
     pub(super) texts: Vec<(Range<usize>, f32)>,
 }
 
@@ -86,7 +84,6 @@ pub(super) fn sentence_ranges(
     split_sentences(text, pieces, &tokenize_text(text, pieces, citations))
 }
 
-/// A word, a citation or a full stop of a text.
 #[derive(Debug, Clone)]
 struct SentenceToken {
     range: Range<usize>,
@@ -114,7 +111,6 @@ impl SentenceToken {
         matches!(self.kind, SentenceTokenKind::Citation { .. })
     }
 
-    /// Returns whether the token separates the citations before it from those after it.
     fn separates_citations(&self) -> bool {
         matches!(
             self.kind,
@@ -205,8 +201,7 @@ impl TokenizedSentence<'_> {
         self.tokens.get(from..)?.iter().position(is).map(|at| from + at)
     }
 
-    /// Returns whether a citation directly follows the last name before it, as in `` `open`
-    /// (a.rs:3)`` and `` `open` in a.rs:3``.
+    /// Returns whether a citation directly follows the last name, as in `` `open` in a.rs:3``.
     fn is_adjacent(&self, lead: &[SentenceToken], citation: Option<&SentenceToken>) -> bool {
         let last = lead.iter().rfind(|token| token.separates_citations());
         let (Some(name), Some(citation)) = (last, citation) else { return false };
@@ -285,9 +280,8 @@ fn cut_texts(text: &str, texts: &mut Vec<(Range<usize>, f32)>) {
     texts.retain(|(range, _)| !range.is_empty());
 }
 
-/// Weighs the texts of a sentence and the texts before it for one of its citations.
-///
-/// `own` has the indexes of the gaps before and after the citation, each with its weight.
+/// Weighs the texts of a sentence and before it for a citation. `own` has the indexes of the gaps
+/// before and after the citation, each with its weight.
 fn weigh_texts(
     own: &[(Range<usize>, f32)],
     gaps: &[Range<usize>],
@@ -348,8 +342,6 @@ fn tokens_in_range<'a>(tokens: &'a [SentenceToken], range: &Range<usize>) -> &'a
     tokens.get(first..end).unwrap_or_default()
 }
 
-/// Splits a text into sentences. A sentence ends with a full stop or with its block; citations
-/// after the full stop belong to it.
 fn split_sentences(
     text: &str,
     pieces: &MarkdownPieces,

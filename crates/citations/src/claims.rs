@@ -1,5 +1,4 @@
-//! Splits an answer into claims: each sentence with citations, beside the lines that it cites.
-//! Does no I/O.
+//! Splits an answer into claims: sentences with citations, beside the cited lines. Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,7 +12,6 @@ use super::{
     attribution::sentence_ranges, content::CitedFileText, markdown::MarkdownPieces, parse::Citation,
 };
 
-/// Maximum bytes of a sentence.
 const MAX_SENTENCE_BYTES: usize = 480;
 /// Maximum ranges of lines that are read for one sentence.
 const MAX_EXCERPTS: usize = 8;
@@ -30,8 +28,7 @@ const MIN_LINE_BYTES: usize = 40;
 /// Bytes of the note about omitted lines.
 const OMISSION_BYTES: usize = 40;
 const NUMBER_BYTES: usize = 8;
-/// Minimum words of a sentence beside its citations; a shorter one continues the sentence before
-/// it.
+/// Minimum words of a sentence beside its citations; a shorter one continues the one before it.
 const MIN_WORDS: usize = 2;
 /// Minimum characters of a word that is compared with lines.
 const MIN_WORD_CHARS: usize = 3;
@@ -75,10 +72,8 @@ impl CitedExcerpt {
         self.path.len() + self.lines.iter().map(|(_, line)| line_bytes(line)).sum::<usize>()
     }
 
-    /// Returns the excerpt without the lines that do not fit into `max_bytes`.
-    ///
-    /// The first line stays, then the lines with the rarest words of the sentence and their
-    /// neighbours, then the others from the top.
+    /// Returns the excerpt with the lines that fit into `max_bytes`: the first, then those with the
+    /// rarest words of the sentence and their neighbours, then the others from the top.
     #[must_use]
     pub fn shorten_to_fit(&self, sentence: &str, max_bytes: usize) -> Self {
         let lines: Vec<&str> = self.lines.iter().map(|(_, line)| line.as_str()).collect();
@@ -98,8 +93,7 @@ impl CitedExcerpt {
     }
 }
 
-/// Returns the claims of a text. `content` returns the file that the citation at an index refers
-/// to.
+/// Returns the claims of a text; `content` returns the file of the citation at an index.
 pub(super) fn find_claims<'a>(
     text: &str,
     pieces: &MarkdownPieces,

@@ -1,5 +1,4 @@
-//! Finds cited commits in the Git objects of the indexed repositories, and reads their messages,
-//! their changes and the files that they have. Blocks.
+//! Finds cited commits in indexed repositories; reads their messages, changes and files. Blocks.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -70,7 +69,6 @@ pub enum CommitEvidence {
     Lines,
 }
 
-/// A cited commit with what was read of it.
 #[derive(Debug)]
 pub(super) struct ReadCommit {
     /// Index of the root; `None` if the commit was not found.
@@ -153,8 +151,8 @@ struct CommitTrees<'a> {
 }
 
 impl<'a> CommitTrees<'a> {
-    /// Finds a commit in the objects of repositories, reachable from a branch or not. Returns
-    /// `None` for a text that names none, and what is known of a commit that cannot be read.
+    /// Finds a commit in the objects of repositories, reachable from a branch or not. `None` for a
+    /// text that names none; what is known of an unreadable one.
     fn find_commit(
         &self,
         reference: &CommitReference,
@@ -246,7 +244,6 @@ impl<'a> CommitTrees<'a> {
     }
 }
 
-/// A commit of a root, with its changes.
 struct LocatedCommit<'a> {
     index: usize,
     root: &'a Root,
@@ -267,8 +264,7 @@ impl LocatedCommit<'_> {
         ReadCommit { root: Some(self.index), commit: self.commit.clone(), rel_path, content }
     }
 
-    /// Reads the texts of the commit, or the file at a path, which is completed if it is the end
-    /// of a single changed path.
+    /// Reads the commit's texts, or a file; completes a path that ends a single changed path.
     fn read_content(
         &mut self,
         path: &mut Option<String>,
@@ -299,8 +295,7 @@ impl LocatedCommit<'_> {
         self.texts.clone()
     }
 
-    /// Reads a file of the commit, then that of its first parent if the commit changed it. `None`
-    /// if it may not be read.
+    /// Reads a file of the commit, then that of its first parent if changed; `None` if not allowed.
     fn read_versions(&mut self, path: &str) -> Option<Vec<CitedFile>> {
         let mut versions = Vec::new();
         versions.extend(self.read_file(self.diff.commit.id, path)?);
@@ -315,8 +310,7 @@ impl LocatedCommit<'_> {
         Some(versions)
     }
 
-    /// Reads a file without its secrets; none if the commit does not have it. Returns `None` if it
-    /// may not or cannot be read.
+    /// Reads a file without its secrets: none if the commit lacks it, `None` if it cannot be read.
     fn read_file(&mut self, id: CommitId, path: &str) -> Option<Vec<CitedFile>> {
         if !self.is_public_path(path) {
             return None;

@@ -18,8 +18,7 @@ use super::fit::{CitedRegion, TermLines};
 /// Maximum occurrences of a name that are reported.
 const MAX_PLACES: usize = 3;
 const MAX_LINES: u32 = 2000;
-/// Maximum bytes of a line with definitions. Minified code is longer, and has only one line to
-/// cite.
+/// Maximum bytes of a line with definitions; minified code is longer and has one line to cite.
 const MAX_LINE_BYTES: usize = 10 << 10;
 /// Maximum occurrences of a name, and bytes before each, that are examined to find its definition.
 const MAX_HEAD_CANDIDATES: usize = 100;
@@ -35,7 +34,6 @@ const MIN_MOVED_BYTES: usize = 16;
 pub(super) struct CitedFileText {
     path: String,
     text: String,
-    /// Byte offset of each line.
     starts: Vec<usize>,
     /// Definitions by the last segment of their name; read on first use.
     definitions: OnceLock<HashMap<String, Vec<LineRange>>>,
@@ -92,11 +90,8 @@ impl CitedFileText {
             || any_within(self.lines_of_spellings(word), range)
     }
 
-    /// Returns whether a word is part of the file's path: a folder, the file name, the extension or
-    /// the crate name.
-    ///
-    /// The crate name is often the folder of `src` after a prefix: `grep_searcher` in
-    /// `searcher/src`.
+    /// Returns whether a word is part of the file's path: a folder, file name, extension or crate
+    /// name, which is often the folder of `src` after a prefix: `grep_searcher` in `searcher/src`.
     pub(super) fn is_in_path(&self, word: &str) -> bool {
         let fold = |part: &str| fold_name(part.replace('-', "_").as_bytes());
         let is_word = |part: &str| fold(part) == fold(word);
@@ -148,8 +143,7 @@ impl CitedFileText {
         self.definitions_of(word).iter().copied().chain(places).min_by_key(distance)
     }
 
-    /// Builds the region of cited lines that statements are compared with. The file must have the
-    /// lines.
+    /// Builds the region of cited lines to compare with statements. The file must have the lines.
     pub(super) fn build_cited_region(
         &self,
         lines: &[LineRange],
@@ -183,8 +177,7 @@ impl CitedFileText {
         found
     }
 
-    /// Returns the lines with a word, without duplicates. Each word is searched once, because a
-    /// model may repeat it often.
+    /// Returns the lines with a word, each once. Words are remembered, as a model may repeat them.
     fn lines_of_word(&self, word: &str) -> Arc<[u32]> {
         let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lines) = known.get(word) {
@@ -198,10 +191,9 @@ impl CitedFileText {
         lines
     }
 
-    /// Hashes the content of line ranges, or of the whole file if there are none.
-    ///
-    /// Returns hex digits of SHA-256 over the lines without trailing white space. `None` if a line
-    /// is missing, or if the ranges have more lines than the file because they overlap.
+    /// Hashes line ranges, or the whole file if there are none: hex digits of SHA-256 over the
+    /// lines without trailing white space. `None` if a line is missing, or if the ranges have more
+    /// lines than the file because they overlap.
     pub(super) fn hash_lines(&self, ranges: &[LineRange]) -> Option<String> {
         let whole = [LineRange { first: 1, last: self.line_count() }];
         let ranges = if ranges.is_empty() { &whole } else { ranges };
@@ -220,15 +212,14 @@ impl CitedFileText {
         Some(short_hex(&hasher.finalize()))
     }
 
-    /// Returns the fingerprint of lines: their hash and the first digits of the hash of the first
-    /// line, which speed up a search for moved lines. `None` if a line is missing.
+    /// Returns the fingerprint of lines: their hash and the first digits of the first line's, which
+    /// speed up a search for moved lines. `None` if a line is missing.
     pub(super) fn fingerprint_lines(&self, range: LineRange) -> Option<String> {
         let first = self.hash_lines(&[LineRange { last: range.first, ..range }])?;
         Some(self.hash_lines(&[range])? + first.get(..FIRST_LINE_DIGITS)?)
     }
 
-    /// Returns the ranges of `count` lines that have a fingerprint, at most two. Short lines are
-    /// not searched for.
+    /// Returns at most two ranges of `count` lines with a fingerprint; none for short lines.
     pub(super) fn find_by_fingerprint(&self, fingerprint: &str, count: u32) -> Vec<LineRange> {
         let Some(first) = fingerprint.get(HASH_DIGITS..) else { return Vec::new() };
         let last = (self.line_count() + 1).saturating_sub(count);
@@ -280,8 +271,7 @@ impl CitedFileText {
         self.text.get(start..end).unwrap_or_default().lines()
     }
 
-    /// Returns the byte offset of a line, counted from 1, or the end of the text after the last
-    /// line.
+    /// Returns the byte offset of a line, counted from 1; the end of the text after the last line.
     fn line_start(&self, line: u32) -> usize {
         let at = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
         self.starts.get(at).copied().unwrap_or(self.text.len())
@@ -318,8 +308,7 @@ impl CitedFileText {
         found
     }
 
-    /// Returns the line that most resembles the head of a definition, the first of several.
-    /// Comments are ignored.
+    /// Returns the first line that most resembles a definition's head. Comments are ignored.
     fn find_definition_head(&self, name: &str, first: u32, last: u32) -> Option<u32> {
         let start = self.line_start(first);
         let within = self.text.get(start..self.line_start(last.saturating_add(1)))?;
@@ -339,7 +328,6 @@ impl CitedFileText {
 pub(super) fn short_hex(hash: &[u8]) -> String {
     let mut hex = String::with_capacity(HASH_DIGITS);
     for byte in hash.iter().take(HASH_DIGITS / 2) {
-        // Writing to a `String` cannot fail.
         let _infallible = write!(hex, "{byte:02x}");
     }
     hex
@@ -354,10 +342,8 @@ fn find_word_offsets<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = u
     })
 }
 
-/// Rates how much a name after `before` on its line looks used rather than defined; 0 is a
-/// definition.
-///
-/// Only plain words precede the name of a definition, such as `pub(super) async fn`.
+/// Rates how much a name after `before` on its line looks used; 0 is a definition. Only plain words
+/// precede the name of a definition, such as `pub(super) async fn`.
 fn use_likeness(before: &str) -> u8 {
     let count = |mark: char| before.matches(mark).count();
     let is_open = count('(') != count(')') || count('{') != count('}') || count('[') != count(']');

@@ -1,5 +1,4 @@
-//! Checks the documents of a work tree: the lines and files that they cite, and the targets of
-//! their links.
+//! Checks the documents of a work tree: the cited lines and files, and the targets of links.
 //!
 //! Works on files alone, without an index. A lock file in the work tree records the content of
 //! cited lines, which distinguishes moved lines from changed ones.
@@ -100,7 +99,6 @@ pub struct DocumentChecker {
     _fix_lock: Option<FixLock>,
 }
 
-/// A parsed document, before any lookup.
 struct ParsedDocument<'a> {
     document: &'a str,
     text: &'a str,
@@ -108,7 +106,6 @@ struct ParsedDocument<'a> {
     positions: LineColumnIndex,
 }
 
-/// A citation with its names and its context.
 struct DocumentCitation<'a> {
     citation: &'a Citation,
     attributed: &'a AttributedText,
@@ -353,8 +350,7 @@ impl DocumentChecker {
         Some((to, ranges))
     }
 
-    /// Rewrites a citation to name another file and its lines. Returns `false` if it cannot be
-    /// rewritten.
+    /// Rewrites a citation to name another file and its lines; `false` if that is impossible.
     fn redirect_citation(
         &self,
         parsed: &ParsedDocument<'_>,
@@ -387,7 +383,6 @@ impl DocumentChecker {
         true
     }
 
-    /// Keeps the lock entries of lines that people have to review.
     fn keep_lock_entries(&self, path: &str, lines: &[LineRange], checked: &mut CheckedDocument) {
         for range in lines {
             if let Some(entry) = self.lock.get(&checked.document, path, *range) {

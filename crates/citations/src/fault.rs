@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 pub enum CitationState {
     /// The place exists, and the sentence fits these lines.
     Confirmed,
-    /// The place exists, but nothing ties the sentence to these lines, or they could not be
-    /// compared.
+    /// The place exists, but nothing ties the sentence to the lines, or comparing them failed.
     #[serde(alias = "verified", alias = "moved", alias = "changed")]
     Unconfirmed,
-    /// The file or the line is missing, or what the sentence names is missing or certainly
-    /// elsewhere.
+    /// The file or line is missing, or what the sentence names is missing or surely elsewhere.
     #[serde(alias = "missing")]
     Wrong,
 }

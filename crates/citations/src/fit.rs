@@ -1,10 +1,8 @@
-//! Measures how well the statement about a citation fits its lines, compared with the other lines of the file.
-//! Does no I/O.
+//! Measures how well a statement fits its cited lines, against the rest of the file. Does no I/O.
 //!
 //! Words are compared by their stems, and names also as a whole. Words of similar meaning count in
 //! part. Each word is weighted by its inverse document frequency over the lines of the file
-//! (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). Meanings are compared
-//! by the cosine of sums of word vectors.
+//! (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -66,7 +64,6 @@ fn read_terms(text: &str) -> impl Iterator<Item = TermOfText> + '_ {
 pub(super) struct TermLines(HashMap<String, Vec<usize>>);
 
 impl TermLines {
-    /// Collects the terms of every line.
     pub(super) fn from_text(text: &str) -> Self {
         let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, line) in text.lines().enumerate() {
@@ -147,7 +144,6 @@ fn has_whole_word(text: &str) -> bool {
     words.any(|word| WHOLE_WORDS.contains(&word.to_lowercase().as_str()))
 }
 
-/// A part of a text with the weight of its words.
 #[derive(Debug, Clone, PartialEq)]
 struct WeightedText<'a> {
     text: &'a str,
@@ -192,8 +188,7 @@ impl StatementTerms {
         Self { terms, vector: to_unit(sum).map(Box::new), spans }
     }
 
-    /// Returns the share of the terms, by weight, that one of `texts` has. `None` without terms
-    /// that are not ignored.
+    /// Returns the weighted share of the terms that one of `texts` has; `None` if all are ignored.
     pub(super) fn share_within(
         &self,
         texts: &[&TermLines],
@@ -249,8 +244,7 @@ fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&word) || PROSE_STOP_WORDS.contains(&word)
 }
 
-/// Measures of how well a statement fits a place. All but `similarity` and `local_margin` are
-/// shares from 0 to 1.
+/// Measures of a statement's fit; all but `similarity` and `local_margin` are shares from 0 to 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FitMeasures {
     /// Score of the lines divided by the best score of equally many lines of the file.
@@ -259,7 +253,7 @@ pub(super) struct FitMeasures {
     pub(super) local_ratio: f32,
     /// Share of the places nearby with a lower score.
     pub(super) local_rank: f32,
-    /// Cosine of the meanings of the statement and of the lines.
+    /// Cosine of the meanings of the statement and of the lines, as sums of word vectors.
     pub(super) similarity: f32,
     /// Similarity of the lines minus that of the most similar lines nearby; 0 or less.
     pub(super) local_margin: f32,
@@ -282,7 +276,6 @@ pub(super) struct RangeShape {
     pub(super) closes: f32,
 }
 
-/// Cited lines of a file.
 pub(super) struct CitedRegion<'a> {
     terms: &'a TermLines,
     lines: Vec<&'a str>,
@@ -380,8 +373,7 @@ impl<'a> CitedRegion<'a> {
         (own, scores)
     }
 
-    /// Returns the similarity of the lines to a statement, and its margin over the most similar
-    /// lines nearby.
+    /// Returns the similarity of lines and statement, and its margin over the best lines nearby.
     fn compare_meanings(&self, statement: &StatementTerms) -> (f32, f32) {
         let Some(query) = &statement.vector else { return (0.0, 0.0) };
         let add_lines = |from: usize, to: usize, sum: &mut MeaningVector| {
@@ -407,7 +399,6 @@ impl<'a> CitedRegion<'a> {
         (own, own - best)
     }
 
-    /// Returns the shape of the lines: the mean over their ranges.
     pub(super) fn mean_shape(&self) -> RangeShape {
         let mut sum = RangeShape::default();
         let share = 1.0 / count_of(self.ranges.len());
@@ -454,9 +445,8 @@ fn read_shape(lines: &[&str]) -> RangeShape {
     }
 }
 
-/// Adds to the score of each run of `count` lines the greatest value of its lines, times `weight`.
-///
-/// Finds the maxima in one pass with a queue of the lines that may still be the greatest.
+/// Adds to the score of each run of `count` lines the greatest value of its lines, times `weight`,
+/// in one pass with a queue of the lines that may still be the greatest.
 fn add_window_maxima(values: &[f32], count: usize, weight: f32, scores: &mut [f32]) {
     let mut queue: VecDeque<(usize, f32)> = VecDeque::new();
     for (at, value) in values.iter().copied().enumerate() {

@@ -1,5 +1,4 @@
-//! Renders the Markdown of a model as HTML, and in a final answer its checked citations as links.
-//! Does no I/O.
+//! Renders the Markdown of a model as HTML, with links for checked citations. Does no I/O.
 //!
 //! No part of the text becomes a tag: HTML in it is displayed as text, links lead only to the web,
 //! and an image becomes a link. Displaying an answer therefore sends no request.
@@ -47,9 +46,8 @@ pub fn render_cited_html(text: &str, citations: &[CheckedCitation]) -> String {
     render_markdown(text, match_checked_citations(found, citations))
 }
 
-/// Renders lines such as `12|fn open() {` below a line that begins with the path of their file.
-///
-/// Returns `None` for a text without numbered lines.
+/// Renders lines such as `12|fn open() {` below a line that begins with the path of their file;
+/// `None` for a text without numbered lines.
 pub fn render_code_listing(text: &str) -> Option<String> {
     let mut listing =
         CodeListing { html: "<pre><code>".to_owned(), language: None, block: Vec::new() };
@@ -76,9 +74,8 @@ struct CitationLink {
     tag: String,
 }
 
-/// Matches the citations found in a text with the checked ones, in order.
-///
-/// Byte ranges cannot be compared, because striking out moves the citations that follow.
+/// Matches the citations found in a text with the checked ones, in order; not by byte ranges,
+/// because striking out moves the citations that follow.
 fn match_checked_citations(
     found: Vec<Citation>,
     checked: &[CheckedCitation],
@@ -284,7 +281,6 @@ impl<'a> AnswerHtmlWriter<'a> {
         self.events.push(Event::End(end));
     }
 
-    /// Writes a piece of text, which may contain citations.
     fn write_text(&mut self, text: CowStr<'a>, range: Range<usize>) {
         // Text that differs from the source, such as an entity, is not split.
         if self.text.get(range.clone()) != Some(&*text) {
@@ -334,8 +330,7 @@ impl<'a> AnswerHtmlWriter<'a> {
         }
     }
 
-    /// Closes a citation link before a tag that may end after it. A Markdown link contains its tags
-    /// and stays open.
+    /// Closes a citation link before a tag that may end after it; a Markdown link stays open.
     fn close_link_before_tag(&mut self) {
         if self.open != Some(UNTIL_LINK_END) {
             self.close_citation_link();
@@ -348,8 +343,7 @@ impl<'a> AnswerHtmlWriter<'a> {
         }
     }
 
-    /// Writes an HTML tag as text, except for `<del>`, which strikes out wrong citations next to a
-    /// tilde.
+    /// Writes a tag as text, except for `<del>`, which strikes out wrong citations next to a tilde.
     fn write_html_tag(&mut self, html: CowStr<'a>, range: &Range<usize>) {
         match &*html {
             "<del>" => self.strike_out(true),

@@ -44,10 +44,8 @@ pub(super) enum DocumentVerdict {
     Changed(CitationFault),
 }
 
-/// Judges a citation of a file that was read.
-///
-/// `fits` tells that the lines of the citation, or of another one in its group, have a name that
-/// the sentence gives.
+/// Judges a citation of a file that was read. `fits` tells that the lines of the citation, or of
+/// another one in its group, have a name that the sentence gives.
 pub(super) fn judge_lines(
     file: &CitedFile,
     lines: &[LineRange],
@@ -106,9 +104,8 @@ fn out_of_bounds(content: &CitedFileText, lines: &[LineRange]) -> Option<Documen
     })
 }
 
-/// Returns the groups with a citation whose lines have one of its names, or that has no names.
-///
-/// `content` returns the file that the citation at an index refers to.
+/// Returns the groups in which a citation has no names, or lines with one of them; `content`
+/// returns the file that the citation at an index refers to.
 pub(super) fn find_fitting_groups<'a>(
     citations: &[Citation],
     attributed: &[AttributedText],

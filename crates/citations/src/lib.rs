@@ -5,8 +5,7 @@
 //!
 //! Files are opened beneath their roots, never through a link, and only if the index has a record
 //! of them. A file without a record may be a secret: only its existence is checked, and a citation
-//! of it is not a fault. Correction turns and struck-out citations belong to the turn, not to this
-//! crate. Commits are read from the Git objects of the repositories, without running git.
+//! of it is not a fault. Commits are read from Git objects, without running git.
 #![warn(missing_docs)]
 
 mod assess;
@@ -169,9 +168,8 @@ pub struct CitationReport {
     pub unchecked: usize,
 }
 
-/// Describes each faulty citation of `text` for the model, one a line, without duplicates.
-///
-/// Example: "`app.py:1003-1128`: `handle_exception` is at 960-1001".
+/// Describes each faulty citation of `text` for the model, one a line, without duplicates, as in
+/// "`app.py:1003-1128`: `handle_exception` is at 960-1001".
 pub fn describe_faults(text: &str, report: &CitationReport) -> Vec<String> {
     let mut described = HashSet::new();
     let wrong = report.citations.iter().filter_map(|citation| {
@@ -189,7 +187,6 @@ pub struct CitationChecker {
     permits: Arc<Semaphore>,
 }
 
-/// A text with its parsed citations, before any lookup.
 struct ParsedCitations {
     citations: Vec<Citation>,
     attributed: Vec<AttributedText>,
@@ -449,7 +446,6 @@ impl CitationChecker {
     }
 }
 
-/// Files and commits that citations are compared with.
 struct ReadPlaces {
     files: HashMap<RootFilePath, Option<CitedFile>>,
     commits: Vec<ReadCommit>,
@@ -533,7 +529,6 @@ fn build_report(
     report
 }
 
-/// Returns the citations before and after the one at index `at`.
 fn find_neighbours<'a, 'b>(
     cited: &'a [Option<CitedLines<'b>>],
     at: usize,

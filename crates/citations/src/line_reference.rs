@@ -32,9 +32,8 @@ impl NumberSpans {
     }
 }
 
-/// Parses line numbers at the start of `rest`, the text after a path.
-///
-/// `ticks` is the number of backticks that end the code span of the path, 0 outside of code.
+/// Parses line numbers at the start of `rest`, the text after a path. `ticks` is the number of
+/// backticks that end the code span of the path, 0 outside of code.
 pub(super) fn parse_line_reference(rest: &str, ticks: usize) -> Option<LineReference> {
     let mut reader = LineReferenceParser { rest, start: rest.len(), words: false };
     if ticks > 0 && reader.rest.starts_with('`') {
@@ -89,8 +88,7 @@ impl LineReferenceParser<'_> {
         Some(found)
     }
 
-    /// Parses one or several ranges. With `only_spans`, single numbers are rejected, as they may
-    /// mean anything.
+    /// Parses one or several ranges; `only_spans` rejects single numbers, which may mean anything.
     fn parse_ranges(mut self, only_spans: bool) -> Option<LineReference> {
         let (range, written) = self.parse_range(only_spans)?;
         let (mut ranges, mut numbers) = (vec![range], vec![written]);
@@ -160,7 +158,6 @@ impl LineReferenceParser<'_> {
         }
     }
 
-    /// Parses a number and returns it with its byte range.
     fn parse_number(&mut self) -> Option<(u32, Range<usize>)> {
         let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
         let (digits, after) = self.rest.split_at_checked(end)?;

@@ -22,7 +22,6 @@ pub(super) struct CitationLockKey {
     pub(super) lines: LineRange,
 }
 
-/// The accepted fingerprint of each citation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CitationLock {
     pub(super) entries: BTreeMap<CitationLockKey, String>,
@@ -63,10 +62,8 @@ impl CitationLock {
         Ok(lock)
     }
 
-    /// Decides from the hash `text` of a document whether its pending rewrite took place.
-    ///
-    /// If the hash is neither the one before nor the one after, lines with two different
-    /// fingerprints become [`UNKNOWN`].
+    /// Decides from the hash `text` of a document whether its pending rewrite took place. If it is
+    /// neither the one before nor after, lines with two different fingerprints become [`UNKNOWN`].
     pub(super) fn settle_pending_rewrite(&mut self, document: &str, text: &str) {
         let Some(pending) = self.pending.remove(document) else { return };
         if text == pending.before {
@@ -149,7 +146,6 @@ fn escape_path(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for c in path.chars() {
         if c.is_whitespace() || c.is_control() || matches!(c, '%' | '#') {
-            // Writing to a `String` cannot fail.
             let _infallible = write!(escaped, "%{:x};", u32::from(c));
         } else {
             escaped.push(c);

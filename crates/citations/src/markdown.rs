@@ -1,5 +1,4 @@
-//! Reads Markdown: the links, the anchors and the unchecked parts of a document, and the pieces of prose and code of
-//! any text. Does no I/O.
+//! Reads the links, anchors and unchecked parts of Markdown, and the pieces of a text. Does no I/O.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -15,8 +15,7 @@ const COMMON_WORDS: [&str; 26] = [
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CitedNameWeight {
-    /// One of several words of a command or an expression. It counts in the cited lines, but never
-    /// against them.
+    /// One of several words, as of a command; counts in the cited lines, but never against them.
     Hint,
     /// A name that may be an ordinary word. It counts in the cited lines and at its definition.
     Word,

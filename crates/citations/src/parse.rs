@@ -1,5 +1,4 @@
-//! Finds the citations of a Markdown text: paths of files, most of them with lines, and commits.
-//! Does no I/O and takes linear time.
+//! Finds the paths and commits that a Markdown text cites. Does no I/O and takes linear time.
 
 mod commits;
 
@@ -17,7 +16,6 @@ pub(crate) use commits::CommitReference;
 
 /// Maximum citations read from a text, whose number a model decides.
 pub const MAX_CITATIONS: usize = 200;
-/// Maximum bytes of a path.
 const MAX_PATH_BYTES: usize = 1024;
 /// Maximum bytes before a link's target that are searched for the start of the link.
 const MAX_LINK_BYTES: usize = 512;
@@ -39,8 +37,7 @@ pub enum CitationCertainty {
 pub struct Citation {
     /// Byte range of path and lines in the text.
     pub range: Range<usize>,
-    /// Byte range including the code span or link around it that holds nothing else; this range is
-    /// struck out.
+    /// Byte range with a code span or link that holds nothing else; this range is struck out.
     pub whole: Range<usize>,
     /// Path as written, without escapes; for a commit, `app@1a2b3c4` or `app@1a2b3c4:src/a.rs`.
     pub path: String,
@@ -119,9 +116,8 @@ impl CitationScanner<'_> {
         Some(start..start + run.find(|c| !is_part(c)).unwrap_or(run.len()))
     }
 
-    /// Returns the predicate for path characters.
-    ///
-    /// Brackets and letters of scripts without spaces between words count only in code.
+    /// Returns the predicate for path characters. Brackets and letters of scripts without spaces
+    /// between words count only in code.
     fn is_part(&self) -> impl Fn(char) -> bool + use<> {
         let is_code = self.piece.kind == MarkdownPieceKind::Code;
         let brackets = self.has_brackets;
@@ -133,8 +129,7 @@ impl CitationScanner<'_> {
         }
     }
 
-    /// Skips the rest of a URL. In a `file://` URL only the scheme is skipped, so that its path is
-    /// read.
+    /// Skips the rest of a URL; of a `file://` URL only the scheme, so that its path is read.
     fn skip_address(&mut self, scheme: &Range<usize>) -> bool {
         self.at += "://".len();
         if self.text.get(scheme.clone()) == Some("file") {
@@ -187,10 +182,9 @@ impl CitationScanner<'_> {
         self.piece.kind == MarkdownPieceKind::Prose && self.text_before(run.start).ends_with("](")
     }
 
-    /// Returns the range of the path in a run.
-    ///
-    /// Drops trailing full stops and, in prose, the Markdown marks around the path, such as those
-    /// of strikethrough. `~/` at its start is the home folder.
+    /// Returns the range of the path in a run, without trailing full stops and, in prose, the
+    /// Markdown marks around it, such as those of strikethrough. `~/` at its start is the home
+    /// folder.
     fn trim_path_marks(&self, run: &Range<usize>, in_link: bool) -> Range<usize> {
         let written = self.text.get(run.clone()).unwrap_or_default();
         let trimmed = written.trim_end_matches(['.', '-', '+', '~', '\\']);
@@ -213,8 +207,7 @@ impl CitationScanner<'_> {
         }
     }
 
-    /// Returns the start of a path after opening underscores of emphasis that closes after the
-    /// lines.
+    /// Returns the start of a path after underscores of emphasis that closes after the lines.
     fn after_emphasis(&self, path: &Range<usize>, end: usize) -> usize {
         let written = self.text.get(path.clone()).unwrap_or_default();
         let opening = written.len() - written.trim_start_matches('_').len();

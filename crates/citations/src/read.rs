@@ -14,7 +14,6 @@ use codeinfo_worktree::{
 
 use super::{content::CitedFileText, resolve::RootFilePath};
 
-/// Maximum bytes of a file that is read.
 pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;
 /// Maximum bytes read for one answer.
 pub(super) const MAX_BYTES: u64 = 64 << 20;

@@ -116,9 +116,8 @@ impl LookupOrder {
         found.or_else(in_trees).filter(|meaning| meaning.as_file().is_some())
     }
 
-    /// Searches the trees that the model has read, then that of the client, then all.
-    ///
-    /// Returns the first result with a single file, or else the first result.
+    /// Searches the trees that the model has read, then that of the client, then all. Returns the
+    /// first result with a single file, or else the first result.
     fn find_in_order(
         &self,
         look: impl Fn(&dyn Fn(usize) -> bool) -> Option<PathMeaning>,
@@ -140,8 +139,7 @@ impl PathCandidates {
         }
     }
 
-    /// Resolves a path that files match exactly. A path below a root is preferred to one that
-    /// starts with folders above the root.
+    /// Resolves a path that files match exactly, below a root rather than with folders above it.
     pub(super) fn resolve_exact(
         &self,
         is_indexed: impl Fn(&RootFilePath) -> bool,
@@ -254,7 +252,6 @@ pub(super) struct FilesByName {
 }
 
 impl FilesByName {
-    /// Creates the table for the file names of `paths`.
     pub(super) fn new<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let files = paths.map(|path| (file_name(path).to_owned(), Vec::new())).collect();
         Self { files, folders: HashSet::new() }
@@ -322,10 +319,8 @@ impl FilesByName {
     }
 }
 
-/// Narrows a path with several matches to the file that is also cited elsewhere, or that is in a
-/// cited repository.
-///
-/// A bare name that still matches several files is not a citation.
+/// Narrows a path with several matches to the file that is also cited elsewhere, or is in a cited
+/// repository. A bare name that still matches several files is not a citation.
 pub(super) fn narrow_meanings(meanings: &mut [PathMeaning], citations: &[Citation]) {
     let cited: HashSet<RootFilePath> =
         meanings.iter().filter_map(PathMeaning::as_file).cloned().collect();

@@ -1,6 +1,5 @@
-//! Work tree whose documents are checked: its files and their text.
-//!
-//! Files are opened beneath its root, never through a link, and only listed ones are read.
+//! Work tree whose documents are checked. Files are opened beneath its root, never through a link,
+//! and only listed ones are read.
 
 use std::{
     cell::{Cell, RefCell},
@@ -104,8 +103,7 @@ impl DocumentTree {
         places.iter().filter_map(|at| self.files.get(*at)).map(String::as_str)
     }
 
-    /// Reads any text file up to [`MAX_FILE_BYTES`]. Documents are named by the caller and need not
-    /// be listed.
+    /// Reads a text file up to [`MAX_FILE_BYTES`], even an unlisted one, as documents may be.
     pub(super) fn read_text(&self, path: &str) -> io::Result<String> {
         String::from_utf8(self.read_bytes(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
     }
@@ -147,9 +145,7 @@ impl DocumentTree {
     }
 
     /// Returns the only place among all listed files with a fingerprint, first among files of the
-    /// same name.
-    ///
-    /// Returns `None` if not all files can be read, because another place may then exist.
+    /// same name; `None` if not all files can be read, because another place may then exist.
     pub(super) fn find_by_fingerprint(
         &self,
         path: &str,

@@ -1,5 +1,4 @@
-//! Writes documents with moved citations and the lock file, safely in case of a crash between
-//! writes.
+//! Writes documents with moved citations and the lock file, safe against a crash between writes.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -19,7 +18,6 @@ use crate::{
     tree::DocumentTree,
 };
 
-/// Planned change of one document.
 #[derive(Debug)]
 pub(super) struct DocumentChange {
     pub(super) document: String,
@@ -51,10 +49,9 @@ pub(super) fn hash_text(text: &str) -> String {
     short_hex(&Sha256::digest(text))
 }
 
-/// Writes documents and the lock file, whose content is `stored`. Returns the failures.
-///
-/// The lock file first gets the new entries of each document with the hashes of its text before and
-/// after. After a crash it therefore has the entries of either text.
+/// Writes documents and the lock file, whose content is `stored`, and returns the failures. The
+/// lock file first gets the new entries of each document with the hashes of its text before and
+/// after, so that after a crash it has the entries of either text.
 pub(super) fn write_fixes(
     tree: &DocumentTree,
     stored: &CitationLock,
@@ -126,16 +123,14 @@ fn remove_temporaries(tree: &DocumentTree, changes: &[DocumentChange]) {
     }
 }
 
-/// A replacement of a byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DocumentEdit {
     pub(super) range: Range<usize>,
     pub(super) text: String,
 }
 
-/// Builds the edits that change the lines of a citation. Returns them with the new lines.
-///
-/// The number of ranges stays the same, and a single line number stays single.
+/// Builds the edits that change the lines of a citation, and returns them with the new lines. The
+/// number of ranges stays the same, and a single line number stays single.
 pub(super) fn edit_line_numbers(
     citation: &Citation,
     to: &[LineRange],

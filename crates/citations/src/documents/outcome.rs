@@ -12,7 +12,6 @@ use crate::{
     parse::Citation,
 };
 
-/// Result of judging a citation with lines of an existing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CitationOutcome {
     pub(super) state: DocumentCitationState,
@@ -30,7 +29,6 @@ impl CitationOutcome {
     }
 }
 
-/// Comparison of one range with its lock entry.
 enum RangeComparison {
     Same,
     Moved(LineRange),

@@ -4,7 +4,6 @@
 /// Distance in bytes between precomputed character counts.
 const STEP: usize = 1024;
 
-/// Line starts and character counts of a text.
 pub(super) struct LineColumnIndex {
     /// Offsets of all lines but the first.
     starts: Vec<usize>,

@@ -1,5 +1,4 @@
-//! Resolves a path in a document to a file of the work tree, and decides whether a missing one
-//! belongs to it.
+//! Resolves paths in documents to files of the tree; decides whether missing ones belong to it.
 
 use codeinfo_core::paths::ends_with;
 
@@ -61,8 +60,7 @@ pub(super) fn resolve_target(
     PathTarget::Gone(candidates)
 }
 
-/// Returns whether a missing path certainly belongs to the repository: its folder exists, and it is
-/// not an example.
+/// Returns whether a missing path surely belongs here: its folder exists, and it is no example.
 pub(super) fn is_repository_path(
     tree: &DocumentTree,
     document: &str,
@@ -84,9 +82,7 @@ pub(super) fn is_repository_path(
 }
 
 /// Returns the paths relative to the root that a path may mean: from the document, then from the
-/// root.
-///
-/// A path that leads out of the repository has no candidates.
+/// root. One that leads out of the repository has no candidates.
 pub(super) fn find_candidate_paths(document: &str, path: &str) -> Vec<String> {
     let folder = parent_folder(document);
     let below = path.strip_prefix('/').map(|path| join_clean_path("", path));

@@ -7,7 +7,6 @@ use super::{Citation, CitationCertainty, CitationScanner, MarkdownPieceKind, une
 /// Digits of an id: from the shortest that git prints to a whole one of SHA-256.
 const ID_DIGITS: RangeInclusive<usize> = 7..=64;
 
-/// A commit that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommitReference {
     /// Name of the repository; `None` for an id alone.
