@@ -1,6 +1,5 @@
-//! Adapter of the embedded index: nothing to start, all in one folder, one process at a time.
-//!
-//! The index blocks, so every call runs off the runtime's workers.
+//! Adapter of the embedded index: nothing to start, all in one folder, one process at a time. The
+//! index blocks, so every call runs off the runtime's workers.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -27,8 +26,7 @@ pub struct EmbeddedEngine {
 }
 
 impl EmbeddedEngine {
-    /// Opens the engine in `folder`, creating it if needed, for vectors of `dimensions` made by
-    /// `model` (its id).
+    /// Opens or creates the engine in `folder` for vectors of `dimensions` made by `model`, an id.
     pub async fn open(
         folder: &Path,
         model: &str,
@@ -77,8 +75,7 @@ impl EmbeddedEngine {
         run_blocking(&self.tasks, action, work).boxed()
     }
 
-    /// Makes a change after those requested before it. It is made even if the future is dropped once
-    /// it has begun.
+    /// Makes a change after those requested before; one that has begun outlives its future.
     async fn change_index(
         &self,
         action: &'static str,

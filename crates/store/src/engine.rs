@@ -1,5 +1,4 @@
-//! Operations in which the embedded engine and a Qdrant server differ, and their results; everything else is in
-//! [`crate::Store`].
+//! Operations in which the engines differ, and their results; everything else is in [`crate::Store`].
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -13,17 +12,15 @@ use crate::{ChunkVectors, Lease, NewChunk, StorageSize, StoreError, StoredChunk}
 /// Future of an operation of a store.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// Stores roots, files and chunks, and finds the nearest chunks. Each engine passes
-/// `crates/store/tests/it/suite.rs`.
+/// Stores roots, files and chunks, and finds the nearest chunks. Each engine passes `crates/store/tests/it/suite.rs`.
 ///
-/// Changes are applied in the order in which they were requested; one whose future is dropped may be
-/// applied all the same. A root is on disk once its write resolves, with everything written before it; chunks
-/// and files are on disk once a flush resolves that began later. A process that is killed loses what it wrote
-/// since. Reads and writes may run at the same time; readers may see a write before its future
-/// resolves, in part if it has many records, but each record whole.
+/// Changes are applied in the order in which they were requested; one whose future is dropped may be applied all the
+/// same. A root is on disk once its write resolves, with everything written before it; chunks and files are on disk
+/// once a flush resolves that began later. A process that is killed loses what it wrote since. Readers may see a write
+/// before its future resolves, in part if it has many records, but each record whole.
 ///
-/// An engine knows chunks by the root that they were written under, their owner. Every failure is a
-/// [`StoreError`] that names the attempted action.
+/// An engine knows chunks by the root that they were written under, their owner. Every failure is a [`StoreError`] that
+/// names the attempted action.
 pub trait Engine: Send + Sync {
     /// Returns the engine's name: `embedded` or `qdrant`.
     fn backend(&self) -> &'static str;
@@ -52,20 +49,17 @@ pub trait Engine: Send + Sync {
     /// Applies a change after those requested before it.
     fn apply(&self, change: Change) -> StoreFuture<'_, ()>;
 
-    /// Acquires the right to change what belongs to a root, which one process has at a time. Fails with
-    /// [`StoreError::Leased`] when another process has it. Where the holder may have died, this waits
-    /// until that is certain, at most about the duration of a lease.
+    /// Acquires the right to change a root, which one process has at a time; fails with [`StoreError::Leased`] if
+    /// another has it. If the holder may have died, waits until that is certain, about the time of a lease at most.
     fn lease(&self, root: RootId) -> StoreFuture<'_, Lease>;
 
-    /// Returns whether another process seems to have the lease of a root, by the clocks of both machines. For display
-    /// only.
+    /// Returns whether another process seems to have the lease of a root, by the clocks of both; for display only.
     fn is_leased(&self, root: RootId) -> StoreFuture<'_, bool>;
 
     /// Asks the engine once, without retries, whether it answers.
     fn health(&self) -> StoreFuture<'_, StoreHealth>;
 
-    /// Fails when an earlier failure makes writes impossible until the process is restarted. Answers
-    /// at once, even during a write.
+    /// Fails at once, even during a write, when an earlier failure makes writes impossible until a restart.
     fn check_writes(&self) -> Result<(), StoreError>;
 
     /// Describes the damage found when the engine was opened, and the roots that are not yet repaired.
@@ -106,14 +100,13 @@ pub enum Change {
         /// Paths relative to the root.
         paths: Vec<String>,
     },
-    /// Writes chunks, replacing those with the same ids; of several with one id the last one counts.
-    /// Refuses all with [`StoreError::InvalidChunk`] if one has a dense vector of the wrong
-    /// length, a value that is not finite, or terms that are not strictly ascending.
+    /// Writes chunks, replacing those with the same ids; of several, the last counts. Refuses all with
+    /// [`StoreError::InvalidChunk`] if a dense vector has the wrong length, a value is not finite, or terms do not
+    /// ascend strictly.
     PutChunks(Vec<NewChunk>),
     /// Removes the chunks with these ids.
     RemoveChunks(Vec<Uuid>),
-    /// Writes everything to disk and lets the engine optimize in the background. Requested at the end of a run and
-    /// when the process stops.
+    /// Writes everything to disk and lets the engine optimize; requested at the end of a run and of the process.
     Flush,
 }
 
@@ -156,9 +149,9 @@ pub struct ChunkQuery {
 /// The vector or terms that chunks are compared with.
 #[derive(Debug, Clone)]
 pub enum QueryTarget {
-    /// Cosine similarity (-1…1) to a dense vector, right to 0.001, as stored vectors may be rounded. The vector
-    /// need not have unit length; one of zeros finds nothing. Exact within one root, and in any case until
-    /// the engine is large enough for an approximate index.
+    /// Cosine similarity (-1…1) to a dense vector, right to 0.001, as stored vectors may be rounded. It need not have
+    /// unit length; zeros find nothing. Exact within one root, and until the engine is large enough for an approximate
+    /// index.
     Vector(Vec<f32>),
     /// The sum over shared terms of both weights times the term's inverse document frequency,
     /// ln(1 + (n - d + 0.5) / (d + 0.5)) with n chunks in the engine, of any root, of which d have
@@ -210,8 +203,7 @@ impl From<ChunkSet> for ChunkScope {
     }
 }
 
-/// A found chunk with the engine's score: cosine similarity for dense queries, a non-negative
-/// sum of weights for sparse ones. Ties are ordered by id.
+/// A found chunk with its score: cosine similarity, or for sparse queries a non-negative sum of weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoredChunk {
     /// Id of the chunk.
@@ -248,8 +240,7 @@ pub struct CollectionCopies {
     pub wanted: u32,
 }
 
-/// Fails unless each chunk has vectors as engines need them. Checked before anything is written, so
-/// that a write is applied as a whole.
+/// Fails unless each chunk has vectors as engines need them; checked first, so that a write is applied as a whole.
 pub(crate) fn check_chunks(chunks: &[NewChunk], dimensions: usize) -> Result<(), StoreError> {
     let find_fault =
         |chunk: &NewChunk| Some((chunk.id, describe_fault(&chunk.vectors, dimensions)?));

@@ -1,5 +1,4 @@
-//! The right of one process to change the records of a root, while it can prove that it
-//! lives.
+//! The right of one process to change the records of a root, while it can prove that it lives.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,7 +13,6 @@ pub struct Lease {
     renewed: Option<RenewedLease>,
 }
 
-/// A lease that a task of the engine renews.
 #[derive(Debug)]
 struct RenewedLease {
     terms: watch::Receiver<LeaseTerm>,
@@ -24,9 +22,7 @@ struct RenewedLease {
     keeper: JoinHandle<()>,
 }
 
-/// Validity of a lease until its next renewal.
-///
-/// Measured by both clocks: one stops while a machine sleeps, the other may be set.
+/// Validity of a lease until its renewal, by two clocks: one stops in sleep, the other may be set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeaseTerm {
     started: Instant,

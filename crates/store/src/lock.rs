@@ -1,6 +1,5 @@
-//! The lock of a data folder, which one process at a time uses, with the address where its holder listens, and the
-//! identity of that process among those that share a server; and a copy of the index of a folder that cannot be
-//! locked.
+//! The lock of a data folder, which one process at a time uses, and the identity of that process among those that share
+//! a server; and a copy of the index of a folder that cannot be locked.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -19,8 +18,7 @@ use uuid::Uuid;
 
 use crate::StoreError;
 
-/// Locked exclusively by the holder. Queries never open it, because they must not make
-/// another start fail.
+/// Locked exclusively by the holder. Queries never open it, because they must not make another start fail.
 const LOCK_FILE: &str = "lock";
 /// Locked exclusively by the holder while it lives, for queries.
 const ALIVE_FILE: &str = "lock.alive";
@@ -31,8 +29,7 @@ const HOLDER_BYTES: usize = 1024;
 /// Parts of the data folder that form the index.
 const PARTS: [&str; 3] = ["store", "roots.json", "scip"];
 
-/// The right to use a data folder, held until dropped. The system releases it when the process
-/// ends.
+/// The right to use a data folder, held until dropped. The system releases it when the process ends.
 #[derive(Debug)]
 pub struct DataDirLock {
     data_dir: PathBuf,
@@ -126,11 +123,9 @@ pub fn find_lock_holder(data_dir: &Path) -> Result<Option<LockHolder>, StoreErro
     }
 }
 
-/// Copies the index of an existing data folder that cannot be written; returns `None` for any other
-/// one.
+/// Copies the index of an existing data folder that cannot be written; returns `None` for any other one.
 ///
-/// The copy is a data folder for this account only, in the folder for temporary files, and is
-/// removed when dropped.
+/// The copy is a data folder for this account only, in the folder for temporary files, and is removed when dropped.
 pub fn copy_unwritable_index(data_dir: &Path) -> io::Result<Option<TempDir>> {
     let lock = data_dir.join(LOCK_FILE);
     let opened =
@@ -232,8 +227,7 @@ const INSTANCE_FILE: &str = "instance";
 /// A process among those that share a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessIdentity {
-    /// The same for every process on this data folder of this machine, of which there is one at a
-    /// time: this process inherits the leases of earlier ones.
+    /// The same for each process on this data folder and machine, one at a time: it inherits earlier leases.
     pub owner: String,
     /// Name for messages, such as ``process 12 on `build` ``.
     pub name: String,

@@ -1,8 +1,7 @@
 //! Opens the engine of a store, now or as soon as the length of vectors is known.
 //!
-//! An embedding service may be away when the server starts. Until it answers, reads of a new store of this process
-//! return nothing; reads of a shared one, and all writes, are refused with the reason.
-//! Opening is tried every second, so that nothing has to be restarted when the service returns.
+//! Until an embedding service answers, reads of a new store of this process return nothing; reads of a shared one, and
+//! all writes, are refused with the reason. Opening is tried every second.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -99,7 +98,6 @@ impl StoreOpening {
         Self::with_state(OpeningState::Open(trees), mode)
     }
 
-    /// Fails with `error` and is not tried again.
     pub(crate) fn unopenable(error: StoreError, mode: StoreMode) -> Self {
         Self::with_state(OpeningState::Refused(Arc::new(error)), mode)
     }
@@ -108,7 +106,6 @@ impl StoreOpening {
         Self { state: watch::channel(state).1, wake: Arc::default(), mode }
     }
 
-    /// Tries `open` until it succeeds.
     pub(crate) fn open_later<F>(open: F, mode: StoreMode, tasks: &Tasks) -> Self
     where
         F: Fn() -> BoxFuture<'static, Result<Arc<dyn Engine>, StoreError>> + Send + 'static,

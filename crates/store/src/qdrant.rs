@@ -1,10 +1,8 @@
 //! A Qdrant server or cluster over gRPC: shared by many processes, each with a data folder of its own.
 //!
-//! The engine opens whether the server answers or not; the first successful call prepares the
-//! server. Changes are made one after the other, by a task that continues when the caller is dropped,
-//! so that they keep their order; one change travels in several messages at a time.
-//!
-//! The server protects its own files: our checksums and repair do not apply.
+//! The engine opens whether the server answers or not; the first successful call prepares the server. Changes are made
+//! one after the other, by a task that continues when the caller is dropped. The server protects its own files: our
+//! checksums and repair do not apply.
 
 mod control;
 mod convert;
@@ -40,8 +38,7 @@ use setup::ServerReadiness;
 
 /// Maximum time for retries of a read, whose caller waits.
 const READ_RETRY: Duration = Duration::from_secs(8);
-/// Maximum time for retries while opening, and maximum time that opening waits for a slow server, before the engine
-/// opens without it.
+/// Maximum time for retries while opening, and for a slow server before the engine opens without it.
 const OPEN_RETRY: Duration = Duration::from_secs(3);
 const OPEN_WAIT: Duration = Duration::from_secs(20);
 
@@ -97,8 +94,7 @@ impl QdrantEngine {
         Ok(Self { server, order: Arc::default(), tasks })
     }
 
-    /// Makes a change in its own task, after those requested before. When the caller is dropped, the current
-    /// try is finished and no other one begun.
+    /// Makes a change in a task, after those requested before. If the caller is dropped, no further try is begun.
     async fn change_in_order<F>(
         &self,
         action: &'static str,

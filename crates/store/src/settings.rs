@@ -20,8 +20,7 @@ pub struct StoreSettings {
 pub struct EmbeddedStoreSettings {
     /// Number of chunks in memory at which they are written to disk.
     pub seal_chunks: usize,
-    /// True to merge segments in the background; false for a process that ends after one
-    /// command, which would not finish.
+    /// True to merge segments in the background, which a process of one command would not finish.
     pub background_merge: bool,
     /// True to move damaged files away and open the others, for runs to repair.
     pub repairs: bool,
@@ -38,8 +37,7 @@ pub struct QdrantSettings {
     pub collection: String,
     /// True if all hosts see the same folder at a path, so that they share roots.
     pub shared_paths: bool,
-    /// Number of shards of the chunks when their collection is created; `None` leaves that
-    /// to the server, which uses one for each node.
+    /// Number of shards of new collections of chunks; `None` leaves it to the server: one per node.
     pub shards: Option<u32>,
     /// Number of copies of each shard.
     pub replication: u32,
@@ -47,8 +45,7 @@ pub struct QdrantSettings {
     pub write_consistency: u32,
     /// Maximum wait for one answer.
     pub timeout: Duration,
-    /// Maximum time for retries of a change while the server is away. Less than the time in which a lease
-    /// must be renewed, two thirds of `lease`.
+    /// Maximum time for retries of a change while the server is away; below two thirds of `lease`.
     pub retry: Duration,
     /// Time after which the lease of a silent process expires.
     pub lease: Duration,

@@ -1,5 +1,4 @@
-//! The store that services use: one engine, opened now or later, with worktrees that share chunks and a record of
-//! failures.
+//! The store that services use: an engine, opened now or later, whose worktrees share chunks, and a failure record.
 
 #[cfg(test)]
 mod tests;
@@ -69,8 +68,7 @@ pub struct Store {
     is_remembering: bool,
 }
 
-/// The roots of a shared store as they were last read, and a view of the store that answers from memory what these roots
-/// have.
+/// The roots of a shared store as last read, and a view of the store that answers from memory what these roots have.
 ///
 /// A run writes its root before it changes any of its files. A caller that reads [`Store::roots`] during its search,
 /// and gets the same roots, has therefore searched the current files.
@@ -93,8 +91,8 @@ impl Store {
         Self::with_opening(StoreOpening::ready(SharedTrees::new(engine, mode, tasks), mode))
     }
 
-    /// Creates a store whose engine `open` opens, which is tried until it succeeds. While it fails with
-    /// [`StoreError::NotYet`], the store counts as empty, unless other processes may have filled it.
+    /// Creates a store whose engine `open` opens, tried until it succeeds. While it fails with [`StoreError::NotYet`],
+    /// the store counts as empty, unless other processes may have filled it.
     pub fn open_later<F>(open: F, mode: StoreMode, tasks: &Tasks) -> Self
     where
         F: Fn() -> BoxFuture<'static, Result<Arc<dyn Engine>, StoreError>> + Send + 'static,
@@ -213,7 +211,7 @@ impl Store {
         self.read(move |trees| async move { trees.count(root).await })
     }
 
-    /// Finds the best chunks for a query, best first; those with equal scores are ordered by id.
+    /// Finds the best chunks for a query; see [`Engine::search`].
     pub fn search(&self, query: ChunkQuery) -> StoreFuture<'_, Vec<ScoredChunk>> {
         self.read(move |trees| {
             let query = query.clone();
@@ -250,8 +248,8 @@ impl Store {
         .boxed()
     }
 
-    /// Asks the engine once whether it answers. Fails as the last write did, if it failed, and as the last failed read
-    /// does when it is repeated.
+    /// Asks the engine once whether it answers. Fails as the last write did, if it failed, and as a repetition of the
+    /// last failed read.
     pub fn health(&self) -> StoreFuture<'_, StoreHealth> {
         async move {
             let trees = self.trees().ok_or_else(|| self.opening.error())?;
@@ -273,12 +271,12 @@ impl Store {
         self.apply(Change::Flush)
     }
 
-    /// Describes the damage found when the store was opened, and the roots that are not yet repaired.
+    /// Describes damage that is not yet repaired; see [`Engine::damage`].
     pub fn damage(&self) -> Option<String> {
         self.trees()?.engine().damage()
     }
 
-    /// Returns the disk space of a root, where the engine knows it without reading the root.
+    /// Returns the disk space of a root; see [`Engine::size`].
     pub fn size(&self, root: RootId) -> Option<StorageSize> {
         self.trees()?.size(root)
     }
@@ -342,13 +340,10 @@ impl Store {
     }
 }
 
-/// A read that can be repeated.
 type RepeatableRead = Arc<dyn Fn(SharedTrees) -> StoreFuture<'static, ()> + Send + Sync>;
 
-/// Failures of the last read and the last write, which health checks report.
-///
-/// An engine may answer a health check and fail every read. A read that failed is repeated by the next health check; a
-/// write that failed is reported until one succeeds.
+/// Failures of the last read and write, for health checks, which an engine may answer while every read fails. A failed
+/// read is repeated by the next check; a failed write is reported until one succeeds.
 #[derive(Default)]
 struct StoreFailures {
     read: Mutex<Option<RepeatableRead>>,

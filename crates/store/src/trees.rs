@@ -1,12 +1,11 @@
 //! Gives each root its own view of the chunks that the worktrees of a repository share.
 //!
-//! Worktrees hold mostly the same files. A chunk is stored once for a repository, under its [`Root::chunk_owner`]; a root
-//! has records of its files, and has a chunk while its record of the chunk's path names the chunk's version. Search
-//! results are looked up by that, and more are requested where many belong to other roots. A chunk is removed when no
-//! root needs it any more. Engines know nothing of this.
+//! A chunk is stored once for a repository, under its [`Root::chunk_owner`]; a root has records of its files, and has a
+//! chunk while its record of the chunk's path names the chunk's version. Search results are looked up by that, and more
+//! are requested where many belong to other roots. A chunk is removed when no root needs it any more.
 //!
-//! In a git repository, former versions of files are kept for a week, so that switching back to a branch embeds nothing:
-//! their records are stored under [`RootId::former_record_ids`], which no search reads.
+//! In a git repository, former versions of files are kept for a week, so that switching back to a branch embeds
+//! nothing: their records are stored under [`RootId::former_record_ids`], which no search reads.
 
 mod chunk_ids;
 mod family;
@@ -35,8 +34,7 @@ use view::FileView;
 
 /// Factor by which more chunks are requested where too many belonged to other roots.
 const LIMIT_GROWTH: usize = 4;
-/// The same factor for a server, and the minimum number of chunks that are requested from one for a root with sibling
-/// trees.
+/// The same for a server, and the minimum number of chunks requested from one for a root with sibling trees.
 const SERVER_LIMIT_GROWTH: usize = 16;
 const MIN_SERVER_LIMIT: usize = 32;
 /// Above this limit, the chunks of the one root that is searched are named by their ids.
@@ -85,8 +83,7 @@ impl SharedChunk for StoredChunk {
 }
 
 impl SharedTrees {
-    /// Wraps `engine`. If other processes write to it, the files of roots are looked up
-    /// each time, except in a view [`Self::with_memory`].
+    /// Wraps `engine`. If others write to it, files of roots are looked up each time, except in [`Self::with_memory`].
     pub(crate) fn new(engine: Arc<dyn Engine>, mode: StoreMode, tasks: Tasks) -> Self {
         let shared = Arc::new(SharedEngine::new(engine, mode == StoreMode::Shared, tasks));
         let (order, ids, memory) = Default::default();
@@ -103,7 +100,6 @@ impl SharedTrees {
         self.shared.engine.as_ref()
     }
 
-    /// Returns the roots as they were last read.
     pub(crate) fn remembered_roots(&self) -> Option<Arc<Vec<Root>>> {
         self.memory.roots()
     }

@@ -1,9 +1,8 @@
 //! Small records that processes change by compare-and-swap.
 //!
-//! A record is one point. Each write gives it a new token and names the token
-//! it expects. The result is read back from a majority of replicas, because an answer may be lost
-//! and because an isolated node may have agreed alone. There are three replicas, however many
-//! the index has: of two, the loss of one would leave no majority, and no lease could be renewed.
+//! A record is one point. Each write gives it a new token and names the token it expects. The
+//! result is read back from a majority of replicas: an answer may be lost, or an isolated node may
+//! have agreed alone. Of three replicas, unlike of two, a majority survives the loss of one.
 
 use std::time::Duration;
 
@@ -29,8 +28,7 @@ use super::{
 const TOKEN: &str = "token";
 /// Replicas of the records. A cluster of fewer nodes makes as many as it has.
 const REPLICAS: u32 = 3;
-/// Maximum time for one call about a record: a lease is renewed several times in its term, so that a
-/// silent node can be left for another one.
+/// Maximum time for a call, well below a lease's term, to leave a silent node for another one.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl QdrantServer {
@@ -124,7 +122,6 @@ impl QdrantServer {
         self.create_keyword_index(self.control_name(), TOKEN, IndexUse::Often).await
     }
 
-    /// Returns the name of the collection of these records.
     pub(super) fn control_name(&self) -> String {
         names::control_name(&self.settings.collection)
     }

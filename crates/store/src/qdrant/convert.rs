@@ -1,5 +1,4 @@
-//! Conversions between our records and the messages of the server. Payloads are the records' JSON, which other versions
-//! of the product read as well.
+//! Conversions between records and messages. Payloads are JSON, which other versions of the product read as well.
 
 use std::collections::HashMap;
 
@@ -59,7 +58,6 @@ pub(super) fn filter_keyword(key: &str, value: &str) -> message::Filter {
     message::Filter { must, ..Default::default() }
 }
 
-/// Returns the server's form of a point.
 pub(super) fn to_point_struct(point: NewPoint) -> PointStruct {
     // Empty sparse vectors are written as well: a replaced point must not keep its former terms.
     let named = point.vectors.map_or_else(HashMap::new, |ChunkVectors { dense, sparse }| {
@@ -76,7 +74,6 @@ pub(super) fn to_point_struct(point: NewPoint) -> PointStruct {
     }
 }
 
-/// Estimates the bytes of a point in a message.
 pub(super) fn estimate_bytes(point: &NewPoint) -> usize {
     let vectors = point
         .vectors
@@ -176,7 +173,6 @@ pub(super) fn file_points(files: &[FileRecord]) -> Result<Vec<NewPoint>, StoreEr
     files.iter().map(point).collect()
 }
 
-/// The record of a root.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredRoot {
     #[serde(flatten)]

@@ -10,15 +10,13 @@ use tonic::{Code, Status};
 
 use crate::{IndexError, StoreError};
 
-/// Maximum number of tries at each node after an error of the server, such as a node that has just
-/// lost another one.
+/// Maximum tries at each node after an error of the server, such as having just lost another node.
 const MAX_TROUBLED_ROUNDS: u32 = 4;
 /// Maximum number of tries of a call whose collection is missing.
 const MAX_MISSING_TRIES: u32 = 4;
 /// Maximum pause that a server may request.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// A failure of one call.
 #[derive(Debug, Clone)]
 pub(super) enum CallError {
     /// No usable answer: another node may give one, or this one in a moment. Nodes are named in

@@ -1,7 +1,6 @@
-//! Health of a server, with the number of copies of each collection in a cluster.
-//!
-//! A server makes the copies when a collection is created, and none on nodes that join later: the loss of
-//! one node then ends all searches, whatever `QDRANT_REPLICATION` asks for.
+//! Health of a server, with the copies of each collection in a cluster. These are made when a
+//! collection is created, none on nodes that join later: the loss of one node then ends all
+//! searches, whatever `QDRANT_REPLICATION` asks for.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -45,7 +44,7 @@ impl QdrantServer {
         Ok(StoreHealth { version: Some(version), chunks, copies, unreachable })
     }
 
-    /// Returns the number of copies of each collection; nothing for a single node without replication.
+    /// Returns the copies of each collection; nothing for a single node without replication.
     async fn read_copies(
         &self,
         names: &CollectionNames,

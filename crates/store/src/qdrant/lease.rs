@@ -1,16 +1,13 @@
 //! Leases of roots, stored as records in the server.
 //!
-//! Clocks of different machines are never compared. A process that waits for a lease
-//! watches its token: when it changes, the holder lives; when it stays the same for the duration of a
-//! lease, by the clock of the waiting process, the holder is gone. The holder counts from before it requested a renewal
-//! and stops at two thirds of that time, so that its last messages have arrived before another process may
-//! begin.
+//! Clocks of different machines are never compared. A process that waits for a lease watches its token: when it
+//! changes, the holder lives; when it stays the same for the duration of a lease, by the clock of the waiting process,
+//! the holder is gone. The holder counts from before it requested a renewal and stops at two thirds of that time, so
+//! that its last messages have arrived before another process may begin.
 //!
-//! A lease is renewed every 15 s. A waiting process takes it after 60 s without change; the holder
-//! stops at 40 s by its monotonic or wall clock, whichever is ahead, since a machine that slept
-//! must not continue. The 20 s between are for messages under way. A run that loses its lease is
-//! dropped, not asked to end. A process that is started again on the same data folder and machine
-//! takes its own lease back.
+//! A lease is renewed every 15 s. A waiting process takes it after 60 s without change; the holder stops at 40 s by its
+//! monotonic or wall clock, whichever is ahead, since a machine that slept must not continue. A run that loses its
+//! lease is dropped, not asked to end.
 
 use std::{
     sync::Arc,
@@ -34,7 +31,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Maximum time for a release; a lease that is not released expires.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A lease as the server stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct LeaseRecord {
     root: RootId,
@@ -91,7 +87,6 @@ pub(super) async fn acquire_lease(
     }
 }
 
-/// State of the task that renews a lease.
 struct LeaseHolding {
     server: Arc<QdrantServer>,
     root: RootId,

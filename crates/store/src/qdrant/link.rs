@@ -1,11 +1,9 @@
 //! Connections to the server: one channel for each node, calls with a limit, and retries.
 //!
-//! The channels are ours, because the client's pool repeats calls by itself and hides why a
-//! connection failed. Failures that mean absence are retried with random pauses, which grow to an
-//! eighth of the whole time: reads for 8 s, writes for `QDRANT_RETRY_SECS`, each time at another
-//! node if several are named. Failures inside a server are retried four times at each node, as
-//! that is how a node reports that it has lost others. Any other failure is returned at once, with the
-//! server's message.
+//! The channels are ours, because the client's pool repeats calls by itself and hides why a connection failed. Failures
+//! that mean absence are retried with random pauses, which grow to an eighth of the whole time: reads for 8 s, writes
+//! for `QDRANT_RETRY_SECS`, each time at another node if several are named. Failures inside a server, by which a node
+//! reports that it has lost others, are retried four times at each node. Any other failure is returned at once.
 
 use std::{
     future::Future,
@@ -39,8 +37,7 @@ use crate::{QdrantSettings, StoreError};
 
 /// Maximum time for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Interval of keep-alive requests on a silent connection, and maximum time for the reply: a node
-/// that vanished is noticed in the sum of both.
+/// Interval of keep-alive requests, and maximum time for the reply: a node that vanished is noticed in the sum of both.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Bytes that the server may send ahead in one reply, and in all. The protocol's own 64 KiB make a reply of a hundred
@@ -49,8 +46,7 @@ const STREAM_WINDOW: u32 = 8 << 20;
 const CONNECTION_WINDOW: u32 = 32 << 20;
 /// Maximum bytes of a reply: a page of the largest chunks stays far below.
 const MAX_REPLY_BYTES: usize = 256 << 20;
-/// Pause before the second try. It doubles up to this fraction of the time for retries: a longer one
-/// would leave too much of that unused.
+/// Pause before the second try; it doubles up to this fraction of the time for retries, to leave little of that unused.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_FRACTION: u32 = 8;
 
@@ -81,7 +77,6 @@ pub(super) struct QdrantNode {
     failure: Arc<Mutex<Option<NodeFailure>>>,
 }
 
-/// Failure of a node.
 #[derive(Clone)]
 struct NodeFailure {
     /// True if it could not be reached; false if it answered with a failure.
@@ -182,7 +177,6 @@ impl QdrantLink {
         Ok(Self { nodes, current, timeout, stopping, stalls: StallTracker::default() })
     }
 
-    /// Calls once.
     pub(super) async fn try_once<T, F>(
         &self,
         attempt: impl FnOnce(QdrantNode) -> F,
@@ -220,8 +214,7 @@ impl QdrantLink {
         Err(error)
     }
 
-    /// Tries until it succeeds, until another try cannot help, or until `retry_for` is over and each
-    /// node was asked. A call that fails at one node is tried at the next.
+    /// Tries node after node until one succeeds, no try can help, or `retry_for` is over and each node was asked.
     pub(super) async fn retry<T, F>(
         &self,
         retry_for: Duration,
@@ -296,8 +289,7 @@ impl QdrantLink {
     }
 }
 
-/// Returns the pause before the next try: none until each node was called once, then longer
-/// with each round, with jitter.
+/// Returns the pause before the next try: none until each node was called once, then longer each round, with jitter.
 fn retry_pause(rounds: u32, retry_for: Duration) -> Duration {
     if rounds == 0 {
         return Duration::ZERO;

@@ -1,16 +1,13 @@
 //! Names of collections, and the record of the current ones.
 //!
-//! A name carries layout, model and a random generation:
-//! `codeinfo_chunks_v1_MODEL_DIMENSIONS_GENERATION`. `--reembed` replaces the record, then deletes
-//! what others left; a process with the old generation finds its collections gone, reads the
-//! record, and stops. No process can write into another generation, because it does not
-//! know the name.
+//! A name carries layout, model and a random generation: `codeinfo_chunks_v1_MODEL_DIMENSIONS_GENERATION`. `--reembed`
+//! replaces the record, then deletes what others left; a process with the old generation finds its collections gone,
+//! reads the record, and stops.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Layout of collections and payloads. Another layout gets other names, so that versions of the product
-/// do not touch each other's collections.
+/// Layout of collections and payloads. Another one gets other names, so that versions never touch each other's.
 pub(super) const LAYOUT: u32 = 1;
 /// Maximum number of characters of a model's id in a name.
 const MAX_MODEL: usize = 48;
@@ -42,7 +39,6 @@ impl CollectionKind {
     }
 }
 
-/// The embedding model of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EmbeddingModel {
     pub(super) id: String,
@@ -54,12 +50,10 @@ pub(super) struct EmbeddingModel {
 pub(super) struct ModelRecord {
     pub(super) model: String,
     pub(super) dimensions: usize,
-    /// True if each host has its own roots. Former versions, which did not write it, took a path to be the same
-    /// folder on all hosts.
+    /// True if each host has its own roots. Former versions did not write it and shared paths among all hosts.
     #[serde(default)]
     pub(super) has_hosts: bool,
-    /// New each time the store is emptied, so that no process deletes or fills collections of
-    /// another generation.
+    /// New each time the store is emptied, so that no process deletes or fills collections of another generation.
     pub(super) generation: String,
     /// True if the records of roots name the generation that their chunks are in. Former versions did not write it.
     #[serde(default)]

@@ -1,8 +1,7 @@
 //! Reads: nearest, lexical, by page, by id, and count.
 //!
-//! Scores of the same chunks are those of the embedded engine to 2e-4. The frequency of a term is counted in each
-//! shard and includes deleted chunks until the server cleans up. A server returns tied points in no fixed order: they are
-//! ordered here.
+//! Scores equal those of the embedded engine to 2e-4. Each shard counts the frequency of a term, with deleted chunks
+//! until the server cleans up. Tied points, which a server returns in no fixed order, are ordered here.
 
 use std::collections::HashMap;
 
@@ -33,7 +32,6 @@ const TIE_MARGIN: usize = 16;
 /// Maximum number of hits that are read to order a tie; a larger tie is ordered within these.
 const MAX_TIED: usize = 2 * MAX_PAGE;
 
-/// Id and score of a point.
 type PointScore = (Uuid, f32);
 
 impl QdrantServer {

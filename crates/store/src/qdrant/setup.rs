@@ -1,5 +1,4 @@
-//! Makes the server ready: agrees with other processes on the model, creates what is missing, and has the approximate
-//! index of dense vectors built once there are many.
+//! Makes the server ready: agrees with other processes on the model, creates what is missing, builds the vector index.
 
 use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
@@ -47,7 +46,6 @@ pub(super) const SEARCH_CANDIDATES: usize = 512;
 /// ones. On the development queries this changes no result.
 pub(super) const OVERSAMPLING: f64 = 1.5;
 
-/// State of the preparation of the server by this process.
 #[derive(Default)]
 pub(super) struct ServerReadiness {
     names: RwLock<Option<Arc<CollectionNames>>>,
@@ -86,8 +84,7 @@ pub(super) enum IndexUse {
 }
 
 impl QdrantServer {
-    /// Returns the names of the collections, once the server is ready. Callers that wait for a try share its
-    /// outcome.
+    /// Returns the names of the collections, once the server is ready. Callers that wait for a try share its outcome.
     pub(super) async fn names(&self) -> Result<Arc<CollectionNames>, CallError> {
         if let Some(names) = self.readiness.current_names() {
             return Ok(names);
@@ -137,8 +134,8 @@ impl QdrantServer {
         Err(CallError::new_refusal("other processes keep changing its model"))
     }
 
-    /// Returns whether another model's collections may be deleted: once, when this process prepares the server. Later
-    /// ones belong to a process that was started after it.
+    /// Returns whether another model's collections may be deleted: once, as this process prepares the server. Later
+    /// ones belong to a process started after it.
     fn may_discard(&self) -> bool {
         self.on_mismatch == OnMismatch::Discard && self.readiness.generation.get().is_none()
     }
@@ -197,8 +194,7 @@ impl QdrantServer {
         self.swap_record(MODEL_RECORD_ID, Some(&record.token), &self.new_record()).await.map(drop)
     }
 
-    /// Deletes the collections of other generations. The record is read after the list, which therefore has no collection
-    /// of a later generation.
+    /// Deletes collections of other generations. The record is read after the list, which thus has no later generation.
     async fn delete_leftovers(&self) -> Result<(), CallError> {
         let present = self.list_collections().await?;
         let Some(record) = self.read_record::<ModelRecord>(MODEL_RECORD_ID).await? else {
@@ -307,8 +303,7 @@ impl QdrantServer {
         self.link.try_once(create).await.map(drop)
     }
 
-    /// Makes the server build the index once there are many chunks. Repeating it changes nothing,
-    /// whichever process does; after a failure the end of the next run repeats it.
+    /// Makes the server build the index once there are many chunks. Can be repeated, as the end of the next run does.
     pub(super) async fn build_graph(&self) {
         match self.find_graphless_collection().await {
             Ok(Some(collection)) => match self.set_hnsw(&collection).await {
@@ -382,8 +377,7 @@ fn sparse_params() -> SparseVectorConfig {
     SparseVectorConfig { map: [(TERMS.to_owned(), params)].into() }
 }
 
-/// Returns the parameters of a payload index. Searches with a filter read all matching points, so that graph edges for it
-/// would be useless.
+/// Returns the parameters of a payload index, without graph edges: searches with a filter read all matching points.
 #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
 fn keyword_index(how_often: IndexUse) -> PayloadIndexParams {
     let is_often = matches!(how_often, IndexUse::Often);

@@ -1,7 +1,6 @@
 //! Writes: in batches that fit a message, a few of them at a time.
 //!
-//! A write waits until it is made: 64 points or 3 MiB a message, four messages at a time, one
-//! write after the other. Its task outlives the caller, so that the order is preserved,
+//! A write waits until it is made, one after the other. Its task outlives the caller, so that the order is preserved,
 //! and stops retrying when the caller is dropped.
 
 use std::collections::HashMap;
@@ -22,8 +21,7 @@ use super::{
 use crate::StoreError;
 
 const MAX_BATCH_POINTS: usize = 64;
-/// Maximum bytes of one message, except for a point that is larger by itself. Proxies often limit messages
-/// to 4 MiB.
+/// Maximum bytes of one message, except for a point that is larger by itself. Proxies often limit messages to 4 MiB.
 const MAX_BATCH_BYTES: usize = 3 << 20;
 /// Number of messages of one write that are in flight. More only wait in the server.
 const MAX_IN_FLIGHT: usize = 4;
@@ -81,8 +79,7 @@ pub(super) fn check_applied(
     }
 }
 
-/// Splits points into messages. Of points with the same id the last one counts, as messages may overtake
-/// each other.
+/// Splits points into messages. Of points with the same id the last one counts, as messages may overtake each other.
 fn split_into_batches(points: Vec<NewPoint>) -> Vec<Vec<PointStruct>> {
     let last: HashMap<Uuid, usize> =
         points.iter().enumerate().map(|(at, point)| (point.id, at)).collect();

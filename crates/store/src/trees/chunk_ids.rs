@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::{SharedTrees, shared_engine::SharedEngine};
 use crate::{ChunkSet, FileSelection, StoreError};
 
-/// Maximum number of chunks that every search of a root with sibling trees names to the server, 40 bytes each. More are
-/// named only where most of the nearest belong to the siblings.
+/// Maximum chunks that each search of a root with sibling trees names to the server, 40 bytes each. More are named only
+/// where most of the nearest belong to siblings.
 const MAX_NAMED: usize = 2_000;
 
 impl SharedTrees {
@@ -40,7 +40,6 @@ impl SharedTrees {
 /// Maximum number of roots whose ids are remembered, which takes about 40 bytes a chunk.
 const MAX_ID_ROOTS: usize = 32;
 
-/// Chunk ids of some roots.
 #[derive(Debug, Default)]
 pub(super) struct ChunkIds {
     remembered: Mutex<HashMap<RootId, RememberedIds>>,

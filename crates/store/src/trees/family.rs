@@ -7,7 +7,6 @@ use std::sync::{
 
 use codeinfo_core::{Root, RootId};
 
-/// A root with its repository.
 #[derive(Debug, Clone)]
 struct FamilyTree {
     id: RootId,
@@ -52,7 +51,6 @@ impl RootFamily {
         self.trees.iter().any(|tree| tree.id == root)
     }
 
-    /// Returns the sum of the chunks of each tree of an owner.
     pub(super) fn count_chunks(&self, owner: RootId) -> u64 {
         self.trees.iter().filter(|tree| tree.owner == owner).map(|tree| tree.chunks).sum()
     }

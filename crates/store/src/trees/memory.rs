@@ -1,6 +1,5 @@
-//! The files of the roots of a shared store as they were last read, so that not every search reads them.
-//!
-//! A root that reads as before has the same files, as [`Root::last_change`] explains.
+//! The files of the roots of a shared store as last read, so that not every search reads them. A root that reads as
+//! before has the same files, as [`Root::last_change`] explains.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,7 +15,6 @@ use crate::FileSelection;
 /// Maximum number of remembered files of all roots, which take about 300 bytes each and 40 a chunk.
 const MAX_FILES: usize = 200_000;
 
-/// The files of one root.
 #[derive(Debug)]
 pub(super) struct RootFiles {
     pub(super) by_path: HashMap<String, FileRecord>,
@@ -34,8 +32,7 @@ impl RootFiles {
 }
 
 impl SharedTrees {
-    /// Returns the files of a root if they are remembered and may be used. Otherwise starts to read them for the next
-    /// time.
+    /// Returns a root's files if they are remembered and may be used; otherwise starts to read them for the next time.
     pub(super) fn remembered_files(&self, root: RootId) -> Option<Arc<RootFiles>> {
         if !self.is_remembering {
             return None;
@@ -68,7 +65,6 @@ struct RootMemoryState {
     files: HashMap<RootId, RememberedFiles>,
 }
 
-/// The files of a root that last changed at a time.
 #[derive(Debug)]
 struct RememberedFiles {
     changed_at: Timestamp,
@@ -77,7 +73,6 @@ struct RememberedFiles {
 }
 
 impl RootMemory {
-    /// Returns the roots as they were last read.
     pub(super) fn roots(&self) -> Option<Arc<Vec<Root>>> {
         self.lock_state().roots.clone()
     }
@@ -98,8 +93,7 @@ impl RootMemory {
         self.lock_state().files.get(&root)?.files.clone()
     }
 
-    /// Returns a root if its files are neither remembered nor being read: the caller then reads them, and calls
-    /// [`Self::learn`].
+    /// Returns a root whose files are neither remembered nor being read; the caller reads and stores them.
     pub(super) fn begin_reading(&self, id: RootId) -> Option<Root> {
         let mut state = self.lock_state();
         let root = state.roots.as_ref()?.iter().find(|root| root.id == id)?.clone();
@@ -111,8 +105,7 @@ impl RootMemory {
         Some(root)
     }
 
-    /// Stores the files of a root as it was, unless it has changed since or there is no room. Without files, they
-    /// are read again when they are needed.
+    /// Stores a root's files unless it has changed since or there is no room. Without files, they are read again later.
     pub(super) fn store_files(&self, root: &Root, records: Option<Vec<FileRecord>>) {
         let files = records.map(|records| RootFiles::from_records(root.chunk_owner(), records));
         let mut state = self.lock_state();

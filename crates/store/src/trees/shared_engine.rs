@@ -26,7 +26,6 @@ const MAX_PATHS: usize = 512;
 /// Maximum number of chunks that one removal names.
 const MAX_IDS: usize = 1024;
 
-/// An engine, and what is remembered of its roots.
 pub(super) struct SharedEngine {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) families: RootFamilies,
@@ -159,8 +158,7 @@ impl SharedEngine {
         self.release_versions(root, former, broken).await
     }
 
-    /// Keeps former versions for a while, except for broken ones, and removes the chunks that no root needs
-    /// any more.
+    /// Keeps former versions for a while, except for broken ones, and removes the chunks that no root needs any more.
     async fn release_versions(
         &self,
         root: RootId,
@@ -183,8 +181,8 @@ impl SharedEngine {
         self.free_chunks(owner, dropped, &roots_needing(&family, owner, root)).await
     }
 
-    /// Stores records of former versions, and returns those that they replace: of a path, there are
-    /// as many versions as [`RootId::former_record_ids`] has ids.
+    /// Stores records of former versions and returns those that they replace: a path has as many as
+    /// [`RootId::former_record_ids`] has ids.
     async fn keep_former(
         &self,
         owner: RootId,
@@ -350,8 +348,7 @@ impl SharedEngine {
     }
 }
 
-/// Returns the ids of all records that may need chunks of an owner: those of its trees, including `root`, and of their
-/// former versions.
+/// Returns the ids of all records that may need an owner's chunks: its trees, including `root`, and former versions.
 fn roots_needing(family: &RootFamily, owner: RootId, root: RootId) -> Vec<RootId> {
     let mut roots: Vec<RootId> = family.trees_of(owner).chain([root]).collect();
     roots.sort_unstable();

@@ -115,7 +115,6 @@ impl FileViews {
         self.count_change(root);
     }
 
-    /// Records that files were removed.
     pub(super) fn note_removed(&self, root: RootId, paths: &[String]) {
         if let Some(hashes) = self.find_hashes(root) {
             let mut versions = hashes.write();
