@@ -18,7 +18,6 @@ use super::{
 const MAX_LOOKUPS: usize = 8;
 /// Chunks that contain a name, from which on it is not reported as occurring only in documents.
 const MAX_DOCUMENTED: usize = 20;
-/// Minimum characters of a word that is looked up.
 const MIN_WORD_CHARS: usize = 4;
 
 /// Words of questions that carry no information about code, in addition to stop words.
@@ -49,7 +48,6 @@ pub(super) struct AbsentTerms {
 }
 
 impl AbsentTerms {
-    /// Removes the terms that some of `chunks` contain.
     pub(super) fn drop_present(&mut self, chunks: &[SearchCandidate]) {
         let has = |text: &str| chunks.iter().any(|chunk| chunk.record.text.contains(text));
         let is_code = |chunk: &&SearchCandidate| !chunk.record.roles.contains(&FileRole::Docs);
@@ -65,10 +63,8 @@ impl AbsentTerms {
 impl Search {
     /// Returns the terms of a query that no chunk in scope contains.
     ///
-    /// A name is present if a chunk of code contains it as a word, in any case, with any
-    /// underscores and ending. A word is present if a chunk contains one of its forms. A file is
-    /// also present if a chunk contains its name without the extension. Nothing is absent from a
-    /// long text.
+    /// A name is present if code has it as a word, in any case, with any underscores and ending, a
+    /// word if a chunk has one of its forms, and a file also by its name without the extension.
     pub(super) async fn find_absent(
         &self,
         context: &LookupContext<'_>,
@@ -80,8 +76,7 @@ impl Search {
         let mut seen = HashSet::new();
         let distinct = context.intent.names.iter().filter(|name| seen.insert(&name.folded));
         let names: Vec<&QueryName> = distinct.take(MAX_LOOKUPS).collect();
-        // A route, a folder or an address is not a file, and `Next.js` may be a product instead of
-        // a file.
+        // A route, a folder or an address is not a file, and `Next.js` may be a product.
         let files = context.intent.paths.iter().take(MAX_LOOKUPS).filter_map(
             |QueryPath { path, .. }| {
                 let term = lexical::extract_file_terms(path).filter(|_| !path.contains("://"))?;
@@ -114,7 +109,6 @@ impl Search {
         Ok(absent)
     }
 
-    /// Returns those texts whose terms occur nowhere.
     async fn list_absent(
         &self,
         texts: Vec<(&str, TermVector)>,

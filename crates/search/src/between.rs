@@ -46,8 +46,7 @@ impl Search {
     /// Finds the chunks that match a query and that only one of two trees has.
     ///
     /// A chunk counts as common to both if the other tree has its text at the same path, or the
-    /// whole file at another path. A definition that differs appears as in the first tree, then as
-    /// in the second. The results also have the changes themselves, as unified diffs.
+    /// whole file at another. A definition that differs appears in both versions.
     pub(super) async fn find_between(
         &self,
         query: &SearchQuery,

@@ -10,7 +10,6 @@ use codeinfo_lang::{role::FileRole, translation::find_original_path};
 use codeinfo_store::ScoredChunk;
 use uuid::Uuid;
 
-/// A found chunk with its current score.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SearchCandidate {
     pub(super) id: Uuid,
@@ -19,13 +18,11 @@ pub(super) struct SearchCandidate {
     pub(super) parts: ScoreParts,
     /// Share of the question's meaning that the words of its file's name and its symbol have, 0…1.
     pub(super) name_meaning: f32,
-    /// Other roots with the same chunk.
     pub(super) other_roots: Vec<RootId>,
     /// Other files of the root with the same text.
     pub(super) copies: Vec<TextCopy>,
 }
 
-/// A chunk with the same text as another.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextCopy {
     pub(super) id: Uuid,
@@ -34,7 +31,6 @@ pub(super) struct TextCopy {
 }
 
 impl SearchCandidate {
-    /// Creates a candidate with the score 0.
     pub(super) fn unscored(id: Uuid, record: ChunkRecord, other_roots: Vec<RootId>) -> Self {
         let parts = ScoreParts::default();
         Self { id, record, score: 0.0, parts, name_meaning: 0.0, other_roots, copies: Vec::new() }
@@ -46,8 +42,7 @@ impl SearchCandidate {
         [file, self.record.symbol.as_deref().unwrap_or_default()]
     }
 
-    /// Orders candidates best first, then by path, line and id, so that a search gives the same
-    /// order in each store.
+    /// Orders best first, then by path, line and id, so that each store gives the same order.
     pub(super) fn best_first(&self, other: &Self) -> Ordering {
         fn sort_key(candidate: &SearchCandidate) -> (&str, u32, Uuid) {
             (&candidate.record.path, candidate.record.start_line, candidate.id)
@@ -63,13 +58,12 @@ pub(super) struct ListWeights {
     pub(super) lexical: f32,
 }
 
-/// Fuses two lists, each best first, into a convex combination of their scores. The score of a
-/// candidate is 1 if it leads both lists, and 0 if it is last in one and not in the other.
+/// Fuses two lists, each best first and scaled to 0…1 (min-max), into a convex combination of their
+/// scores: 1 for the leader of both lists, 0 for the last of one that is not in the other.
 ///
-/// The scores of each list are first scaled to 0…1 (min-max). Bruch, Gai and Ingber, "An Analysis
-/// of Fusion Functions for Hybrid Retrieval", 2023, find this better than reciprocal rank fusion.
-/// Queries with known answers confirmed it here: ranks lose the distance of the best chunk to the
-/// others.
+/// Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", 2023, find this
+/// better than reciprocal rank fusion, as do queries with known answers: ranks lose the distance of
+/// the best chunk to the others.
 pub(super) fn fuse_lists(
     dense: Vec<ScoredChunk>,
     lexical: Vec<ScoredChunk>,
@@ -115,9 +109,8 @@ impl MinMax {
     }
 }
 
-/// Keeps only the best version of each piece of a file, among the trees of one repository. Pieces
-/// are the same if they have the same symbol or common lines. `owners` maps each root to the owner
-/// of its chunks.
+/// Keeps the best version of each piece, by symbol or common lines, among the trees of a
+/// repository. `owners` maps each root to the owner of its chunks.
 pub(super) fn drop_other_trees(
     candidates: &mut Vec<SearchCandidate>,
     owners: &HashMap<RootId, RootId>,
@@ -181,7 +174,6 @@ fn retain_flagged(candidates: &mut Vec<SearchCandidate>, flags: Vec<bool>) {
 
 /// Share of a translation's score from which on the original takes its place.
 const AS_GOOD: f32 = 0.8;
-/// Maximum copies that a result names.
 const MAX_COPIES: usize = 50;
 
 pub(super) fn count_texts(candidates: &[SearchCandidate]) -> usize {
@@ -190,9 +182,8 @@ pub(super) fn count_texts(candidates: &[SearchCandidate]) -> usize {
     texts.collect::<BTreeSet<_>>().len()
 }
 
-/// Keeps the first candidate of each text per root, which then names those after it. Drops
-/// candidates of `gone` roots whose text is also in another root. Pieces of one file are never
-/// copies.
+/// Keeps the first candidate of each text per root, which then names the others. Drops candidates
+/// of `gone` roots whose text another root has. Pieces of one file are never copies.
 pub(super) fn fold_copies(
     candidates: Vec<SearchCandidate>,
     gone: &HashSet<RootId>,

@@ -1,5 +1,4 @@
-//! Finds chunks that a query names exactly: those of its files, and those that contain a name as
-//! spelled.
+//! Finds the chunks of files that a query names, and those that contain a name as spelled.
 //!
 //! Chunks with the name come first, regardless of the role of their file, if the query is that name
 //! alone or if only one file contains the name.
@@ -23,7 +22,6 @@ use super::{
 
 /// Maximum chunks read of named files, because a file name may be very frequent.
 const MAX_FILE_CHUNKS: usize = 400;
-/// Maximum names of a query that are looked up.
 const MAX_NAMES: usize = 4;
 /// Maximum chunks read for a name of one term; a more frequent name does not help to find a place.
 const MAX_CHUNKS: usize = 60;
@@ -34,9 +32,8 @@ const OPENING: &[char] = &['"', '\'', '(', '[', '{'];
 const CLOSING: &[char] = &[',', '?', '!', ':', '"', '\'', '.', ']', '}'];
 
 impl Search {
-    /// Finds the chunks of files that the query names, in the roots within scope. These are the files
-    /// whose whole path the query has, and the files of candidates: of these, the search found only
-    /// some chunks. Also finds the top of files that describe the package that the query asks for.
+    /// Finds the chunks in scope of files that the query names, by whole path or as the file of a
+    /// candidate, and the top of files that describe the package that the query asks for.
     pub(super) async fn find_named_files(
         &self,
         LookupContext { intent, scope, roots, candidates }: &LookupContext<'_>,
@@ -89,8 +86,7 @@ impl Search {
         Ok(chunks.map(candidate).collect())
     }
 
-    /// Returns the names of the query whose locations come first, and the chunks that contain one
-    /// of them as spelled.
+    /// Returns the names of the query whose locations come first, and the chunks with one of them.
     pub(super) async fn find_exact(
         &self,
         context: &LookupContext<'_>,
@@ -139,8 +135,7 @@ impl Search {
     }
 }
 
-/// Returns the names of a query with their possible readings. Paths of known files are left out,
-/// because they are looked up as files.
+/// Returns the possible readings of each name of a query, without paths of known files.
 fn list_names(intent: &QueryIntent, candidates: &[SearchCandidate]) -> Vec<Vec<ExactName>> {
     let text = intent.long.as_ref().map_or(&intent.text, |parts| &parts.title);
     let words = text.split_whitespace().count();

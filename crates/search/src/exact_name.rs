@@ -21,7 +21,6 @@ const ENGLISH_ENDS: &str = "\
     known length level like line made man many memory off on one only oriented out over party place point process purpose \
     readable related right run running safe sent side size specific step style the through time to up use way wide wise";
 
-/// A name with its spelling in the query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ExactName {
     pub(super) text: String,
@@ -52,7 +51,6 @@ impl ExactName {
         self.occurs_in(&chunk.text) || has_word(&chunk.path, &self.text)
     }
 
-    /// Returns true if a text contains the name as a separate word.
     fn occurs_in(&self, text: &str) -> bool {
         let is_grouped =
             |text: &str| grouped_numbers(text).any(|number| has_word(&number, &self.text));
@@ -67,8 +65,7 @@ fn join_groups(word: &str) -> Cow<'_, str> {
     Cow::Owned(rest.map_or(number.clone(), |fraction| format!("{number}.{fraction}")))
 }
 
-/// Returns true if a text contains a word that is not part of a longer one. For words with hyphens,
-/// a hyphen also joins words.
+/// Returns true if a text contains a word as a whole; a hyphen joins words if `word` has one.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let joins = |first: Option<char>, second: Option<char>| {
@@ -83,8 +80,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Returns true if a word is composed like a name: with marks, inner capitals, or letters and
-/// digits.
+/// Returns true if a word has marks, inner capitals, or letters and digits, like a name.
 fn is_compound(word: &str) -> bool {
     let parts: Vec<&str> = word.split(|c: char| !c.is_alphanumeric()).collect();
     // `e.g.` is an abbreviation, not a name.
@@ -100,8 +96,7 @@ fn is_compound(word: &str) -> bool {
     !is_short && has_letters && (has_marks || pairs.any(is_inner))
 }
 
-/// Returns true if a word with hyphens is English, such as `read-only`, `built-in` or
-/// `type-erased`.
+/// Returns true if a word with hyphens is English, such as `read-only` or `type-erased`.
 fn is_english(word: &str) -> bool {
     let mut parts = word.split('-');
     let first = parts.next().unwrap_or_default();

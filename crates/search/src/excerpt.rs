@@ -1,11 +1,10 @@
 //! Renders results as text for a language model.
 //!
-//! Chunks that score about as well as the best are shown whole while there is room, and others with
-//! one or two lines. Chunks that the conversation has seen before are shown by location only,
-//! because the model can read the file. If the text is too long, the lowest-ranked pieces are
-//! trimmed first, then left out and counted. Every line of a file begins with its number and `|`,
-//! and no other line does, so that content cannot pass for a result. Changes between two trees are
-//! unified diffs, in which every line of a file begins with a space, `-` or `+`.
+//! Chunks that score about as well as the best are shown whole while there is room, others with one
+//! or two lines, and those that the conversation has seen before by location only. If the text is
+//! too long, the lowest-ranked pieces are trimmed first, then left out and counted. Every line of a
+//! file begins with its number and `|`, or in a unified diff with a space, `-` or `+`, so that
+//! content cannot pass for a result.
 
 mod changes;
 mod render;
@@ -21,28 +20,23 @@ use self::{
 };
 use super::{ResultFreshness, SearchResults, results::summarize_files};
 
-/// Text for a search without results.
 const NOTHING: &str = "Nothing indexed fits this query. Try other words: names that the code \
                        itself might use, or fewer of them.";
-/// Line above results that are unlikely to answer the query.
 const WEAK: &str = "nothing fits well; the nearest:\n";
 
 /// Minimum share of the best score for a chunk shown whole.
 const NEAR: f64 = 0.5;
-/// Maximum total bytes of the chunks that are shown whole. For 225 questions with known lines, a
-/// mean of 4,400 bytes then shows 38 % of them; the first three chunks, whatever their scores and
-/// lengths, show 36 % in 4,800.
+/// Maximum total bytes of the chunks shown whole. For 225 questions with known lines, a mean of
+/// 4,400 bytes then shows 38 % of them; the first three chunks show 36 % in 4,800.
 const WHOLE_BYTES: usize = 4000;
 /// Results shown if none fits well.
 const NEAREST: usize = 3;
-/// Minimum share of the best score for a chunk shown at all. No chunk with lines that
-/// answer a question has a smaller share.
+/// Minimum share of the best score for a chunk shown at all. No chunk with an answer has less.
 const FLOOR: f64 = 0.3;
 /// Best score below which nothing fits well, unless a chunk contains all words of the query. One in
 /// a hundred questions with an answer among the first five results has a lower best score.
 const GOOD: f64 = 0.2;
-/// The same limit if a name of the query occurs nowhere, because only the rest of the query
-/// matched.
+/// The same limit if a name of the query occurs nowhere, because only the rest matched.
 const GOOD_WITHOUT_NAME: f64 = 0.4;
 
 /// A text for a language model, with the chunks it shows.
@@ -61,10 +55,9 @@ pub struct Excerpt {
 /// Renders the results for `query` in at most `max_bytes` bytes. `known` contains the ids of the
 /// chunks that the reader has seen before.
 ///
-/// Files are in the order of their best chunk, and neighbours in a file are one piece of code. The
-/// first line names the terms of the query that occur nowhere; results that hardly match are left
-/// out. The changes between two trees are shown as unified diffs, also if the reader has seen the
-/// chunks before.
+/// Files are in the order of their best chunk, and neighbours in a file are one piece. The first
+/// line names the terms that occur nowhere; results that hardly match are left out. Changes between
+/// two trees are unified diffs, also if the reader has seen the chunks before.
 pub fn render_excerpt(
     results: &SearchResults,
     query: &str,
@@ -128,7 +121,6 @@ fn select_hits<'a>(
     (hits.collect(), max_whole)
 }
 
-/// Joins pieces, and shrinks them until they fit into `max_bytes`.
 fn fit_pieces(
     mut pieces: Vec<ExcerptPiece<'_>>,
     all: usize,
@@ -154,7 +146,6 @@ fn fit_pieces(
     }
 }
 
-/// A run of code with its level of detail.
 struct ExcerptPiece<'a> {
     run: HitRun<'a>,
     level: DetailLevel,
@@ -176,7 +167,6 @@ impl ExcerptPiece<'_> {
         text.map_or("", |(_, text)| text)
     }
 
-    /// Returns true if all lines of the run are shown.
     fn is_whole(&self) -> bool {
         self.level == DetailLevel::Whole
             && !self.text().lines().any(|line| line.starts_with(trim::MARK))
@@ -188,8 +178,7 @@ impl ExcerptPiece<'_> {
     }
 }
 
-/// Makes pieces of hits, grouped by file. Files are in the order of their best hit, and pieces best
-/// first.
+/// Makes pieces of hits by file: files in the order of their best hit, and pieces best first.
 fn build_pieces<'a>(
     hits: &[&'a Hit],
     max_whole: usize,
@@ -278,8 +267,7 @@ fn join_pieces(pieces: &[ExcerptPiece<'_>], end: &str, left_out: usize) -> Excer
     }
 }
 
-/// Returns one line, or an empty text if `left_out` is 0. It never gets shorter with more
-/// chunks.
+/// Returns one line, empty if `left_out` is 0. It never gets shorter with more chunks.
 fn render_left_out_note(left_out: usize) -> String {
     let (chunks, do_not) = match left_out {
         0 => return String::new(),
@@ -292,7 +280,6 @@ fn render_left_out_note(left_out: usize) -> String {
     )
 }
 
-/// Returns the longest prefix of `text` with at most `max_bytes` bytes.
 fn truncate_text(text: &str, max_bytes: usize) -> &str {
     text.split_at(text.floor_char_boundary(max_bytes)).0
 }

@@ -6,12 +6,10 @@ use codeinfo_core::{ChunkRecord, LineRange, plain_name};
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
 
-/// Unchanged lines before and after each change.
 const CONTEXT_LINES: usize = 3;
 /// Maximum lines of a change that one matching chunk brings in as a whole. From a longer change,
 /// such as a new file, only the matching chunks appear.
 const MAX_WHOLE_CHANGE: usize = 60;
-/// Maximum bytes of a line.
 const MAX_LINE_BYTES: usize = 1_000;
 /// Maximum characters of a path, a tree and a symbol.
 const MAX_NAME_CHARS: usize = 500;
@@ -26,8 +24,7 @@ const MAX_NAMED: usize = 8;
 pub struct FileDiff {
     /// Path below the root.
     pub rel_path: String,
-    /// Absolute path as the client sees it: in the second tree, or in the first if the second lacks
-    /// the file.
+    /// Absolute path as the client sees it, in the second tree or else in the first.
     pub path: String,
     /// Name of the first tree; `None` if it lacks the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,8 +95,7 @@ struct HunkSpan {
 }
 
 impl FileDiff {
-    /// Returns the two lines above the hunks, which name the file as `path@tree`. Like git, they
-    /// name `/dev/null` for a tree that lacks the file.
+    /// Returns the two lines that name the file: `path@tree`, or `/dev/null` if the tree lacks it.
     pub fn render_header(&self) -> String {
         let name = |tree: &Option<String>| match tree {
             Some(tree) => {
@@ -134,7 +130,6 @@ impl UnmatchedFiles {
 }
 
 impl<'a> FileVersion<'a> {
-    /// Creates a version from its text and its chunks.
     pub(super) fn new(text: &'a str, chunks: &'a [ChunkRecord]) -> Self {
         Self { lines: text.lines().map(str::trim_end).collect(), chunks }
     }
@@ -181,8 +176,7 @@ impl<'a> FileComparison<'a> {
         Self { before, after, changes }
     }
 
-    /// Returns true if a line that is not blank was changed, removed or added in a range of lines,
-    /// of the second version or of the first.
+    /// Returns true if a non-blank line changed within lines of the second or the first version.
     pub(super) fn is_changed(&self, lines: LineRange, is_after: bool) -> bool {
         self.changes.iter().any(|change| {
             let range = if is_after { &change.after } else { &change.before };
@@ -256,7 +250,6 @@ fn touches_lines(range: &Range<usize>, lines: LineRange) -> bool {
     range.start < end && first < range.end
 }
 
-/// Returns the parts of a range that are among lines, in their order.
 fn intersect_lines(
     range: &Range<usize>,
     lines: &[LineRange],
@@ -311,8 +304,7 @@ impl HunkSpan {
     }
 }
 
-/// Returns a range as the head of a hunk has it: the first line, or the one before if the range
-/// is empty, and the number of lines.
+/// Returns a range for a hunk's head: its first line, or the one before if empty, and its length.
 fn count_lines(range: &Range<usize>) -> String {
     format!("{},{}", range.start + usize::from(!range.is_empty()), range.len())
 }

@@ -1,6 +1,4 @@
 //! Determines the freshness of results: the age of their index, and whether their files changed.
-//!
-//! Sizes and times are read by path, and no file is opened.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,8 +23,7 @@ pub(super) const MAX_CHECKS: usize = 16;
 /// Freshness of results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResultFreshness {
-    /// Time since each repository of a result was indexed, by name, without those never indexed
-    /// completely.
+    /// Time since each repository of a result was last indexed completely, by name.
     pub(super) ages: BTreeMap<String, Duration>,
     /// Files that changed since they were indexed, by their path as the client sees it.
     pub(super) stale: HashMap<String, FileStaleness>,

@@ -37,7 +37,6 @@ pub(super) enum QueryKind {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryIntent {
-    /// The query itself.
     pub(super) text: String,
     pub(super) kind: QueryKind,
     pub(super) names: Vec<QueryName>,
@@ -50,15 +49,12 @@ pub(super) struct QueryIntent {
     pub(super) roots: HashMap<RootId, f32>,
     /// Roots whose folder is gone, while other roots exist.
     pub(super) missing_roots: HashSet<RootId>,
-    /// Strings to match verbatim.
     pub(super) literals: QueryLiterals,
     /// Names in the spelling of the query whose locations come first.
     pub(super) exact: Vec<ExactName>,
     /// Purpose of the question, if the query is prose.
     pub(super) purpose: QuestionPurpose,
-    /// Package whose purpose the query asks for.
     pub(super) package: Option<PackageQuestion>,
-    /// Parts of the query if it is a long text.
     pub(super) long: Option<LongText>,
     /// Words of the title of a long text, folded.
     pub(super) title_words: HashSet<String>,
@@ -81,7 +77,6 @@ pub(super) struct QueryPath {
     pub(super) line: Option<u32>,
 }
 
-/// A string to match verbatim.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryLiteral {
     pub(super) text: String,
@@ -209,14 +204,12 @@ impl QueryIntent {
         self.names.iter().any(|known| known.folded == folded)
     }
 
-    /// Returns true if the query contains one of these words.
     pub(super) fn has_any_word(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.words.contains(*word))
     }
 }
 
-/// Keeps the first of equal names or paths of a long text, and few enough to compare them with all
-/// candidates.
+/// Keeps the first of equal names or paths, few enough to compare them with all candidates.
 fn keep_distinct<T: Clone + Eq + Hash>(mentions: &mut Vec<T>) {
     let mut seen = HashSet::new();
     mentions.retain(|mention| seen.insert(mention.clone()));
@@ -358,7 +351,6 @@ fn is_file_like(token: &str) -> bool {
     })
 }
 
-/// Returns true if a token looks like a path or the name of a file.
 fn is_path(token: &str) -> bool {
     let has_folder =
         token.matches('/').count() >= 2 || (token.contains('/') && token.contains('.'));

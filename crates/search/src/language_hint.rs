@@ -1,5 +1,4 @@
-//! Detects questions in another language than the code that found hardly anything, and suggests
-//! English.
+//! Suggests English for questions in another language than the code that found hardly anything.
 
 use std::collections::HashSet;
 
@@ -7,7 +6,6 @@ use codeinfo_lang::words::{STOP_WORDS, is_unspaced};
 
 use super::{candidate::SearchCandidate, intent::QueryName};
 
-/// Hint for such a question.
 const HINT: &str = "nothing in the code has the words of this question: ask in English, or in the language of its comments";
 /// Minimum function words that identify another language.
 const MIN_WORDS: usize = 2;
@@ -33,8 +31,7 @@ const FUNCTION_WORDS: &str = "\
     co jak je jsou kde kdy když na nebo pro proč s se v ve z že \
     bir bu da de gibi hangi için ile kadar mi mı nasıl ne neden nerede ve veya";
 
-/// Returns a hint if the question is in another language than its results, which contain hardly a
-/// word of it.
+/// Returns a hint if the question is in another language than its results, which hardly match.
 pub(super) fn find_hint(
     text: &str,
     names: &[QueryName],
@@ -70,8 +67,7 @@ fn is_other_script(word: &str) -> bool {
     word.chars().filter(|c| is_other(*c)).count() >= MIN_WORDS
 }
 
-/// Returns the text parts that show a form of a word: its stem, or pairs of neighbouring characters
-/// for scripts without spaces.
+/// Returns the stem of a word, or its pairs of neighbouring characters in scripts without spaces.
 fn list_stems(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     if letters.iter().any(|c| is_unspaced(*c)) {
@@ -92,8 +88,7 @@ fn is_other_latin(words: &[String]) -> bool {
         && words.len() <= 5 * others
 }
 
-/// Returns true if hardly a content word was found: half of them are absent, or the results lack
-/// half of them.
+/// Returns true if half of the content words are absent, or the results lack half of them.
 fn is_weak(words: &[String], absent_words: &[String], has: impl Fn(&str) -> bool) -> bool {
     let known: HashSet<&str> = FUNCTION_WORDS.split_whitespace().collect();
     let is_telling = |word: &&String| 3 < word.len() && !known.contains(word.as_str());

@@ -3,8 +3,7 @@
 //! Fusing, ranking, grouping and rendering are pure. Only [`Search::find_chunks`] reads the store,
 //! and only [`Search::check_freshness`] also reads the disk.
 //!
-//! While an index run has written new chunks and not yet deleted the old ones, a search may find
-//! two versions of a path. The later one counts.
+//! During an index run, a search may find two versions of a path; the later one counts.
 
 mod absent;
 mod between;
@@ -67,8 +66,7 @@ const CANDIDATES_EVERYWHERE: usize = 70;
 
 /// Maximum neighbours of each list that are read to filter them by language.
 const MAX_CANDIDATES: usize = 20_000;
-/// Maximum neighbours that are read to drop other versions of the same code in a search of all
-/// repositories.
+/// Maximum neighbours read to drop versions of the same code in a search of all repositories.
 const MAX_VERSIONS: usize = 1_000;
 /// Candidates above which ranking moves to a blocking thread.
 const MAX_RANKED_INLINE: usize = 800;
@@ -81,12 +79,10 @@ pub struct Search {
     path_map: PathMap,
     weights: SearchWeights,
     term_samples: Arc<TermSampleCache>,
-    /// Limits concurrent checks of files.
     checks: Arc<Semaphore>,
     folders: FolderCheck,
 }
 
-/// Inputs for finding neighbours.
 struct NeighbourQuery<'a> {
     query: &'a SearchQuery,
     terms: TermVector,
@@ -101,7 +97,6 @@ struct LookupContext<'a> {
     intent: &'a QueryIntent,
     scope: &'a SearchScope,
     roots: &'a [Root],
-    /// Neighbours of the query.
     candidates: &'a [SearchCandidate],
 }
 

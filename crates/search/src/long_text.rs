@@ -1,7 +1,5 @@
-//! Splits a long text, such as a report of a fault, into its title, its prose and its code.
-//!
-//! The title says what the text is about. The prose explains it, and code, traces and logs have
-//! many words that lead elsewhere.
+//! Splits a long text, such as a report of a fault, into its title, its prose and its code, which
+//! has many words that lead elsewhere.
 
 use codeinfo_core::TermVector;
 use codeinfo_embed::lexical;
@@ -40,8 +38,7 @@ impl LongText {
         format!("{}{}", self.prose, self.code)
     }
 
-    /// Returns the terms of all parts and of the files that the text names, weighted by part; not
-    /// those of stop words, and of many the heaviest.
+    /// Returns the heaviest terms of all parts and of `paths`, weighted by part; no stop words.
     pub(super) fn weigh_terms<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> TermVector {
         let mut terms = lexical::query_with_files(&self.body(), paths);
         for weight in &mut terms.values {
@@ -122,8 +119,7 @@ fn count_words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// Keeps the first and the last lines of a text above [`MAX_PART`]: the end of a trace names the
-/// place that failed.
+/// Keeps both ends of a text above [`MAX_PART`]: the end of a trace names the place that failed.
 fn keep_ends(text: String) -> String {
     if text.len() <= MAX_PART {
         return text;

@@ -35,7 +35,6 @@ const MIN_SHARE: f32 = 0.5;
 /// Score of every description for a question that names no package.
 const UNNAMED: f32 = 0.5;
 
-/// A question for the purpose of a package.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PackageQuestion {
     /// Words of the package's name, folded. None means the repository.
@@ -66,13 +65,11 @@ impl PackageQuestion {
         Some(Self { name, asks_which, repository: HashSet::new() })
     }
 
-    /// Limits the question to a repository.
     pub(super) fn narrow_to_repository(&mut self, repository: &str) {
         self.repository = split_words(repository).collect();
     }
 
-    /// Returns the paths of files of one repository that may describe the package, by the folders of
-    /// `known` paths.
+    /// Returns the paths of files that may describe the package, by the folders of `known` paths.
     pub(super) fn list_paths<'a>(&self, known: impl Iterator<Item = &'a str>) -> Vec<String> {
         if self.repository.is_empty() || self.asks_which {
             return Vec::new();
@@ -140,7 +137,6 @@ fn find_described_package(record: &ChunkRecord) -> Option<(&str, &str)> {
     describes.then(|| (package, name.unwrap_or_default()))
 }
 
-/// Returns the name of the package in a manifest.
 fn find_name(manifest: &str) -> Option<&str> {
     manifest.lines().find_map(|line| {
         let (key, value) = line.split_once(['=', ':'])?;

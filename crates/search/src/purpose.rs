@@ -1,12 +1,10 @@
-//! Determines from the words of a question whether it looks for tests, and whether documents or code
-//! answer it.
+//! Judges by the words of a question whether it looks for tests, and whether documents answer it.
 //!
 //! Both are judged by the form of a question, because its subject reveals little: code also tests
 //! things, and has functions that install and configure.
 //!
-//! The words for tests were chosen on one half of `benches/questions/spots-dev.jsonl` and judged on the
-//! repositories of `spots-look.jsonl`, which were not unseen then, as `benches/README.md` notes
-//! beside the figures.
+//! The words for tests come from one half of `benches/questions/spots-dev.jsonl`;
+//! `benches/README.md` tells how they were judged.
 
 use super::reader;
 
@@ -20,8 +18,7 @@ pub(super) struct QuestionPurpose {
 
 const TESTS: &[&str] =
     &["test", "tests", "spec", "specs", "fixture", "fixtures", "testcase", "testcases"];
-/// Words after the word for tests near the beginning of the question; what they introduce is what
-/// the tests check.
+/// Words after the word for tests, near the beginning, that introduce the subject of the tests.
 const THEY_CHECK: &[&str] = &[
     "that", "which", "for", "of", "about", "where", "covering", "showing", "proving", "ensuring",
     "checking", "verifying", "covers", "shows", "proves", "ensures", "checks", "verifies", "makes",
@@ -41,8 +38,7 @@ const WHICH: &[&str] = &["which", "what", "any"];
 const MAX_WORDS: usize = 64;
 
 impl QuestionPurpose {
-    /// Parses a question. Words for which `is_name` returns true are part of the repository's name
-    /// and do not count.
+    /// Parses a question without words of the repository's name, for which `is_name` returns true.
     pub(super) fn parse(question: &str, is_name: impl Fn(&str) -> bool) -> Self {
         let lower = question.to_lowercase();
         let words: Vec<&str> = lower

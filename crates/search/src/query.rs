@@ -55,8 +55,7 @@ impl SearchQuery {
         })
     }
 
-    /// Limits the search to the differences between two trees, each a name, an id or a path. Fails
-    /// if a repository is set.
+    /// Limits the search to the differences between two trees. Fails if a repository is set.
     pub fn with_compared_trees(self, trees: Option<[&str; 2]>) -> Result<Self, SearchError> {
         let Some([first, second]) = trees else { return Ok(self) };
         if self.repository.is_some() {
@@ -93,13 +92,11 @@ impl SearchQuery {
         Ok(Self { limit: limit.clamp(1, MAX_LISTED), languages, ..query })
     }
 
-    /// Returns true if results may be in this language.
     pub(super) fn accepts_language(&self, language: Option<&str>) -> bool {
         self.languages.is_empty()
             || language.is_some_and(|language| self.languages.iter().any(|known| known == language))
     }
 
-    /// Returns true if the request is limited to some languages.
     pub(super) fn has_languages(&self) -> bool {
         !self.languages.is_empty()
     }

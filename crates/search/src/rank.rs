@@ -1,12 +1,10 @@
 //! Re-ranks fused candidates by features that matter to a reader of code.
 //!
-//! Each feature is pure, and each is needed: without it, queries with known answers do worse.
-//! `benches/README.md` has the figures.
+//! Each feature is pure, and each is needed: `benches/README.md` has the figures.
 //!
-//! A learned ranker (gradient-boosted trees over the same features) did worse on languages it had
-//! not seen. The score of a file counts fully for its best chunk. For its other chunks it counts
-//! more the more words a query has: a few words look for a file, a whole question for a place in
-//! one.
+//! A learned ranker (gradient-boosted trees over the same features) did worse on languages it had not seen. The
+//! score of a file counts fully for its best chunk, and more for the others the more words a query has: a few words
+//! look for a file, a whole question for a place in one.
 
 mod definition;
 mod factors;
@@ -33,8 +31,7 @@ const TELLING_WORDS: f32 = 5.0;
 /// Slope with which a query counts as long; from 7 words on it does so fully.
 const LONG_SLOPE: f32 = 3.75;
 
-/// Discount of the agreement of a file's chunks in long queries, which contain words that occur
-/// everywhere.
+/// Discount of a file's agreement in long queries, some of whose words occur everywhere.
 const AGREEMENT_IN_LONG: f32 = 0.8;
 
 /// Share of the role discount that a chunk recovers by defining the name of the query.
@@ -105,8 +102,7 @@ impl QueryWeights {
         self
     }
 
-    /// Returns the score of a file, which is added to its chunks: by its name, its folder's name,
-    /// and the agreement of its chunks.
+    /// Returns a file's score by its name, its folder's name and the agreement of its chunks.
     fn score_file(&self, path: &str, agreement: f32, intent: &QueryIntent) -> f32 {
         let SearchWeights { file, folder, exact_file, .. } = self.shipped;
         let names = file * file::score_file_name(path, intent)
@@ -117,8 +113,7 @@ impl QueryWeights {
     }
 }
 
-/// Returns the weights of the two lists. Names are found by their letters, descriptions mainly by
-/// their meaning.
+/// Returns the weights of the lists: names are found by letters, descriptions mainly by meaning.
 pub(super) fn choose_list_weights(kind: QueryKind, weights: &SearchWeights) -> ListWeights {
     match kind {
         QueryKind::Symbol | QueryKind::Path => {
@@ -178,8 +173,7 @@ pub(super) fn rank_candidates(
     ranked
 }
 
-/// Moves the candidates with the most exact names of the query to the front and raises their scores
-/// accordingly.
+/// Moves the candidates with the most exact names to the front and raises their scores.
 fn put_exact_first(mut rated: Vec<RatedCandidate>, intent: &QueryIntent) -> Vec<RatedCandidate> {
     if intent.exact.is_empty() {
         return rated;
@@ -212,13 +206,11 @@ fn number_files(candidates: &[SearchCandidate]) -> Vec<usize> {
     files.map(number).collect()
 }
 
-/// File and coverage of a candidate.
 #[derive(Debug, Clone, Copy)]
 struct CandidateContext {
     file: usize,
     file_score: f32,
-    /// Share of the query that it contains, weighted by the rarity of the words among all
-    /// candidates.
+    /// Share of the query that it contains, weighted by the rarity of words among all candidates.
     coverage: f32,
 }
 
@@ -226,8 +218,7 @@ struct CandidateContext {
 struct RatedCandidate {
     candidate: SearchCandidate,
     file: usize,
-    /// Score for containing a string of the query verbatim, or for its file being named;
-    /// independent of the file's role.
+    /// Score for a verbatim string of the query, or a named file; independent of the file's role.
     literal: f32,
     /// Score of the chunk itself otherwise.
     chunk: f32,
@@ -300,7 +291,6 @@ impl RatedCandidate {
         self.candidate.score = earned / weights.attainable;
     }
 
-    /// Returns the candidate with the components of its score.
     fn into_explained_candidate(mut self, weights: &QueryWeights) -> SearchCandidate {
         let share = |part: f32| part / weights.attainable;
         let file_score = self.file_score * self.further;
@@ -326,10 +316,8 @@ fn score_description(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
     intent.package.as_ref().map_or(0.0, |package| package.score_description(record))
 }
 
-/// Applies the role factor of a file, but less to a chunk that defines the name of the query.
-///
-/// If the query is only a name, a test that defines it is also a good answer, but comes after
-/// source that defines it.
+/// Applies the role factor of a file, but less to a chunk that defines the name of the query: for a
+/// name alone, a test that defines it is also a good answer, after source that defines it.
 fn role_factor(factor: f32, roles: &[FileRole], definition: f32, intent: &QueryIntent) -> f32 {
     match intent.kind {
         QueryKind::Symbol if role::may_define(roles) => factor.powf(1.0 - DEFINING * definition),
@@ -337,8 +325,7 @@ fn role_factor(factor: f32, roles: &[FileRole], definition: f32, intent: &QueryI
     }
 }
 
-/// Lowers the scores of all but the best chunk of each file, less so for long queries. Candidates
-/// come best first.
+/// Lowers the scores of all but the first, best chunk of each file, less so for long queries.
 fn discount_further(rated: &mut [RatedCandidate], weights: &QueryWeights) {
     let mut seen = HashMap::new();
     for rated in rated {

@@ -65,8 +65,7 @@ pub(super) struct DefiningChunk {
     line: u32,
 }
 
-/// Returns the candidates that define the only name of a query, in the same spelling, ordered by
-/// path and line.
+/// Returns the candidates that define the only name of a query as spelled, by path and line.
 pub(super) fn find_defining_chunks(
     candidates: &[SearchCandidate],
     intent: &QueryIntent,

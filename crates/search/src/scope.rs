@@ -1,9 +1,8 @@
 //! Scope of a search, and the rarity of terms within it.
 //!
-//! The engine weights a term by its rarity in the whole store. In a search of one repository, the
-//! rarity there counts: `tokio` is everywhere in one and distinctive in the next. Both rarities are
-//! estimated from a sample, whose size limits the cost. Ids are hashes, so the first chunks in the
-//! order of ids are a random sample. The quotient of both corrects the weights of the engine.
+//! The engine weights a term by its rarity in the whole store, but the rarity in the searched
+//! repository counts: `tokio` is everywhere in one and distinctive in the next. The quotient of
+//! both, estimated from the first chunks by id (a hash, so a random sample), corrects the weights.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,7 +23,6 @@ pub(super) struct SearchScope {
 }
 
 impl SearchScope {
-    /// Limits the scope to one root.
     pub(super) fn for_root(store: &Store, root: RootId) -> Self {
         Self { store: store.clone(), only: Some(root), tree: None }
     }
@@ -109,8 +107,7 @@ struct TermSample {
 }
 
 impl TermSampleCache {
-    /// Corrects the weights of a query's terms for a search in `root`, one of `roots`. The
-    /// correction is raised to the power of `exponent`.
+    /// Corrects the weights of a query's terms for a search in `root`, to the power of `exponent`.
     pub(super) async fn correct_term_weights(
         &self,
         terms: &mut TermVector,
@@ -150,8 +147,7 @@ impl TermSampleCache {
         Ok(sample)
     }
 
-    /// Locks the samples. Those of removed roots remain until the process ends, because they are
-    /// small.
+    /// Locks the samples. Those of removed roots remain until the process ends; they are small.
     fn lock_samples(&self) -> MutexGuard<'_, HashMap<Option<RootId>, Arc<TermSample>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,8 +7,7 @@
 /// Weights of one search. A weight of 0 switches its feature off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchWeights {
-    /// Weight of neighbours by meaning in a prose query; neighbours by words have the rest. Raised
-    /// from 0.45: +0.03 on questions.
+    /// Weight of neighbours by meaning in a prose query. Raised from 0.45: +0.03 on questions.
     pub dense: f32,
     /// The same in a query of names only, which are found by their letters. Set by exact symbols.
     pub dense_by_name: f32,
@@ -16,29 +15,24 @@ pub struct SearchWeights {
     pub lexical: f32,
     /// The same in a query of names only.
     pub lexical_by_name: f32,
-    /// Discount of stop words as terms. They are rare in code and would lead to anything named
-    /// `how`. They keep some weight because they occur in comments, which describe code. +0.007 to
-    /// +0.012 on questions not used for tuning.
+    /// Discount of stop words: rare in code, they would lead to anything named `how`, but they
+    /// occur in comments, which describe code. +0.007 to +0.012 on questions not used for tuning.
     pub stop_word_discount: f32,
     /// Exponent of the correction of a term's weight by its rarity in the searched repository.
-    /// +0.02 of the files that answer the blind spots, +0.004 on descriptions; on other NDCG no
-    /// more than noise.
+    /// +0.02 of the files that answer blind spots, +0.004 on descriptions; otherwise noise.
     pub repository_idf: f32,
-    /// Weight of a string of the query that the chunk contains verbatim. +0.2 to +0.4 on messages
-    /// and code.
+    /// Weight of a verbatim string of the query. +0.2 to +0.4 on messages and code.
     pub literal: f32,
     /// Weight of a chunk in a file that the query names, and with the line if the query has one.
     pub path: f32,
     /// Weight of the definition of a name in the query. +0.13 on exact symbols.
     pub definition: f32,
-    /// The same in a query of names only, which looks for definitions. Names that are defined once
-    /// are first in 0.95 of searches instead of 0.94.
+    /// The same in a query of names only. Names defined once then lead 0.95 of searches, not 0.94.
     pub definition_by_name: f32,
     /// Weight of a chunk that contains all words of the query. +0.13 on descriptions.
     pub coverage: f32,
-    /// Additional weight of coverage in a long prose query: some of many words occur in every
-    /// chunk, and few chunks contain most of them. +0.003 to +0.011 on questions not used for
-    /// tuning, +0.015 on descriptions.
+    /// Additional weight of coverage in a long prose query, most of whose words few chunks contain.
+    /// +0.003 to +0.011 on questions not used for tuning, +0.015 on descriptions.
     pub coverage_of_long: f32,
     /// Switch for words of similar meaning, which count in place of a query word by their
     /// similarity. +0.002 on whole checkouts, +0.006 to +0.013 on questions not used for tuning.
@@ -47,9 +41,7 @@ pub struct SearchWeights {
     /// the shared set, +0.012 on questions.
     pub name_meaning: f32,
     /// Weight of a file named with the query's words. With `exact_file` and `folder`: +0.03 on the
-    /// shared set, −0.02 on questions of people who do not know the name. Raised from 0.7 when a
-    /// feature for symbols made of the query's words was removed: +0.001 on the shared set, no
-    /// change on questions.
+    /// shared set, −0.02 on questions of people who do not know the name.
     pub file: f32,
     /// Weight of a file with exactly a name of the query.
     pub exact_file: f32,
@@ -62,10 +54,9 @@ pub struct SearchWeights {
     /// Discount of the file's score for each further chunk. Its name and its other chunks show that
     /// the file is right, but not which of its chunks. +0.05 on the shared set.
     pub per_file_discount: f32,
-    /// Share of that discount that a long prose query takes back, because it looks for a place, and
-    /// the second-best chunk of the right file may be it. Half of the discount, so that one
-    /// large file does not fill the list: +0.05 to +0.09 of the files that answer,
-    /// and 0.02 fewer of their lines.
+    /// Share of that discount that a long prose query takes back, because the second-best chunk of
+    /// the right file may be the place. Half, so that one large file does not fill the list: +0.05
+    /// to +0.09 of the files that answer, and 0.02 fewer of their lines.
     pub per_file_discount_of_long: f32,
     /// Exponent of the factor of a file's role: tests, examples, generated code and documents
     /// rarely answer. +0.07 on whole checkouts, +0.1 on questions.
@@ -74,8 +65,7 @@ pub struct SearchWeights {
     /// documents answer those who use a program. +0.1 where a question about code has such a word,
     /// +0.2 on questions of users.
     pub purpose: f32,
-    /// Weight of a description of the package that the question asks for. The first result of
-    /// such a question answers 0.8 instead of 0.3.
+    /// Weight of a description of the package in question: the first result answers 0.8, not 0.3.
     pub package: f32,
     /// Weight of a repository that the query names, if several are searched. +0.007 there.
     pub root_name: f32,

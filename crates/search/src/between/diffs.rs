@@ -18,8 +18,7 @@ use super::{
     TreeDifference,
 };
 
-/// Maximum bytes of a version of a file that is compared. From larger files, only the chunks that
-/// match are compared.
+/// Maximum bytes of a version of a file; of a larger one, only the matching chunks are compared.
 const MAX_FILE_BYTES: u64 = 2 << 20;
 /// The same for all files of a search.
 const MAX_COMPARED_BYTES: u64 = 16 << 20;
@@ -35,7 +34,6 @@ pub(super) struct ComparedCandidates {
     pub(super) also_differ: Option<UnmatchedFiles>,
 }
 
-/// A file of candidates.
 struct ComparedFile {
     /// The diff, still without hunks.
     diff: FileDiff,
@@ -163,7 +161,6 @@ fn list_chunks(ranked: &[SearchCandidate], path: &str, root: RootId) -> Vec<Chun
     chunks
 }
 
-/// Returns the lines of candidates in a file, in the tree with the given root.
 fn list_lines(
     ranked: &[SearchCandidate],
     path: &str,

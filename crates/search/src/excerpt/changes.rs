@@ -17,8 +17,7 @@ const HUNK_BYTES: usize = super::WHOLE_BYTES;
 const MIN_CUT_BYTES: usize = 300;
 const MAX_PATH_CHARS: usize = 500;
 
-/// A hunk to show, with the places of its file and of itself among the diffs, and the ranks of the
-/// hits that touch it.
+/// A hunk to show, the indices of its file and of itself, and the ranks of the hits that touch it.
 struct ShownHunk {
     file: usize,
     hunk: usize,
@@ -26,9 +25,8 @@ struct ShownHunk {
     ranks: Vec<usize>,
 }
 
-/// Renders the hunks that hits touch in at most `max_bytes` bytes. Files and the room for hunks are
-/// in the order of the hits, the hunks of a file in that of their lines. The last hits are left
-/// out first.
+/// Renders in at most `max_bytes` bytes the hunks that hits touch. Files and the room for hunks are
+/// in the order of the hits, the hunks of a file in that of their lines.
 pub(super) fn render_changes(
     diffs: &[FileDiff],
     hits: &[&Hit],
@@ -130,7 +128,6 @@ fn join_hunks(
         let hit = hits.iter().find(|hit| hit.path == diff.path);
         let notes = hit.map(|hit| render::list_file_notes(hit, freshness)).unwrap_or_default();
         let path = plain_name(&diff.path, MAX_PATH_CHARS);
-        // Writing to a `String` cannot fail.
         let _ = match notes.as_slice() {
             [] => writeln!(text, "{path}"),
             notes => writeln!(text, "{path} ({})", notes.join(", ")),

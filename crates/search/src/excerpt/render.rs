@@ -75,9 +75,8 @@ fn is_next(before: &Hit, hit: &Hit) -> bool {
     before.end_line < hit.start_line && hit.start_line - before.end_line - 1 <= NEAR
 }
 
-/// Renders a run: a line with its location, then its code or the parts of it that match the query.
-/// Lines of code begin with a number, or with `^` for the definition above them. No other line
-/// does, whatever the file contains.
+/// Renders a run: a line with its location, then its code or the parts that match the query. Lines
+/// of code begin with a number, or with `^` for the definition above them.
 pub(super) fn render_run(
     run: &HitRun<'_>,
     level: DetailLevel,
@@ -108,7 +107,6 @@ fn render_whole_code(code: &[NumberedLine<'_>], language: Option<&Language>) -> 
     trim::render_all_lines(code, |line| language.is_some_and(|language| language.is_comment(line)))
 }
 
-/// Returns the bytes of a chunk shown whole.
 pub(super) fn count_whole_bytes(hit: &Hit) -> usize {
     let run = HitRun { rank: 0, hits: vec![(0, hit)] };
     render_whole_code(&list_code_lines(&run), code_language(hit)).len()
@@ -150,7 +148,6 @@ fn render_header(run: &HitRun<'_>, level: DetailLevel, freshness: &ResultFreshne
         run.hits.iter().filter_map(|(_, hit)| hit.symbol.as_deref()).collect();
     symbols.dedup();
     for symbol in symbols.iter().take(MAX_SYMBOLS) {
-        // Writing to a `String` cannot fail.
         let _ = write!(line, " `{}`", plain_name(symbol, MAX_NAME_CHARS).replace('`', "'"));
     }
     let known = (level == DetailLevel::Known).then(|| "shown before".to_owned());
@@ -175,9 +172,7 @@ pub(super) fn list_file_notes(hit: &Hit, freshness: &ResultFreshness) -> Vec<Str
     host.into_iter().chain(stale).collect()
 }
 
-/// Renders the other trees of the repository with the same code.
 fn render_also_in(trees: &[String]) -> Option<String> {
-    /// Maximum trees that are named; the rest is counted.
     const MAX_NAMED: usize = 3;
     let named: Vec<String> =
         trees.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
@@ -213,7 +208,6 @@ pub(super) fn render_absent_terms(results: &SearchResults) -> String {
 
 /// Renders one line with further definitions of the name of the query, or an empty text.
 pub(super) fn render_other_definitions(places: &[NameLocation]) -> String {
-    /// Maximum definitions that are named; the rest is counted.
     const MAX_NAMED: usize = 8;
     if places.is_empty() {
         return String::new();
@@ -232,7 +226,6 @@ pub(super) fn render_other_definitions(places: &[NameLocation]) -> String {
 
 /// Renders one line with the time since each repository was indexed.
 pub(super) fn render_index_ages(freshness: &ResultFreshness) -> String {
-    /// Maximum repositories in the line.
     const MAX_NAMED: usize = 8;
     let ages: Vec<String> = freshness
         .ages

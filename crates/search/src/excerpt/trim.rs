@@ -10,8 +10,7 @@ use codeinfo_lang::{comment, words::split_words};
 
 use super::super::intent::QueryIntent;
 
-/// Maximum lines of a trimmed text, lines around each line with words of the query, and maximum
-/// bytes of a line.
+/// Maximum lines of a text, lines around each match, and maximum bytes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TrimLimits {
     pub(super) lines: usize,
@@ -39,7 +38,6 @@ impl QueryWords {
         Self { words: QueryIntent::parse(query).words }
     }
 
-    /// Returns true if a text contains all words of the query.
     pub(super) fn are_all_in(&self, text: &str) -> bool {
         !self.words.is_empty() && self.find_words_in_line(text).len() == self.words.len()
     }
@@ -49,18 +47,14 @@ impl QueryWords {
     }
 }
 
-/// A line of code and its number in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumberedLine<'a> {
     pub(super) number: u32,
     pub(super) text: &'a str,
 }
 
-/// Renders all lines, each after its number, so that no line of a file can pass for one of the
-/// excerpt.
-///
-/// Only the first lines of long comments are rendered. Comments are a third of the bytes of
-/// results, but an eighth of the lines that answer questions.
+/// Renders all lines after their numbers, of long comments only the first: comments are a third of
+/// the bytes of results, but an eighth of the lines that answer questions.
 pub(super) fn render_all_lines(
     lines: &[NumberedLine<'_>],
     is_comment: impl Fn(&str) -> bool,
@@ -78,7 +72,6 @@ pub(super) fn render_all_lines(
     text
 }
 
-/// Writes the range of left-out lines.
 fn push_mark(text: &mut String, hidden: &[NumberedLine<'_>]) {
     if let (Some(first), Some(last)) = (hidden.first(), hidden.last()) {
         // Writing to a `String` cannot fail.
@@ -86,8 +79,7 @@ fn push_mark(text: &mut String, hidden: &[NumberedLine<'_>]) {
     }
 }
 
-/// Renders the signature, and the lines with words of the query with their surroundings. A mark
-/// replaces left-out lines.
+/// Renders the signature and the lines around words of the query, with marks for omitted lines.
 pub(super) fn render_trimmed_lines(
     lines: &[NumberedLine<'_>],
     query_words: &QueryWords,
@@ -131,7 +123,6 @@ fn push_line(text: &mut String, line: NumberedLine<'_>, max_bytes: usize) {
     let (shown, cut) = code.split_at(code.floor_char_boundary(max_bytes));
     let shown = plain_line(shown);
     let more = if cut.is_empty() { String::new() } else { format!(" {MARK}") };
-    // Writing to a `String` cannot fail.
     let _ = writeln!(text, "{number}|{}{more}", shown.trim_end());
 }
 
@@ -163,8 +154,7 @@ fn select_lines(lines: &[&str], query_words: &QueryWords, limits: TrimLimits) ->
     kept
 }
 
-/// Returns the indices of lines with words of the query, best first. A word counts less the more
-/// lines contain it.
+/// Returns the indices of lines with words of the query, best first. Rare words count more.
 fn rank_lines(lines: &[&str], query_words: &QueryWords) -> Vec<usize> {
     let found: Vec<HashSet<&str>> =
         lines.iter().map(|line| query_words.find_words_in_line(line)).collect();

@@ -1,5 +1,4 @@
-//! Scores chunks that define a name of the query, and moves a definition in a base type before
-//! those that override it.
+//! Scores definitions of the query's names, and puts those of base types before their overrides.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,16 +18,14 @@ use super::{
 const OTHER_SPELLING: f32 = 0.4;
 /// Factor per name before the defined one, so that a type comes before a member with its name.
 const PER_QUALIFIER: f32 = 0.98;
-/// Factor of a name with another qualifier than in the query: in `Shelf` for the query
-/// `Store::open`.
+/// Factor of a name with another qualifier: in `Shelf` for the query `Store::open`.
 const OTHER_QUALIFIER: f32 = 0.6;
 /// Factor of a chunk that is a later part of the definition, adds to it, or is a constructor.
 const LATER_PART: f32 = 0.5;
 /// Factor of a chunk inside the definition.
 const INSIDE: f32 = 0.25;
 
-/// Returns 1 if the chunk defines a name of the query, and less if it only belongs to such a
-/// definition.
+/// Returns 1 if the chunk defines a name of the query, less if it only belongs to a definition.
 pub(super) fn score_definition(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
     if intent.names.is_empty() {
         return 0.0;
@@ -42,8 +39,7 @@ pub(super) fn score_definition(record: &ChunkRecord, intent: &QueryIntent) -> f3
     defines.max(part).max(INSIDE * inside)
 }
 
-/// Returns true if the words of the query are those of the heading of a section of a document,
-/// regardless of their order and of stop words.
+/// Returns true if a heading has the words of the query, in any order and without stop words.
 pub(super) fn has_heading(record: &ChunkRecord, intent: &QueryIntent) -> bool {
     let is_name = intent.kind == QueryKind::Symbol && !intent.text.starts_with(MARK);
     if is_name || !record.roles.contains(&FileRole::Docs) || intent.words.is_empty() {
@@ -88,7 +84,6 @@ fn score_members<'a>(record: &'a ChunkRecord, intent: &QueryIntent) -> Option<(f
     (!types.is_empty()).then_some((best, types))
 }
 
-/// Returns how well a definition with this symbol matches a name of the query.
 fn score_symbol(symbol: &str, intent: &QueryIntent) -> f32 {
     let (last, before) = split_symbol(symbol);
     let qualifier = before.last().copied();
@@ -139,9 +134,8 @@ struct MemberDefinition<'a> {
     bases: &'a [String],
 }
 
-/// Moves each definition in a base type before the first one that overrides it, if it matches the
-/// query and its file's role as well. It then takes that one's score. Candidates are ordered best
-/// first before and after.
+/// Moves each definition in a base type before the first that overrides it, with that one's score,
+/// if it matches the query and its role as well. Candidates come and stay best first.
 pub(super) fn put_bases_first(
     rated: Vec<RatedCandidate>,
     intent: &QueryIntent,

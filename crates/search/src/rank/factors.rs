@@ -8,8 +8,7 @@ use super::super::{
     intent::{QueryIntent, QueryKind},
 };
 
-/// Returns the words of a query that ask for files of a role, and the factor of their chunks
-/// otherwise.
+/// Returns the words of a query that ask for a role of files, and the factor without them.
 fn find_role_discount(role: FileRole) -> (&'static [&'static str], f32) {
     match role {
         FileRole::Test => (&["test", "testing", "spec", "fixture", "mock"], TEST),
@@ -41,8 +40,7 @@ pub(super) struct PurposeWeight {
 }
 
 /// Log-odds that documents answer: by the words of the question, by how much better the best
-/// document fits than the best code, and of both unknown. Learned like the words, by
-/// `training/reader.py`'s questions.
+/// document fits than the best code, and of both unknown. Learned by `training/reader.py`.
 const BY_WORDS: f32 = 1.14;
 const BY_FIT: f32 = 2.8;
 const BY_NOTHING: f32 = 0.2;
@@ -72,8 +70,7 @@ pub(super) fn judge_documents(
 const TEST: f32 = 0.35;
 /// Factor of code and tests for a question that documents surely answer.
 const CODE_FOR_USERS: f32 = 0.8;
-/// Factors of documents for a question that code surely answers, and for one that they surely
-/// answer.
+/// Factors of documents for a question that code surely answers, and that they surely answer.
 const DOCUMENT_OF_CODE: f32 = 0.2;
 const DOCUMENT_OF_USE: f32 = 2.0;
 /// Factor of documents, pages and data for a long text, which mostly reports a fault of code.
@@ -81,9 +78,8 @@ const FAULT: f32 = 0.4;
 /// Exponent of the factor of tests if the query has a word of testing but means other code.
 const ABOUT_TESTING: f32 = 0.85;
 
-/// Returns the factor of a score: 1 for plain source, less for files of a role that the query does
-/// not ask for, and more for documents that it asks for. Apart from documents, the role with the
-/// lowest factor counts.
+/// Returns the factor of a score: 1 for plain source, less for roles that the query does not ask
+/// for, of which the lowest counts, and more for documents that it asks for.
 pub(super) fn compute_role_factor(
     roles: &[FileRole],
     intent: &QueryIntent,
@@ -142,8 +138,7 @@ fn score_role(role: FileRole, intent: &QueryIntent, purpose_weight: f32) -> f32 
 }
 
 /// Returns the factor of a chunk's score: 1 for a repository that the query names, less for others
-/// if it names any. Chunks of one repository keep their order. `weight` is the bonus of a named
-/// repository as a share of the score.
+/// if it names any. `weight` is the bonus of a named repository as a share of the score.
 pub(super) fn compute_root_name_factor(root: RootId, intent: &QueryIntent, weight: f32) -> f32 {
     if intent.roots.is_empty() {
         return 1.0;
@@ -152,11 +147,9 @@ pub(super) fn compute_root_name_factor(root: RootId, intent: &QueryIntent, weigh
     (1.0 + weight * named) / (1.0 + weight)
 }
 
-/// Factor of a chunk whose root has lost its folder while other roots exist: lower than any chunk
-/// about as good.
+/// Factor of a chunk whose root lost its folder while others exist: below any about as good.
 const MISSING_ROOT: f32 = 0.5;
 
-/// Returns the factor of all scores of a chunk, which is below 1 if the folder of its root is gone.
 pub(super) fn compute_missing_root_factor(root: RootId, intent: &QueryIntent) -> f32 {
     if intent.missing_roots.contains(&root) { MISSING_ROOT } else { 1.0 }
 }

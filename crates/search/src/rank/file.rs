@@ -23,7 +23,6 @@ fn file_stem(path: &str) -> &str {
     name.split('.').find(|part| !part.is_empty()).unwrap_or_default()
 }
 
-/// Returns the share of the folder's name that the query contains, 0…1.
 pub(super) fn score_folder_name(path: &str, intent: &QueryIntent) -> f32 {
     score_name_words(path.rsplit('/').nth(1).unwrap_or_default(), intent)
 }

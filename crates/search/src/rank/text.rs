@@ -1,7 +1,4 @@
 //! Scores the words, literals and named file of a query that a chunk contains.
-//!
-//! Comments and messages may have the words in another order, with some more or fewer, or with
-//! similar words.
 
 use std::{cmp::Reverse, collections::HashSet};
 
@@ -18,15 +15,13 @@ use super::super::{
 const MIN_STEM_BYTES: usize = 3;
 /// Minimum bytes of the stem of a word with a similar meaning.
 const MIN_SIMILAR_STEM_BYTES: usize = 4;
-/// Maximum words that are searched. A longer query contains pasted text, of which the longest words
-/// are searched.
+/// Maximum words that are searched: the longest ones of a longer query, which has pasted text.
 const MAX_WORDS: usize = 64;
 /// Weight of a word of a long text outside of its title.
 const BODY_WORD: f32 = 0.5;
 
-/// Returns for each candidate the share of the query's words in its path, symbol or text, 0…1.
-/// Words that few candidates contain count more. A word of similar meaning counts by its
-/// similarity.
+/// Returns for each candidate the share, 0…1, of the query's words in its path, symbol or text.
+/// Rare words count more, and words of similar meaning by their similarity.
 pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryIntent) -> Vec<f32> {
     let words = QueryStems::from_intent(intent);
     let none = vec![0.0; candidates.len()];
@@ -51,7 +46,6 @@ pub(super) fn score_coverage(candidates: &[SearchCandidate], intent: &QueryInten
     held.iter().map(share).collect()
 }
 
-/// Word stems to search.
 struct QueryStems<'a> {
     /// Weight of each word of the query.
     weights: Vec<f32>,
@@ -117,8 +111,7 @@ fn find_stem(word: &str) -> Option<&str> {
     str::from_utf8(stem_word(word.as_bytes())).ok()
 }
 
-/// Returns the score of the literals that the chunk contains, 0…1: of the whole query, or of its
-/// quoted parts.
+/// Returns the score of the literals in the chunk, 0…1: the whole query, or its quoted parts.
 pub(super) fn score_literals(record: &ChunkRecord, intent: &QueryIntent) -> f32 {
     let held = |literal: &QueryLiteral| {
         if record.text.contains(&literal.text) { literal.weight } else { 0.0 }
@@ -133,9 +126,8 @@ pub(super) fn score_literals(record: &ChunkRecord, intent: &QueryIntent) -> f32 
 /// Score of a chunk in the named file without the named line; the chunk with it has 1.
 const OTHER_LINES: f32 = 0.5;
 
-/// Returns 1 if the query names the file of the chunk and, if it has a line, that line.
-///
-/// `shares` has the factor of each path of the query.
+/// Returns 1 if the query names the file of the chunk and, if it has a line, that line. `shares`
+/// has the factor of each path of the query.
 pub(super) fn score_named_path(record: &ChunkRecord, intent: &QueryIntent, shares: &[f32]) -> f32 {
     let named = intent.paths.iter().zip(shares);
     let matching = named.filter(|(named, _)| named.matches_path(&record.path));
