@@ -1,5 +1,4 @@
-//! Executes one call of a toolkit's tool, from the model's arguments to the text for the model, and caches results
-//! of read-only, idempotent tools.
+//! Executes one call of a toolkit's tool, and caches results of read-only, idempotent tools.
 
 use std::{
     path::PathBuf,
@@ -36,7 +35,6 @@ const MAX_VALIDATION: Duration = Duration::from_secs(5);
 const MAX_FAULTS_CHARS: usize = 2000;
 /// Time that a whole call may exceed its limit. Codex waits slightly longer.
 const MARGIN: Duration = Duration::from_secs(10);
-/// Result text once the calls of a turn are used up.
 const STEPS_USED_UP: &str = "step limit reached; answer with what you have";
 
 pub(super) struct CallOutcome {
@@ -101,7 +99,6 @@ impl ToolkitGateway {
         self.record_call(handle, tool, ended, began)
     }
 
-    /// Counts and logs the end of a call.
     fn record_call(
         &self,
         handle: &ToolkitHandle,
@@ -284,7 +281,6 @@ fn describe_unknown_tool(handle: &ToolkitHandle, offers: &ToolOffers, tool: &str
     }
 }
 
-/// Returns true if the result of a tool may be reused for later calls.
 fn is_repeatable(offer: &OfferedTool) -> bool {
     offer.tool.read_only && offer.tool.idempotent
 }
@@ -306,8 +302,7 @@ const MAX_BYTES: u64 = 32 * 1024 * 1024;
 const ENTRY_BYTES: usize = 200;
 const MAX_AGE: Duration = Duration::from_hours(24);
 
-/// Key of a cached call. The generation changes when a toolkit restarts or lists other tools, so that earlier
-/// results are no longer found.
+/// Key of a cached call. Its generation changes when a toolkit restarts or lists other tools.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ToolResultKey {
     pub(super) client: String,

@@ -113,9 +113,8 @@ impl ConnectionPool {
         Self(Arc::new(PoolState { launcher, tasks, timing, processes, shares, clients, retiring }))
     }
 
-    /// Returns the client of `spec` for `owner`, without starting it. `owner` is `None` for toolkits of
-    /// configuration files, which all principals share, else the principal who stored or sent it. Equal specs
-    /// of an owner share one client.
+    /// Returns the client of `spec`, not started; equal specs of an owner share one. `owner` stored or sent the
+    /// toolkit, or is `None` for toolkits of configuration files, which all principals share.
     pub fn get_or_create_client(
         &self,
         owner: Option<&str>,
@@ -178,7 +177,6 @@ impl ConnectionPool {
         retiring
     }
 
-    /// Removes the clients of `owner` with matching specs, and returns them.
     fn extract_clients(
         &self,
         owner: &str,
@@ -210,7 +208,6 @@ async fn retire_unheld(client: Arc<ToolkitClient>, tick: Duration) {
     client.retire().await;
 }
 
-/// Returns true if nothing uses `client` and its server does not run.
 fn is_unused(client: &Arc<ToolkitClient>) -> bool {
     let state = client.status().state;
     Arc::strong_count(client) == 1
@@ -233,8 +230,7 @@ impl std::fmt::Debug for ToolkitCommand {
     }
 }
 
-/// Maximum wait of each step of stopping a toolkit whose owner is revoked. Three steps leave the system time to
-/// end the toolkit within a second.
+/// Maximum wait of each step of stopping a toolkit whose owner is revoked; three steps end it within a second.
 const REVOKED_GRACE: Duration = Duration::from_millis(150);
 
 /// Time limits of a client. Tests shorten them.

@@ -84,7 +84,6 @@ pub struct ToolkitEntry {
     pub origin: ToolkitOrigin,
 }
 
-/// Maximum tools that a query finds.
 const MAX_FOUND: usize = 20;
 
 #[derive(Debug, Clone, Default)]
@@ -96,8 +95,7 @@ pub struct ToolFilter {
 }
 
 impl ToolkitGateway {
-    /// Returns `local` and the known tools of the toolkits of `context`. Starts no toolkit, so tools of one that
-    /// never ran are missing.
+    /// Returns `local` and the known tools of the toolkits of `context`; starts none, even if it never ran.
     pub async fn build_directory(
         &self,
         local: &[codeinfo_mcp::McpTool],
@@ -136,7 +134,6 @@ impl ToolkitGateway {
         }
     }
 
-    /// Returns the tools that match `query`, best first.
     async fn rank_tools(&self, tools: Vec<ToolEntry>, query: &str) -> Vec<ToolEntry> {
         let entries = tools.iter().map(|tool| ToolIndexEntry {
             id: tool.id.clone(),

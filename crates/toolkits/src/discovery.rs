@@ -1,8 +1,7 @@
 //! Finds the tools that a question needs, by meaning and by words, and suggests names near a wrong one.
 //!
-//! The rank is a convex combination of the scores of the built-in model and of BM25, as in search. An index
-//! covers one catalogue and never changes. Building one embeds each tool; with more than a few hundred tools it
-//! belongs on a blocking thread. `benches/README.md` has the costs.
+//! The rank is a convex combination of the scores of the built-in model and of BM25, as in search. An index covers
+//! one catalogue and never changes. Building one embeds each tool: above a few hundred, use a blocking thread.
 
 mod entry;
 mod words;
@@ -81,7 +80,6 @@ pub struct ToolDomain<'a> {
 pub struct IndexedTool {
     entry: ToolIndexEntry,
     vector: Vec<f32>,
-    /// Words of its toolkit's name.
     toolkit: TermVector,
 }
 
@@ -190,8 +188,7 @@ impl ToolIndex {
         groups.filter_map(|tools| Some(ToolDomain { name: tools.first()?.entry.domain(), tools }))
     }
 
-    /// Returns the tools of a domain after the name `cursor`, ordered by name, or `None` for an unknown domain.
-    /// The cursor stays valid if the catalogue no longer contains that name.
+    /// Returns the tools of a domain by name, after `cursor`, which may be gone; `None` for an unknown domain.
     pub fn browse_domain(&self, domain: &str, cursor: Option<&str>) -> Option<&[IndexedTool]> {
         let tools = self.domains().find(|known| known.name == domain)?.tools;
         let is_shown =
@@ -274,13 +271,11 @@ impl<'a> ToolQuery<'a> {
     }
 }
 
-/// Returns true if `name` is not empty and the query contains all its terms.
 fn is_within(name: &TermVector, query: &TermVector) -> bool {
     let has = |term| query.indices.binary_search(term).is_ok();
     !name.indices.is_empty() && name.indices.iter().all(has)
 }
 
-/// Minimum and maximum of scores.
 struct ScoreRange {
     min: f32,
     max: f32,
@@ -358,7 +353,6 @@ fn ids_by_spelling<'a>(
     pick_nearest(rated.collect())
 }
 
-/// Returns the names spelled most like `name`, best first.
 fn names_by_spelling<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let name = fold_name(name);
     pick_nearest(names.map(|known| (name_similarity(&name, &fold_name(known)), known)).collect())
@@ -369,7 +363,6 @@ fn to_search_words(id: &str) -> String {
     start.strip_prefix("mcp:").unwrap_or(&start).replace([':', '_', '-', '.', '/'], " ")
 }
 
-/// Returns the first distinct names, at most [`MAX_SUGGESTIONS`].
 fn first_distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut distinct = Vec::with_capacity(MAX_SUGGESTIONS);
     for name in names {

@@ -73,7 +73,6 @@ impl GrantRegistry {
         Ok(GrantGuard { grants: self.clone(), secret, hash, grant })
     }
 
-    /// Returns the valid grant with `secret`.
     pub(super) fn find_grant(&self, secret: &str) -> Option<Arc<Grant>> {
         self.lock_state().held.get(&hash_secret(secret)).cloned()
     }
@@ -105,7 +104,6 @@ impl GrantGuard {
         self.grants.lock_state().secrets.put(conversation, self.secret.clone());
     }
 
-    /// Ends the grant and its running calls.
     pub(super) fn revoke_grant(&self) {
         self.grant.ended.cancel();
         let mut state = self.grants.lock_state();

@@ -160,7 +160,6 @@ impl ToolkitHandle {
         self.offers_from_catalogue(catalogue).await.ok_or_else(stopping)
     }
 
-    /// Returns the tools of the latest catalogue, if there is one.
     pub(super) async fn known_offers(&self) -> Option<Arc<ToolOffers>> {
         self.offers_from_catalogue(self.0.client.known_catalogue()?).await
     }
@@ -188,7 +187,6 @@ impl ToolkitHandle {
 }
 
 impl Inner {
-    /// Returns the name for pins, with the owner for stored toolkits.
     fn pinned_as(&self) -> String {
         match self.client.owner() {
             Some(owner) => format!("{owner}/{}", self.name),

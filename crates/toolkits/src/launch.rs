@@ -1,9 +1,8 @@
 //! Starts toolkit processes in the sandbox of Codex.
 //!
-//! A toolkit reads the indexed roots, the system's programs, its own program and its working folder. It writes
-//! a folder of its own below the data folder, which is its `HOME` and holds the downloads of `npx` and `uvx`;
-//! with `workspace-write` it also writes its working folder. Its variables are set inside the sandbox, so that
-//! they cannot affect the sandbox and do not appear in the process list.
+//! A toolkit reads the indexed roots, the system's programs, its own program and its working folder. It writes its
+//! `HOME` below the data folder, with the downloads of `npx` and `uvx`, and with `workspace-write` its working
+//! folder. Its variables are set inside the sandbox, so that they neither affect it nor appear in the process list.
 
 mod program;
 
@@ -35,8 +34,7 @@ const CARRIED_FOLDER: &str = ".carried";
 const PREFIX: &str = "CODEINFO_ENV_";
 /// Shell that sets the variables inside the sandbox.
 const SHELL: &str = "/bin/sh";
-/// Shell command that fails if Codex has not put its proxy in front of the network. An old Codex reads the
-/// proxy setting as unrestricted network.
+/// Shell command that fails without Codex's proxy; an old Codex reads its setting as unrestricted network.
 const DEMAND_PROXY: &str = "[ \"$CODEX_NETWORK_PROXY_ACTIVE\" = 1 ] || \
     { echo 'this Codex has no proxy for its network: update Codex' >&2; exit 1; }; ";
 const CODEX_VARIABLES: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED \

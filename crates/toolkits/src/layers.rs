@@ -1,9 +1,8 @@
 //! Resolves the toolkits of a turn from four layers: request, repository, stored document and user file.
 //!
-//! The first layer that names a toolkit wins. A repository's file counts only while `codeinfo mcp allow` has
-//! pinned its content, see [`super::allowed`]; otherwise it is ignored with a warning. A file that counts
-//! replaces the stored and the user's toolkits as a whole. If it cannot be parsed, the turn has only the
-//! toolkits of its request, and a warning gives the reason. No fault here fails a turn.
+//! The first layer that names a toolkit wins. A repository's file counts only while `codeinfo mcp allow` has pinned
+//! its content ([`super::allowed`]), else it is ignored with a warning. It replaces the stored and the user's
+//! toolkits; if it cannot be parsed, the turn has only those of its request, and a warning. No fault fails a turn.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -112,8 +111,7 @@ fn reject_outside_root(root: &Path, entry: ToolkitDocumentEntry) -> ToolkitDocum
 }
 
 impl ToolkitLayers {
-    /// Creates a resolver for clients whose paths `path_map` maps. Variables of `environment` are expanded in
-    /// the user's file and in repository files.
+    /// Creates a resolver that maps paths with `path_map` and expands variables of `environment` in files.
     pub fn new(
         reader: Arc<SpecReader>,
         allowed: Arc<ToolkitAllowlist>,
@@ -286,7 +284,6 @@ struct LayerSection {
 struct MergedLayers {
     toolkits: Vec<SelectedToolkit>,
     warnings: Vec<String>,
-    /// Toolkits that their configuration switches off.
     disabled: Vec<SelectedToolkit>,
 }
 

@@ -137,8 +137,7 @@ impl ToolkitGateway {
         handles.iter().map(|(_, handle)| (Self::metrics_label(handle), handle.status())).collect()
     }
 
-    /// Stops the toolkits that `principal` has changed or removed, each when its running uses end. Unchanged
-    /// toolkits keep running.
+    /// Stops the toolkits that `principal` has changed or removed, each when its running uses end.
     pub async fn retire_changed(&self, principal: &Principal) {
         let (stored, _) = self.load_stored_toolkits(Some(principal)).await;
         let document = stored.and_then(|stored| self.0.parts.reader.read_stored(stored).ok());
@@ -190,8 +189,7 @@ impl ToolkitGateway {
         self.0.parts.settings.enabled
     }
 
-    /// Parses the toolkits of a request by `principal`. Fails if the request carries a toolkit but has no
-    /// principal to own it.
+    /// Parses the toolkits of a request by `principal`. Fails if the request carries a toolkit but has no principal.
     pub fn parse_request(
         &self,
         toolkits: Value,
@@ -255,7 +253,6 @@ impl ToolkitGateway {
         (all.into_iter().map(handle).collect(), warnings)
     }
 
-    /// Returns the handle of a selected toolkit, and creates it if needed.
     fn get_or_create_handle(
         &self,
         chosen: SelectedToolkit,
@@ -286,7 +283,6 @@ impl ToolkitGateway {
         handle.clone()
     }
 
-    /// Resolves the toolkits of `context` from all layers, with the agent settings.
     async fn resolve_toolkits(&self, context: &ToolkitTurnContext<'_>) -> ResolvedToolkits {
         let (stored, fault) = self.load_stored_toolkits(context.principal.as_ref()).await;
         let layers = Arc::clone(&self.0.parts.layers);

@@ -1,10 +1,9 @@
 //! Checks that paths in the arguments of a call stay below the folders that a toolkit may read.
 //!
-//! The sandbox already restricts our processes. This check refuses earlier, with a reason that helps the model,
-//! and also covers toolkits that only pass a path on. It recognises paths heuristically. An absolute path counts
-//! if the parameter's name suggests a path or the first folder exists, a home path if the name suggests one. A
-//! relative path counts if it climbs with `..` out of its base. Other relative paths lie in the working folder of
-//! the toolkit.
+//! The sandbox already restricts our processes. This check refuses earlier, with a reason that helps the model, and
+//! covers toolkits that only pass a path on. It recognises paths heuristically: an absolute path if the parameter's
+//! name suggests a path or the first folder exists, a home path if the name suggests one, and a relative path if it
+//! climbs with `..` out of its base, the working folder.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -94,7 +93,6 @@ fn is_plain_path(text: &str) -> bool {
     !text.contains(|c: char| c.is_whitespace() || "*?[](){}|^$+\\\"'<>,;".contains(c))
 }
 
-/// Returns true if a relative path climbs above its base.
 fn climbs_out(path: &Path) -> bool {
     let mut depth = 0_usize;
     for component in path.components() {
@@ -114,8 +112,7 @@ fn starts_at_a_folder(path: &Path) -> bool {
     first.parent().is_some() && first.is_dir()
 }
 
-/// Returns true if `path` is below one of `folders`, after resolving links in its existing part. A path with
-/// `..` in its missing part is below none.
+/// Returns true if the existing part of `path`, links resolved, is below one of `folders`, and the rest has no `..`.
 fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
     let resolved = path.ancestors().find_map(|ancestor| {
         let rest = path.strip_prefix(ancestor).ok()?;

@@ -37,7 +37,6 @@ pub(super) fn build_endpoint_info(toolkit: &ToolkitName) -> EndpointInfo {
     }
 }
 
-/// Returns the quoted description of a tool of `toolkit`.
 pub(super) fn quote_description(toolkit: &ToolkitName, text: &str) -> String {
     let text = sanitize_quotation(text, MAX_DESCRIPTION);
     if text.is_empty() {
@@ -53,8 +52,7 @@ pub(super) fn sanitize_quotation(text: &str, max_chars: usize) -> String {
     plain_name(text, max_chars).replace('"', "'").trim().to_owned()
 }
 
-/// Returns the schema of a tool's arguments for the model: quoted, and with root members that all model
-/// services accept. Calls are validated against the original schema.
+/// Returns the schema of a tool's arguments for the model: quoted, with root members that all model services accept.
 pub(super) fn sanitize_schema(schema: &Map<String, Value>) -> Value {
     /// Root members that make some services refuse the whole request.
     const REFUSED: [&str; 7] = ["$id", "anyOf", "oneOf", "allOf", "not", "enum", "const"];

@@ -1,5 +1,4 @@
-//! Specification of a toolkit, an external MCP server whose tools answers may use; its serialization and digests;
-//! settings of all toolkits.
+//! Specification of a toolkit, an external MCP server: serialization, digests and settings.
 
 mod json_file;
 mod read;
@@ -43,8 +42,7 @@ pub struct ToolkitSpec {
     /// Network of a process in the sandbox.
     pub network: NetworkAccess,
     pub allow: AllowedTools,
-    /// Time to keep results of read-only, idempotent tools. Zero keeps none, except for the time that the
-    /// server states.
+    /// Time to keep results of read-only, idempotent tools. Zero keeps none, except for the server's stated time.
     pub cache: Duration,
     /// Permits concurrent calls of a model.
     pub parallel: bool,
@@ -144,8 +142,7 @@ impl fmt::Display for ToolkitName {
     }
 }
 
-/// Text of a first file with two disabled examples. Its comments are members, because other programs that know `mcpServers`
-/// read the file as well.
+/// Text of a first file with two disabled examples. Comments are members, because other programs also read the file.
 pub const FILE_TEMPLATE: &str = r#"{
   "$comment": [
     "Toolkits: MCP servers whose tools answers may use beside the search of CodeInfo.",
@@ -192,8 +189,7 @@ impl ToolkitSpec {
         self.to_json_with(|secret| secret.expose().to_owned(), str::to_owned)
     }
 
-    /// Returns the toolkit for lists, without the values of variables and headers and without the query of its
-    /// URL, which may contain a key.
+    /// Returns the toolkit for lists, without values of variables and headers and the URL's query: all may be keys.
     pub fn to_redacted_json(&self) -> Value {
         self.to_json_with(
             |_| HIDDEN.to_owned(),
@@ -209,8 +205,7 @@ impl ToolkitSpec {
         sha256_hex(self.to_json().to_string().as_bytes())
     }
 
-    /// Returns the SHA-256 of the program or URL as 64 hexadecimal digits. It does not depend on names, limits
-    /// and the values of variables and headers.
+    /// Returns the SHA-256 of the program or URL as 64 hexadecimal digits, regardless of names, limits and values.
     pub fn program_digest(&self) -> String {
         let program = match &self.transport {
             ToolkitTransport::Stdio { command, args, env: _, working_dir } => {

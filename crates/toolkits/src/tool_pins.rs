@@ -1,10 +1,9 @@
 //! Pins the tool descriptions of a toolkit at its first use.
 //!
 //! A server therefore cannot later show other words to the model, or turn a read-only tool into one that writes,
-//! without a person's consent. Pins belong to the name and owner of a toolkit and to its program: command,
-//! arguments and folder, or the URL. Another program under the same name is another toolkit with its own pins; a
-//! new key or timeout is not. A new tool is pinned when it first appears, because servers may add tools while they
-//! run. Pins of toolkits in requests are not stored: the handle of the connection holds their [`ToolPins`].
+//! without a person's consent. Pins belong to the name and owner of a toolkit and to its program: command, arguments
+//! and folder, or the URL, but not keys or timeouts. A new tool is pinned when it first appears, because servers may
+//! add tools while they run. Pins of toolkits in requests are held by their connection's handle, not stored.
 
 use std::{collections::BTreeMap, fmt::Display, path::Path};
 
@@ -80,8 +79,7 @@ impl ToolPinStore {
         Self { decisions: DecisionFile::new(data_dir, "trusted.json") }
     }
 
-    /// Checks the tools of a toolkit in their order, and pins new ones. If this fails, no tool of the toolkit
-    /// may be offered.
+    /// Checks the tools of a toolkit in their order, and pins new ones. If this fails, no tool may be offered.
     pub fn check_tools(
         &self,
         name: impl Display,

@@ -193,7 +193,6 @@ fn build_disabled_turn(context: &ToolkitTurnContext<'_>) -> TurnToolkits {
     TurnToolkits { note: build_missing_note(&warnings), warnings, ..TurnToolkits::default() }
 }
 
-/// Names the tools that are no longer trusted.
 fn describe_changed_tools(handle: &ToolkitHandle, offers: &ToolOffers) -> Option<String> {
     let names: Vec<&str> = offers.changed.iter().map(String::as_str).take(10).collect();
     (!names.is_empty()).then(|| {

@@ -133,7 +133,6 @@ impl ToolkitClient {
         }
     }
 
-    /// Returns the session; starts the server if needed.
     async fn acquire_session(&self) -> Result<ToolkitSessionGuard, ToolkitError> {
         let inner = &self.0;
         if !inner.spec.enabled {
@@ -166,7 +165,6 @@ impl ToolkitClient {
         }
     }
 
-    /// Begins a run unless one has begun.
     fn begin_run(&self) -> Result<(), ToolkitError> {
         let inner = &self.0;
         if inner.tasks.stop_token().is_cancelled() {

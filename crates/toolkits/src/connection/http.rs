@@ -1,7 +1,6 @@
 //! Builds connections over Streamable HTTP.
 //!
-//! Events have the same bound as lines. The library bounds plain JSON bodies at 16 MiB, and error bodies at 64
-//! KiB.
+//! Events have the same bound as lines. The library bounds plain JSON bodies at 16 MiB, error bodies at 64 KiB.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -27,7 +27,6 @@ use crate::spec::ToolkitTransport;
 
 type ClientService = RunningService<RoleClient, ToolkitClientHandler>;
 
-/// Running server with its session.
 struct ToolkitConnection {
     session: Arc<ToolkitSession>,
     service: ClientService,
@@ -56,7 +55,6 @@ pub(super) async fn supervise_client(inner: Arc<ClientInner>, run: CancellationT
     }
 }
 
-/// Starts the server once and serves it until its end.
 async fn run_once(inner: &ClientInner, run: &CancellationToken) -> SupervisorStep {
     let name = inner.name.as_str();
     let room = match reserve_process_slots(inner) {
@@ -140,7 +138,6 @@ fn end_session(
     }
 }
 
-/// Reserves a process slot in each quota that applies.
 fn reserve_process_slots(inner: &ClientInner) -> Result<Vec<OwnedSemaphorePermit>, ToolkitError> {
     let ToolkitTransport::Stdio { .. } = inner.spec.transport else { return Ok(Vec::new()) };
     let bounds = [(inner.share.as_ref(), MAX_SHARE), (Some(&inner.processes), MAX_PROCESSES)];
@@ -263,7 +260,6 @@ async fn connect_server(
     Ok((ToolkitConnection { session, service, changed }, found))
 }
 
-/// Requests the tools of a newly connected server.
 async fn fetch_initial_catalogue(
     inner: &ClientInner,
     service: ClientService,
@@ -299,7 +295,6 @@ fn classify_connect_error(inner: &ClientInner, error: &ClientInitializeError) ->
     }
 }
 
-/// Serves the server until it ends or is asked to stop.
 async fn serve_until_end(
     inner: &ClientInner,
     run: &CancellationToken,
@@ -367,7 +362,6 @@ async fn refresh_catalogue(inner: &ClientInner, session: &ToolkitSession) {
     inner.record_error(inner.not_running(reason));
 }
 
-/// Closes the connection and ends the process, if there is one.
 async fn close_connection(
     inner: &ClientInner,
     process: Option<ToolkitProcess>,

@@ -1,5 +1,4 @@
-//! Runs the process of a toolkit in its own process group, with pumps for its pipes that bound its messages, and ends
-//! the whole group.
+//! Runs the process of a toolkit in its own process group, with pumps that bound its messages, and ends the group.
 //!
 //! If this server is killed, it cannot end its children; toolkits then see their standard input close. Asking
 //! the system to kill them would require unsafe code.
@@ -205,15 +204,12 @@ impl Drop for ToolkitProcess {
 
 /// Maximum lines that are not messages; a server that prints more is disconnected.
 const MAX_MALFORMED_LINES: u64 = 10_000;
-/// Maximum requests and notifications of a server per second; further ones wait. Each occupies a task until it
-/// is answered.
+/// Maximum requests and notifications of a server per second; further ones wait, as each occupies a task.
 const MAX_REQUESTS: u32 = 200;
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) struct ToolkitOutput {
-    /// Lines of standard output that were not messages.
     malformed_lines: AtomicU64,
-    /// Time of the last answer.
     last_response: Mutex<Instant>,
     reason: Mutex<FailureLinePicker>,
     fault: OnceLock<&'static str>,
@@ -251,7 +247,6 @@ impl ToolkitOutput {
         self.fault.get().copied()
     }
 
-    /// Returns the line of standard error that explains a failure best.
     pub(super) fn failure_reason(&self) -> Option<String> {
         let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         reason.line().map(str::to_owned)
@@ -357,7 +352,6 @@ async fn filter_message(
 }
 
 impl RequestLimiter {
-    /// Waits until another request is within the limit.
     async fn wait_until_allowed(&mut self) {
         if self.since.elapsed() >= SECOND {
             *self = Self { since: Instant::now(), count: 0 };

@@ -39,7 +39,6 @@ pub(super) struct ToolkitSession {
     reason: OnceLock<String>,
 }
 
-/// Reason why a call failed.
 pub(super) enum ToolCallFault {
     /// The outcome of the call is unknown.
     Transport(String),
@@ -84,7 +83,6 @@ impl ToolkitSession {
         *self.last_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the time of the server's last answer.
     pub(super) fn last_response_at(&self) -> Instant {
         let last_response = *self.last_response.lock().unwrap_or_else(PoisonError::into_inner);
         self.output

@@ -113,7 +113,6 @@ struct ClientHistory {
     run: CancellationToken,
 }
 
-/// Decision after an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RestartDecision {
     Restart(Duration),
@@ -159,7 +158,6 @@ impl ClientInner {
         }
     }
 
-    /// Returns true if the toolkit belongs to a token, which has fewer rights than the owner.
     pub(super) fn is_owned_by_token(&self) -> bool {
         self.owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str())
     }
@@ -175,7 +173,6 @@ impl ClientInner {
         known.catalogue = Some(Arc::new(ToolCatalogue { generation, ..catalogue }));
     }
 
-    /// Changes the phase and wakes its waiters.
     pub(super) fn enter_phase(&self, phase: ClientPhase) {
         self.lock_history().since = Timestamp::now();
         self.phase.send_replace(phase);

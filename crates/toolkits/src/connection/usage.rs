@@ -22,8 +22,7 @@ const MIB: u64 = 1024 * 1024;
 const MEMORY_MIB: u64 = 2048;
 const HOME_MIB: u64 = 4096;
 const PROCESSES: u64 = 1024;
-/// Pause after a measurement, as a multiple of its duration, and the maximum pause, so that a busy machine does
-/// not hide an excess.
+/// Pause after a measurement, as a multiple of its duration, and its maximum, so that load hides no excess.
 const PAUSE_FACTOR: u32 = 20;
 const MAX_PAUSE: Duration = Duration::from_secs(3);
 

@@ -42,8 +42,7 @@ impl ToolIndexEntry {
         self.toolkit.as_ref().map_or(LOCAL, ToolkitName::as_str)
     }
 
-    /// Returns the identifier for models, as one plain word. It equals the identifier for every name that the
-    /// protocol recommends.
+    /// Returns the identifier as one plain word for models, equal for every name that the protocol recommends.
     pub fn shown_id(&self) -> String {
         plain_word(&self.id, MAX_ID_CHARS)
     }
@@ -71,8 +70,7 @@ pub fn render_signature(entry: &ToolIndexEntry) -> String {
     line
 }
 
-/// Quotes a third party's text on one line of at most `max_chars`, such that it can neither start a line nor
-/// end the quotation.
+/// Quotes a third party's text within `max_chars`, so that it can neither start a line nor end the quotation.
 pub fn quote_text(text: &str, max_chars: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     format!("\"{}\"", plain_name(&words.join(" "), max_chars).trim().replace('"', "'"))
@@ -114,8 +112,7 @@ const MAX_BRANCHES: usize = 16;
 const MAX_NAME_CHARS: usize = 128;
 const MAX_DESCRIPTION_CHARS: usize = 400;
 
-/// Returns the parameters of a tool: the properties of its schema, required ones first. Properties of an object
-/// parameter follow it as `PARENT.NAME`.
+/// Returns the parameters of a tool, required ones first, each followed by its properties as `PARENT.NAME`.
 pub fn parse_parameters(input_schema: &Map<String, Value>) -> Vec<ToolParameter> {
     let mut found = Vec::new();
     for (name, property, required) in collect_properties(input_schema, input_schema) {
@@ -204,8 +201,7 @@ fn build_parameter(
     }
 }
 
-/// Describes a schema's types, joined with `|`, else `any`. Only the type names of JSON schema are used, never
-/// other words of the schema.
+/// Describes a schema's types, joined with `|`, else `any`; no words of the schema but JSON schema's type names.
 fn describe_type(root: &Map<String, Value>, schema: &Value) -> String {
     let mut kinds: Vec<String> = Vec::new();
     let lists = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());

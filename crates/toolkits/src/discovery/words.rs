@@ -1,8 +1,7 @@
 //! Scores tools by their words, with BM25 over fields, and finds synonyms of a query's words.
 //!
-//! A catalogue is small and completely known, so its exact frequencies and lengths are used, whereas the store
-//! estimates them. Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
-//! 2009, section 3.6.
+//! A catalogue is completely known, so frequencies and lengths are exact. Source: Robertson and Zaragoza, "The
+//! Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6.
 
 use std::collections::HashMap;
 

@@ -19,8 +19,7 @@ pub(super) struct ProgramSearch {
     pub(super) home: Option<PathBuf>,
     /// Base folder of relative paths in the command.
     pub(super) dir: PathBuf,
-    /// Permits paths as commands, and reading the script of an interpreter. False for commands of a token,
-    /// which could otherwise read files through them.
+    /// Permits paths as commands and reading scripts; false for a token's commands, which could read files by them.
     pub(super) reads_scripts: bool,
 }
 
@@ -147,7 +146,6 @@ impl ProgramSearch {
         !holds_home && !is_local && folder.components().count() > 2
     }
 
-    /// Returns the interpreter in a script's first line.
     fn read_interpreter(&self, file: &Path) -> Option<PathBuf> {
         let mut start = Vec::new();
         fs::File::open(file).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).ok()?;

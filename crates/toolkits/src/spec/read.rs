@@ -84,9 +84,8 @@ impl SpecReader {
         })
     }
 
-    /// Parses a file. Variables of `environment` are expanded. A relative `workingDir` is resolved below
-    /// `folder`, and refused without one. A toolkit with a fault becomes [`ToolkitDocumentEntry::Broken`] and
-    /// does not affect the others.
+    /// Parses a file, expanding variables of `environment`. A relative `workingDir` is resolved below `folder`, and
+    /// refused without one. A faulty toolkit becomes [`ToolkitDocumentEntry::Broken`]; the others are unaffected.
     pub fn read_file(
         &self,
         text: &[u8],
@@ -225,7 +224,6 @@ fn describe_name_error(error: &super::InvalidName) -> Vec<String> {
     vec![error.to_string()]
 }
 
-/// Transport that the members of a toolkit imply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TransportKind {
     None,

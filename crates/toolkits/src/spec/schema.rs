@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 /// Maximum toolkits of one document. A turn has far fewer, see [`super::ToolkitSettings::max`].
 const MAX_TOOLKITS: usize = 128;
-/// Maximum toolkits that a request may name or carry; more are refused. Toolkits beyond
-/// [`super::ToolkitSettings::max`] are left out with a warning.
+/// Maximum toolkits of a request; more are refused, and those beyond [`super::ToolkitSettings::max`] are left out.
 const MAX_REQUESTED: usize = 256;
 /// Maximum characters of a command, a folder or a URL.
 const MAX_PLACE_CHARS: usize = 4096;
@@ -24,8 +23,7 @@ const MAX_PROCESSES: u64 = 1 << 20;
 const MAX_STEPS: usize = 1000;
 const MAX_PROMPT_CHARS: usize = 32 * 1024;
 
-/// Returns the schema of a document without its toolkits, which have their own schema, see
-/// [`build_toolkit_schema`]. Only stored documents have the `agent` section.
+/// Returns the schema of a document, except its toolkits. Only stored documents have the `agent` section.
 pub(super) fn build_document_schema(agent: AgentSection) -> Value {
     let mut members = json!({
         "$comment": build_comment_schema(),
@@ -40,15 +38,13 @@ pub(super) fn build_document_schema(agent: AgentSection) -> Value {
     build_object_schema(&members, &[])
 }
 
-/// Presence of the `agent` section in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentSection {
     Known,
     Unknown,
 }
 
-/// Returns the schema of one toolkit. [`super::read`] checks first that it has exactly one of `command` and
-/// `url`, with a clearer message.
+/// Returns the schema of one toolkit. [`super::read`] has checked that it has one of `command` and `url`.
 pub(super) fn build_toolkit_schema() -> Value {
     build_object_schema(
         &json!({
