@@ -35,8 +35,7 @@ const MAX_WRONG: u32 = 20;
 const WINDOW: Duration = Duration::from_mins(1);
 /// Maximum number of remembered peers; the one that was silent for longest is forgotten first.
 const MAX_PEERS: NonZero<usize> = NonZero::new(1024).unwrap();
-/// Bits of an IPv6 address that a network assigns; one client may have all addresses that share
-/// them.
+/// Bits of an IPv6 address that a network assigns; one client may have all addresses with them.
 const NETWORK_BITS: u32 = 64;
 
 const UNKNOWN: &str = "the token is not known; it may have been revoked";
@@ -77,7 +76,6 @@ pub fn build_main_gate(credentials: GateCredentials) -> AuthGate {
     })
 }
 
-/// Returns whether Codex finds the toolkits of a turn at a path.
 fn is_toolkit_path(path: &str) -> bool {
     path.strip_prefix(TOOLKITS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

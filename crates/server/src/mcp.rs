@@ -137,8 +137,7 @@ impl QuestionEndpoint {
         Self { context, ..self.clone() }
     }
 
-    /// Returns the endpoint for the client of a relay, which always lists the tool and explains
-    /// errors.
+    /// Returns the endpoint for a relay's client, which always lists the tool and explains errors.
     fn for_relay(&self, context: CallContext) -> Self {
         let wording = ErrorWording::Explained;
         Self { context, lists_away: true, wording, ..self.clone() }
@@ -152,8 +151,7 @@ impl QuestionEndpoint {
         })
     }
 
-    /// Returns why Codex is unavailable, waiting at most [`MAX_CHECK`]; `None` before the first
-    /// check.
+    /// Returns why Codex is unavailable, within [`MAX_CHECK`]; `None` before the first check.
     async fn find_unavailability(&self) -> Option<UnavailableReason> {
         let Some(CodexAvailability::Unavailable(known)) = self.chat.known_availability() else {
             return None;
@@ -203,8 +201,7 @@ impl Endpoint for QuestionEndpoint {
         if self.lists_away { future::ready(Ok(())).boxed() } else { self.gate_calls() }
     }
 
-    /// Refuses calls while Codex is unavailable. Checks again only while it is not known to be
-    /// available.
+    /// Refuses calls while Codex is unavailable; checks again unless it is known to be available.
     fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
         async move {
             match self.chat.codex_availability().await {
@@ -231,7 +228,6 @@ impl Endpoint for QuestionEndpoint {
     }
 }
 
-/// Joins the names of repositories, at most [`MAX_NAMED`]; empty if there are none.
 fn join_names(names: &[String]) -> String {
     let shown: Vec<String> =
         names.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();

@@ -45,9 +45,8 @@ pub trait ServerLocator: Send + Sync {
     fn reach_server(&self) -> BoxFuture<'_, Result<ReachableServer, String>>;
 }
 
-/// Asks a server started by a relay to stop for one started by a person or a service. Returns its
-/// refusal or the connection failure, either of which may mean that it is ending; `None` if it
-/// continues to serve.
+/// Asks a server started by a relay to stop for one started by a person or a service. Returns its refusal or the
+/// connection failure, which may mean that it is ending; `None` if it stays.
 pub async fn request_takeover(from: &ReachableServer) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let handshake = RelayHandshake { version, takes_over: true, ..RelayHandshake::default() };
@@ -188,8 +187,7 @@ impl RelayForwarder<'_> {
         self.leave_outdated_link();
     }
 
-    /// Adopts the first folder of the client that belongs to a repository. Without one, keeps the
-    /// folder where the relay was started.
+    /// Adopts the first folder of the client in a repository, else keeps the relay's start folder.
     fn adopt_root(&mut self, roots: &[PathBuf]) {
         let folder = roots.iter().find_map(|folder| find_repository(folder, self.home));
         if folder.is_some() && folder != self.relay.folder {
@@ -213,8 +211,7 @@ impl RelayForwarder<'_> {
         }
     }
 
-    /// Answers the waiting requests with an error, because the server that worked on them has
-    /// ended.
+    /// Answers the waiting requests with an error, because their server has ended.
     async fn fail_waiting_requests(&mut self) {
         self.link = None;
         for id in std::mem::take(&mut self.waiting) {

@@ -18,18 +18,13 @@
 //! | a relay whose client changed its folder | – | its connection is replaced once no request waits on it | [`replaces_connection`] |
 //! | another command | a server with an address | it asks that server | `src/run.rs` |
 //! | another command | no process, or one without an address | it waits up to 10 s for the folder, then runs a private server | `src/run.rs` |
-//!
-//! Three things sound alike and are not decided here: `codeinfo_http` closes the longest idle
-//! connection when it has too many; the program offers to index a folder (`src/run/folder_hints.rs`) and checks
-//! programs for `codeinfo doctor` (`src/run/doctor.rs`).
 
 use std::{path::PathBuf, time::Duration};
 
 use codeinfo_store::LockHolder;
 use serde::{Deserialize, Serialize};
 
-/// Maximum time from the start of a server until it announces its address. Opening a large index
-/// takes seconds.
+/// Maximum time from the start of a server until it announces its address; opening a large index takes seconds.
 pub const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum time that a relay waits for a command that uses the folder, or a server that ends.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
@@ -78,13 +73,11 @@ pub enum RelayPlan<'a> {
     /// Starts a server, if it gets the start lock; otherwise another relay starts one.
     Start,
     Wait,
-    /// Fails, unless another relay holds the start lock: a command with this process id uses the
-    /// folder.
+    /// Fails, unless another relay holds the start lock: a command with this process id uses the folder.
     FailBusy(u32),
 }
 
-/// Decides what a relay does after it has waited for `waited`. `for_search` selects the listener
-/// with raw search.
+/// Decides what a relay does after it has waited for `waited`. `for_search` selects the listener with raw search.
 pub fn plan_relay(
     holder: Option<&LockHolder>,
     for_search: bool,
@@ -106,8 +99,7 @@ pub(crate) fn gives_way(handshake: &RelayHandshake, is_owner: bool, is_idle: boo
     is_owner && (handshake.takes_over || is_idle && is_newer)
 }
 
-/// Returns whether a relay leaves its connection: the server knows another folder than the client's
-/// current one, and no request waits for an answer.
+/// Returns whether a relay leaves its connection: the server knows an outdated folder, and no request waits.
 pub(crate) fn replaces_connection(has_moved: bool, waiting_requests: usize) -> bool {
     has_moved && waiting_requests == 0
 }

@@ -7,8 +7,7 @@ use codeinfo_toolkits::ToolEntrySource;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Frame: a server-sent event with a name, and its data as JSON. Names and members are a wire
-/// promise.
+/// Frame: a server-sent event with a name and JSON data. Names and members are a wire promise.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "name", content = "data", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ChatFrame {

@@ -220,7 +220,6 @@ pub(super) async fn delete_conversation(
     Ok(reply::json_response(StatusCode::OK, &json!({ "deleted": id })))
 }
 
-/// Deletes all conversations that `principal` may see.
 pub(super) async fn delete_all(
     services: &ApiServices,
     principal: Option<&Principal>,

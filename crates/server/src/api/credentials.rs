@@ -1,7 +1,6 @@
 //! Tokens of clients and sessions of the page.
 //!
-//! A client with a token may ask, and stores a configuration of its own. The owner gets a code, with
-//! which the page opens a session.
+//! A token lets a client ask and store its own configuration; a code of the owner opens a session.
 
 use codeinfo_core::{Principal, Secret, error::ErrorCode};
 use codeinfo_credentials::{OnExistingToken, TokenKind};

@@ -219,8 +219,7 @@ impl ApiState {
         }
     }
 
-    /// Answers the routes of the page: turns that the server owns, their conversations, and views of
-    /// code.
+    /// Answers the routes of the page: turns, their conversations, and views of code.
     async fn answer_page_route(
         &self,
         request: &mut Request,

@@ -21,7 +21,6 @@ use tracing::{error, warn};
 use super::ApiServices;
 
 pub(super) const MAIN: &str = "main";
-/// Path that monitors poll.
 const READY: &str = "/ready";
 
 #[derive(Debug)]
@@ -62,8 +61,7 @@ impl ApiError {
         }
     }
 
-    /// Returns the code and the message of a fault of the server; `None` for a fault of the
-    /// request.
+    /// Returns the code and the message of a fault of the server, not of the request.
     fn server_fault(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Refused(error @ HttpError::Internal) => Some((error.code(), error.to_string())),

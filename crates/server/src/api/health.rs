@@ -212,8 +212,7 @@ async fn check_codex(services: &ApiServices) -> CodexHealth {
     }
 }
 
-/// Lists the repositories that the model's shell cannot read. A failure yields an empty list,
-/// because the checks of the store and of Codex report it.
+/// Lists the repositories that the model's shell cannot read. Other checks report a failure.
 async fn list_excluded_repos(services: &ApiServices) -> Vec<ExcludedRepo> {
     let unread = match tokio::time::timeout(TIMEOUT, services.chat.list_excluded_repositories())
         .await

@@ -96,7 +96,6 @@ struct FoldersReply {
     /// Parent folder, if it can be listed.
     parent: Option<PathBuf>,
     folders: Vec<ListedFolder>,
-    /// True if there are more folders.
     truncated: bool,
 }
 
@@ -105,7 +104,6 @@ struct FoldersReply {
 struct ListedFolder {
     name: String,
     path: PathBuf,
-    /// True if a Git repository starts here.
     is_repository: bool,
     /// Name of the root that indexes this folder.
     #[serde(skip_serializing_if = "Option::is_none")]

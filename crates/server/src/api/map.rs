@@ -26,7 +26,6 @@ const MAX_FILES: usize = 40;
 struct FolderMap {
     repo: String,
     folders: Vec<MapFolder>,
-    /// True if there are more folders.
     truncated: bool,
 }
 

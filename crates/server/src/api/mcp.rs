@@ -51,8 +51,7 @@ grepping files. Returns the best pieces whole, the others as a line or two. If n
 const LIST_DESCRIPTION: &str = "\
 Lists the repositories that can be searched: name, path, size and description. Call it for the name to pass as `repository`.";
 
-/// Endpoint with the read-only tools. Calls are never gated by Codex, because Codex itself makes
-/// them. Clones share the services and what conversations were shown.
+/// Endpoint with the read-only tools. Calls are never gated by Codex, because it makes them itself.
 #[derive(Clone)]
 pub(super) struct RawSearch {
     services: Arc<ApiServices>,
@@ -100,9 +99,8 @@ impl RawSearch {
         Self { context, ..self.clone() }
     }
 
-    /// Returns the endpoint for the caller and the query of a request. `repository=…` restricts it to one
-    /// repository; `tree=…` leaves out the other trees of that tree's repository. A client with
-    /// such an address cannot search beyond it.
+    /// Returns the endpoint for the caller of a request. It cannot search beyond the query: `repository=…` restricts
+    /// it to one repository, `tree=…` leaves out that tree's siblings.
     pub(super) fn for_request(&self, request: &Request) -> Result<Self, ApiError> {
         let mut search = self.with_context(CallContext::from_request(request));
         for (name, value) in parse_query(request.query()) {
@@ -179,8 +177,7 @@ impl RawSearch {
         }
         let client_path = folder.map(ClientFolder::client_path);
         let (tree, _) = self.services.find_client_tree(client_path.as_deref()).await;
-        // Computed before the call: a run that ends during the call may be too late for its
-        // results.
+        // Computed before the call: a run that ends meanwhile may be too late for its results.
         let notice = match folder {
             Some(folder) => folder.describe_index_gaps().await,
             None => None,
@@ -218,8 +215,7 @@ impl RawSearch {
         }
     }
 
-    /// Converts a failure into a result for the calling model. Internal errors are logged and
-    /// hidden.
+    /// Converts a failure into a result for the model; internal errors are logged and hidden.
     fn report_failure(
         &self,
         code: ErrorCode,

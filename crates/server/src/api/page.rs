@@ -1,8 +1,7 @@
 //! `GET /` and `GET /page/{file}`: the files of the page and the documents, built into the program.
 //!
-//! Files are compressed at their first use. Compressing them in the build would need a build
-//! dependency, and at the start it would slow down short commands. The format is `gzip`, because
-//! every client accepts it and the program contains it already.
+//! Files are compressed at their first use: in the build, that would need a dependency, and at the
+//! start, it would slow down short commands. Every client accepts `gzip`.
 
 use std::{io::Write, sync::OnceLock};
 
@@ -35,8 +34,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 const DRAWING: &str = "image/svg+xml; charset=utf-8";
 
-/// Headers of every file of the page. The page loads only from its own server, runs only its own
-/// files as code, and cannot be framed.
+/// Headers of the page's files: it loads and runs only files of its server and cannot be framed.
 const HEADERS: [(HeaderName, &str); 5] = [
     // Cached, but validated each time, so that a page never mixes two versions of the program.
     (CACHE_CONTROL, "no-cache"),
@@ -135,8 +133,7 @@ pub fn is_of_page(path: &str, find_document: FindDocument) -> bool {
     path == "/" || path.strip_prefix("/page/").is_some_and(is_file)
 }
 
-/// Answers a browser at an unknown address with the page and status 404; answers others with
-/// `refusal`.
+/// Answers a browser at an unknown address with the page and status 404, others with `refusal`.
 pub(super) async fn reply_missing_page(
     request: &Request,
     refusal: HttpError,
@@ -233,8 +230,7 @@ fn takes_gzip(accepted: &str) -> bool {
     by_any
 }
 
-/// Returns whether the tags of `If-None-Match` contain this one. Ignores `W/`, which a proxy may
-/// add.
+/// Returns whether `If-None-Match` contains this tag, without the `W/` that a proxy may add.
 fn is_among(tag: &str, known: &str) -> bool {
     let mut tags = known.split(',').map(|known| known.trim().trim_start_matches("W/"));
     tags.any(|known| known == tag || known == "*")

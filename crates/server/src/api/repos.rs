@@ -100,8 +100,7 @@ impl ApiServices {
         Ok(find_root(&self.path_map, &roots, named).await?)
     }
 
-    /// Returns the tree for the folder in which a client works, given as the client sees it. Also
-    /// returns a notice if another tree answers for it.
+    /// Returns the tree for a folder as its client sees it, and a notice if another tree answers.
     pub(super) async fn find_client_tree(
         &self,
         folder: Option<&Path>,

@@ -24,7 +24,6 @@ use super::{
 const DEFAULT_LISTED: usize = 50;
 const MAX_LANGUAGES: usize = 50;
 
-/// Arguments of a search over HTTP or MCP.
 #[derive(Deserialize)]
 pub(super) struct SearchArguments {
     query: String,
@@ -101,7 +100,6 @@ pub(super) struct ListingArguments {
 struct SearchListing {
     results: Vec<ListedHit>,
     files: Vec<FileSummary>,
-    /// Names and files of the query that are absent from everything searched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     absent: Vec<String>,
     model_id: String,
@@ -123,8 +121,7 @@ struct ScorePart {
     value: f64,
 }
 
-/// Returns the schema of [`SearchArguments`], which describes `default_limit`. Its descriptions are
-/// for models.
+/// Returns the schema of [`SearchArguments`], with descriptions for models and `default_limit`.
 pub(super) fn search_schema(default_limit: usize) -> Value {
     json!({
         "type": "object",

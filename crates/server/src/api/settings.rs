@@ -12,8 +12,7 @@ use super::ApiServices;
 /// Settings of the page for this machine.
 #[derive(Debug, Clone, Default)]
 pub struct PageSettings {
-    /// Folders below which users choose one to index, as server paths. Without any, none are
-    /// listed.
+    /// Server paths of folders below which users choose one to index; without any, none are listed.
     pub folder_roots: Vec<PathBuf>,
     pub editor: EditorLink,
 }

@@ -1,5 +1,4 @@
-//! `GET /symbols`, `/symbols/trace`, `/symbols/at`, `/symbols/impact` and `/symbols/history`:
-//! definitions, what calls or uses them, and the commits that changed them.
+//! `GET /symbols` and below: definitions, what uses them, and the commits that changed them.
 
 use std::path::Path;
 
@@ -24,7 +23,6 @@ const EVERY_USE: &str = "uses";
 /// Maximum bytes of a name or path.
 const MAX_NAME_BYTES: usize = 4_096;
 
-/// Answers with what has a relation to a definition.
 pub(super) async fn find_relations(
     services: &ApiServices,
     query: Option<&str>,
@@ -47,7 +45,6 @@ pub(super) async fn find_relations(
     reply_found(format.as_deref(), &found, || render::render_relations(&found).0)
 }
 
-/// Answers with the calls that lead from a definition, or to it.
 pub(super) async fn trace_calls(
     services: &ApiServices,
     query: Option<&str>,

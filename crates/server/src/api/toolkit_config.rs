@@ -31,8 +31,7 @@ pub(super) fn require_principal(request: &Request) -> Result<Principal, ApiError
     request.principal().cloned().ok_or_else(ApiError::missing_token)
 }
 
-/// Returns the stored configuration as it was sent, or one without servers. With `secrets=hidden`,
-/// a mark replaces each value of a variable or header.
+/// Returns the stored or an empty configuration; `secrets=hidden` masks variables and headers.
 pub(super) async fn read_config(
     services: &ApiServices,
     who: Principal,
@@ -62,8 +61,7 @@ fn hidden_secret() -> Value {
     json!({ "set": true })
 }
 
-/// Calls `change` with the toolkit, member and name of each variable and header, and with its
-/// value.
+/// Calls `change` with toolkit, member and name of each variable and header, and with its value.
 fn change_secrets(config: &mut Value, mut change: impl FnMut([&str; 3], &mut Value)) {
     let toolkits = config.get_mut("mcpServers").and_then(Value::as_object_mut);
     for (toolkit, spec) in toolkits.into_iter().flatten() {
@@ -107,9 +105,8 @@ pub(super) struct CheckedConfig {
     warnings: Vec<String>,
 }
 
-/// Returns a configuration that `who` may store, as it was sent. Only the owner may have programs
-/// run outside the sandbox or in a folder of this machine, because a token may have fewer rights
-/// than the owner.
+/// Returns a configuration that `who` may store, as it was sent. Only the owner, who has all
+/// rights, may have programs run outside the sandbox or in a folder of this machine.
 pub(super) fn check_config(
     specs: &SpecReader,
     who: &Principal,

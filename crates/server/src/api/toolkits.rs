@@ -204,8 +204,7 @@ pub(super) async fn call_tool(
     Ok(reply::json_response(StatusCode::OK, &ToolAnswer { is_error, text }))
 }
 
-/// Shows what the toolkit file of a repository asks for. Allows it if `sha256` is the digest of
-/// that.
+/// Shows what a repository's toolkit file asks for, and allows it if `sha256` is its digest.
 pub(super) async fn allow_toolkits(
     services: &ApiServices,
     request: &Request,
@@ -252,8 +251,7 @@ async fn find_member(
     member.ok_or(ApiError::Failed { code: ErrorCode::ToolkitNotFound, message })
 }
 
-/// Returns the folder whose toolkits apply, as in turns: that of the named repository, else of the
-/// one that the client works in, else of the only one.
+/// Returns the folder whose toolkits apply: of the named, the client's, or the only repository.
 async fn find_folder(
     services: &ApiServices,
     roots: &[Root],

@@ -1,5 +1,4 @@
-//! Turns that the server owns: started with `POST /turns`, watched by any number of clients, and
-//! continued when none watches.
+//! Turns that the server owns: started with `POST /turns`, and continued when no client watches.
 
 mod live;
 mod render;
@@ -37,8 +36,7 @@ use super::{
     parameters::{invalid_argument, parse_query, unknown_parameter},
 };
 
-/// Maximum bytes and age of ended turns in memory. They serve clients that return, even when none
-/// are kept on disk.
+/// Maximum bytes and age of ended turns in memory, which serve clients that return.
 const MAX_ENDED_BYTES: usize = 64 << 20;
 const ENDED_FOR: Duration = Duration::from_mins(10);
 
@@ -86,7 +84,6 @@ impl TurnRegistry {
         &self.archive
     }
 
-    /// Runs work that would block other requests, on a thread for such work.
     pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -133,8 +130,7 @@ impl TurnRegistry {
         self.archive.find_summary(id).or_else(in_memory)
     }
 
-    /// Stops the running turns of a conversation and forgets the ended ones. Returns whether there
-    /// were any.
+    /// Stops a conversation's running turns and forgets ended ones; returns whether there were any.
     pub(super) fn forget_conversation(&self, conversation: ConversationId) -> bool {
         let mut lives = self.lock_turns();
         let turns: Vec<TurnId> = lives
@@ -262,8 +258,7 @@ pub(super) async fn start_turn(
     let continued = arguments.conversation_id().and_then(|id| id.parse().ok());
     let known = continued.and_then(|id| turns.find_summary(id));
     let (question, repository) = arguments.question_and_repository();
-    // Taken before the turn waits for its slot: removing the conversation removes turns asked
-    // before that.
+    // Taken before the turn waits: removing the conversation removes turns asked before that.
     let asked_at = Timestamp::now();
     let turn = chat::ask_question(services, arguments, admission).await?;
     let principal = admission.principal.as_ref();
@@ -316,8 +311,7 @@ pub(super) async fn stop_turn(
     Ok(reply::json_response(StatusCode::OK, &json!({ "turnId": turn, "state": state })))
 }
 
-/// Returns the number of frames that a client already has: `after` in the address, or a higher
-/// `Last-Event-ID` from a browser that reconnects.
+/// Returns the number of frames that a client has: `after`, or a higher `Last-Event-ID`.
 pub(super) fn parse_after(request: &Request) -> Result<usize, ApiError> {
     let number = |value: &str| {
         value

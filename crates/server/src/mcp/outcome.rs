@@ -1,5 +1,4 @@
-//! Converts the end of a question into the result or error of its call, with one log line for each
-//! failure.
+//! Converts the end of a question into the result or error of its call, and logs each failure.
 
 use std::error::Error as _;
 
@@ -91,7 +90,6 @@ pub(super) fn build_turn_result(
     write_outcome(outcome, form, notice).map_err(|cause| hide_internal_error(&cause, form))
 }
 
-/// Returns the end of a call whose question was refused.
 pub(super) fn build_refusal(
     failure: &ChatError,
     conversation: Option<ConversationId>,
@@ -136,7 +134,6 @@ fn write_outcome(
     })
 }
 
-/// Writes a failure that happened before there was a turn.
 fn write_refusal(
     conversation: Option<ConversationId>,
     failure: &TurnFailure,

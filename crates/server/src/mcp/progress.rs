@@ -115,8 +115,7 @@ fn log_event(event: ChatEvent) -> ChatEvent {
     event
 }
 
-/// Descriptions of running calls of built-in tools, such as "searched retry policy". Calls may
-/// overlap.
+/// Descriptions of running calls of built-in tools, which may overlap: "searched retry policy".
 #[derive(Default)]
 struct ToolQueries {
     by_call: HashMap<String, String>,

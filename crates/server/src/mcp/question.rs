@@ -13,8 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{QuestionEndpoint, result::max_shown_bytes};
 use crate::mcp_http::ClientFolder;
 
-/// Description of the tool, with placeholders for the repositories and for the maximum size of a
-/// reply.
+/// Description of the tool, with placeholders for repositories and the maximum size of a reply.
 const DESCRIPTION: &str = "\
 Answers a question about the indexed repositories{repositories}: finds the implementation of something, where it is defined, its usages, \
 callers and references; explains architecture, how and why code works, since when and why it is so, what a change affects. \
@@ -158,8 +157,7 @@ impl QuestionEndpoint {
     }
 }
 
-/// Returns the description of `codebase_question`. `repositories` is empty or lists names in
-/// parentheses.
+/// Returns the tool's description; `repositories` is empty or lists names in parentheses.
 pub(super) fn build_description(repositories: &str, max_bytes: usize) -> String {
     let kilobytes = max_bytes.div_ceil(1000).to_string();
     DESCRIPTION.replace("{kilobytes}", &kilobytes).replace("{repositories}", repositories)
@@ -192,8 +190,7 @@ pub(super) fn codebase_question(max_bytes: usize) -> Result<McpTool, SchemaError
     let tool = McpTool::new(
         "codebase_question", "Ask about the codebase", &description, arguments, changing,
     )?;
-    // Some clients show a model only the names of tools until it looks for one; with one tool, that
-    // saves nothing.
+    // Some clients show a model only names of tools at first; with one tool, that saves nothing.
     Ok(tool.with_listed_meta("anthropic/alwaysLoad", json!(true)))
 }
 

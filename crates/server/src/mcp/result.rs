@@ -41,8 +41,7 @@ const CODEX_MODELS: [&str; 4] = ["gpt-5.5", "gpt-5.6", "gpt-6", "gpt-daybreak"];
 /// Member of a call's `_meta` in which Codex names its model.
 const CODEX_TURN: &str = "x-codex-turn-metadata";
 
-/// Returns the maximum bytes of a result that the client of a call shows whole. Unknown clients
-/// have no bound.
+/// Returns the maximum bytes of a result that the client shows whole; unknown ones have no bound.
 pub(super) fn max_shown_bytes(meta: &Map<String, Value>) -> usize {
     let read = |key: &str, member: &str| meta.get(key)?.get(member)?.as_str();
     let client = read(CLIENT_KEY, "name").unwrap_or_default().to_ascii_lowercase();
@@ -106,8 +105,7 @@ fn fit_segments(segments: &[&Segment], room: usize) -> Result<Vec<String>, serde
             return lines.with_longest_thinking(room);
         }
     }
-    // With hundreds of segments, emptied ones are dropped as well, and finally all answers but the
-    // last.
+    // With hundreds of segments, emptied ones are dropped, and finally all answers but the last.
     let answers = segments.iter().filter(|segment| matches!(segment, Segment::Answer { .. }));
     let mut lines = answers.map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
     if joined_size(&lines) > room {
@@ -129,8 +127,7 @@ enum SegmentLine<'a> {
 }
 
 impl<'a> SegmentLines<'a> {
-    /// Writes all segments but thinking. `max_files` merges the files of all summaries and keeps
-    /// the best.
+    /// Writes all segments but thinking. `max_files` keeps only the best files of all summaries.
     fn new(segments: &[&'a Segment], max_files: Option<usize>) -> Result<Self, serde_json::Error> {
         let mut merged =
             max_files.map(|max_files| merge_summaries(segments, max_files)).unwrap_or_default();
@@ -178,8 +175,7 @@ impl<'a> SegmentLines<'a> {
     }
 }
 
-/// Returns the best `max_files` files of all summaries, each once, by the index of the segment that
-/// ranks it best.
+/// Returns the best `max_files` files of all summaries, each by the segment that ranks it best.
 fn merge_summaries(segments: &[&Segment], max_files: usize) -> HashMap<usize, Vec<FileSummary>> {
     let mut files: Vec<(usize, FileSummary)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
@@ -203,8 +199,7 @@ fn merge_summaries(segments: &[&Segment], max_files: usize) -> HashMap<usize, Ve
     by_place
 }
 
-/// Merges what another search found in a file. The number of chunks that both found is unknown, so
-/// the larger number counts.
+/// Merges another search's file. As common chunks are unknown, the larger number counts.
 fn merge_file(place: &mut usize, file: &mut FileSummary, other_place: usize, other: &FileSummary) {
     if other.best > file.best {
         (*place, file.best) = (other_place, other.best);

@@ -14,8 +14,7 @@ use tracing::debug;
 
 /// Maximum number of messages of one client in progress; further ones are read later.
 const MAX_UNDER_WAY: usize = 64;
-/// Maximum number of messages in progress for a client that sends but does not read; more end the
-/// connection.
+/// Maximum messages in progress for a client that sends but does not read; more disconnect it.
 const MAX_UNTAKEN: usize = 256;
 
 enum MessageOutcome {
@@ -51,8 +50,7 @@ struct RelaySession {
 
 /// Accepts a handshake, then answers messages until the client leaves or the server stops.
 ///
-/// A frame that is not text ends the client's input. Immediate answers are still sent; running
-/// calls are ended.
+/// A frame that is not text ends the input: immediate answers are sent, running calls are ended.
 pub(super) fn serve_websocket(
     endpoint: Arc<dyn Endpoint>,
     request: &mut Request,

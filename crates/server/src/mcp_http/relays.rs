@@ -45,8 +45,7 @@ impl RelayServices {
         }
     }
 
-    /// Returns a session for the client of the relay, whether the client was greeted before, and
-    /// its folder.
+    /// Returns a session for the relay's client, whether it was greeted before, and its folder.
     ///
     /// # Errors
     /// This server was started by a relay and stops: for a newer relay while it is idle, or for a
@@ -152,8 +151,7 @@ impl ClientFolder {
         }
     }
 
-    /// Returns the innermost root around the folder. A worktree that is not indexed has none, even
-    /// inside another root.
+    /// Returns the innermost root around the folder, but none for a worktree that is not indexed.
     async fn find_root_status(&self) -> Option<RootStatus> {
         let roots = self.ingest.list_roots().await.ok()?.into_iter();
         let client_tree = self.ingest.find_client_tree(&self.folder).await;
@@ -166,8 +164,7 @@ impl ClientFolder {
     }
 }
 
-/// Returns a path for a model to read. Folder names come from a repository, so the path stays on
-/// one line and inside its quotation.
+/// Returns a path for a model. Its names come from a repository, so it stays on one quoted line.
 pub fn quote_path(path: &Path) -> String {
     plain_name(&path.display().to_string(), MAX_PATH_CHARS).replace('`', "'")
 }

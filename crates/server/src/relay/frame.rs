@@ -41,8 +41,7 @@ pub(super) fn has_roots(text: &str) -> bool {
         && greeting.pointer("/params/capabilities/roots").is_some_and(Value::is_object)
 }
 
-/// Returns whether a message announces that the client can be asked for its folders, or that they
-/// have changed.
+/// Returns whether a message announces that the client lists folders, or that they have changed.
 pub(super) fn is_time_for_roots(text: &str) -> bool {
     let frame = serde_json::from_str::<RpcEnvelope>(text).ok();
     let method = frame.and_then(|frame| frame.method);

@@ -38,7 +38,6 @@ pub(super) struct ServerLink {
 }
 
 impl ServerLink {
-    /// Connects to the server, or returns the reason why that fails.
     pub(super) async fn open(
         to: &ReachableServer,
         relay: &RelayHandshake,
@@ -75,8 +74,7 @@ impl ServerLink {
         SendRoom(self.messages.clone())
     }
 
-    /// Sends a message, in the order of calls, if there is room. [`ServerLink::next_message`]
-    /// notices a lost connection.
+    /// Sends a message if there is room. [`ServerLink::next_message`] notices a lost connection.
     pub(super) fn send(&self, text: String) {
         drop(self.messages.try_send(Message::text(text)));
     }

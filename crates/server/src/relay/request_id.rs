@@ -1,13 +1,11 @@
-//! Finds the id of a request in a line that is too long or not text, in linear time and constant
-//! memory.
+//! Finds a request's id in a line that is too long or not text, in linear time and constant memory.
 
 use serde_json::Value;
 
 const MAX_ID_BYTES: usize = 256;
 const MAX_NAME_BYTES: usize = b"\"method\"".len();
 
-/// Scans an object byte by byte for its members `id` and `method`, but not for members of nested
-/// values.
+/// Scans an object byte by byte for its members `id` and `method`, not those of nested values.
 #[derive(Debug, Default)]
 pub(super) struct RequestIdScanner {
     /// Number of open objects and lists.
@@ -81,8 +79,7 @@ impl RequestIdScanner {
         }
     }
 
-    /// Returns whether an object was read before. One without `id` and `method` does not count,
-    /// because it is no request.
+    /// Returns whether a request was read before: an object with `id` or `method`.
     fn has_begun(&self) -> bool {
         self.has_method || !self.ids.is_empty()
     }
@@ -104,8 +101,7 @@ impl RequestIdScanner {
         self.depth -= usize::from(is_last);
     }
 
-    /// Keeps one byte beyond the maximum, so that a token that is too long is neither a relevant
-    /// name nor an id.
+    /// Keeps one byte beyond the maximum, so that too long a token is neither name nor id.
     fn keep_byte(&mut self, byte: u8) {
         let max_bytes = match self.member {
             MemberPart::Name => MAX_NAME_BYTES,

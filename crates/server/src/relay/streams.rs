@@ -1,5 +1,4 @@
-//! Standard input as lines and standard output as messages. Each has a thread, because both may
-//! block as long as the client likes.
+//! Standard input as lines and standard output as messages, each on a thread, as both may block.
 
 use std::{
     io::{self, BufRead, Read, Write},

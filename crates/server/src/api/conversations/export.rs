@@ -78,8 +78,7 @@ pub(in crate::api) async fn export_conversation(
     Ok(response)
 }
 
-/// Renders each question as a heading, then its searches and their files as a list, then the
-/// unchanged answer.
+/// Renders each question as a heading, its searches and their files as a list, then the answer.
 fn render_markdown(conversation: &RenderedConversation) -> String {
     let mut out = format!("# {}\n", one_line(&conversation.head.title));
     for turn in &conversation.turns {

@@ -34,8 +34,7 @@ const MAX_NEIGHBOUR_BYTES: usize = 1_200;
 const MAX_CALLER_BYTES: usize = 600;
 /// Maximum number of remembered conversations; the least recently used one is forgotten first.
 const MAX_CONVERSATIONS: NonZero<usize> = NonZero::new(256).unwrap();
-/// Maximum chunks remembered of a conversation. A turn that received more has lost the first ones
-/// to compaction.
+/// Maximum chunks remembered of a conversation; with more, the first ones are lost to compaction.
 const MAX_CHUNKS: usize = 500;
 /// Maximum bytes of a conversation's name; longer ones are not remembered. Codex uses a UUID.
 const MAX_NAME: usize = 100;
@@ -71,8 +70,7 @@ impl RawSearch {
         }
     }
 
-    /// Answers a search whose whole query is a path: with the outline of an indexed file or folder,
-    /// or with the lines that the path names. Returns `None` for other queries.
+    /// Answers a search that is a path with an outline or the named lines; `None` for other queries.
     async fn search_at_path(
         &self,
         arguments: &SearchArguments,
@@ -217,8 +215,7 @@ impl RawSearch {
             .unwrap_or_default()
     }
 
-    /// Returns the only repository, if the endpoint is restricted to one. A model may name it;
-    /// naming another one is an error.
+    /// Returns the only repository of a restricted endpoint; naming another one is an error.
     async fn find_only_root(&self, named: Option<&str>) -> Result<Option<Root>, SearchError> {
         let Some(only) = &self.only else { return Ok(None) };
         let paths = &self.services.path_map;
@@ -263,8 +260,7 @@ impl RawSearch {
         }
     }
 
-    /// Returns the roots that a call may see: the only one, else the named one, else those that a
-    /// client in `self.tree` sees.
+    /// Returns the roots that a call may see: the only one, the named one, or those of its tree.
     pub(super) async fn resolve_scope(
         &self,
         named: Option<&str>,
@@ -355,8 +351,7 @@ impl ShownChunks {
         known.unwrap_or_default()
     }
 
-    /// Records chunks that a conversation receives. Forgets the earlier ones when there are too
-    /// many.
+    /// Records chunks that a conversation receives. Forgets earlier ones if there are too many.
     pub(super) fn add_chunks(&self, conversation: Option<&str>, chunks: Vec<String>) {
         let Some(name) = conversation.filter(|name| name.len() <= MAX_NAME) else { return };
         let mut shown = self.lock();

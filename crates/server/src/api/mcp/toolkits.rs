@@ -1,5 +1,4 @@
-//! Endpoints for the toolkits of a turn: one for each toolkit, or one that discovers the tools of
-//! all.
+//! Endpoints for the toolkits of a turn: one for each toolkit, or one that discovers all tools.
 
 use std::sync::Arc;
 
@@ -23,8 +22,7 @@ pub(in crate::api) struct ToolkitEndpoint {
 }
 
 impl ToolkitEndpoint {
-    /// Returns the endpoint of the toolkit `name`, or of all toolkits, if `bearer` is a valid
-    /// grant.
+    /// Returns the endpoint of the toolkit `name`, or of all, if `bearer` is a valid grant.
     pub(in crate::api) async fn for_grant(
         gateway: &ToolkitGateway,
         bearer: Option<&str>,

@@ -17,8 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::render;
 use crate::api::chat_frame::ChatFrame;
 
-/// Maximum bytes of tool results in one turn; later results are left out. Text of the model is
-/// bounded at its source.
+/// Maximum bytes of tool results in one turn; later ones are left out. Text has its own bound.
 const MAX_RESULT_BYTES: usize = 8 << 20;
 const LEFT_OUT: &str = "left out: the tools of this turn returned too much to keep";
 
@@ -192,8 +191,7 @@ impl LiveTurn {
         }
     }
 
-    /// Streams the frames after the first `after`, until the turn ends. A slow reader does not
-    /// delay others.
+    /// Streams frames after the first `after` to the turn's end. A slow reader delays no others.
     pub(super) fn stream_frames(
         self: Arc<Self>,
         after: usize,

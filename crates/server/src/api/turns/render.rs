@@ -78,8 +78,7 @@ pub(crate) fn final_answer(data: &Value) -> Option<&str> {
     segments.iter().rev().find(is_answer)?.get("text")?.as_str()
 }
 
-/// Returns the state of an archived turn. One that was running when the server ended counts as
-/// failed.
+/// Returns the state of an archived turn; one that ran when the server ended counts as failed.
 pub(super) fn final_state(turn: &ArchivedTurn) -> TurnState {
     match turn.state {
         TurnState::Running => TurnState::Failed,
