@@ -24,8 +24,7 @@ pub enum FileAccess {
     Owner,
 }
 
-/// Creates a folder that only its user can access, below an existing folder. Fails if something
-/// else, or a link, exists there.
+/// Creates a folder that only its user can access. Fails if something, or a link, exists there.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
     match folder_builder(FileAccess::Owner).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => folder_exists(path).map(drop),
@@ -47,8 +46,7 @@ pub fn folder_exists(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Writes `bytes` to `path` through a temporary file beside it. The data is on disk when this
-/// returns.
+/// Writes `bytes` to `path` through a temporary file; the data is on disk when this returns.
 pub fn write_atomically(path: &Path, bytes: &[u8], readers: FileAccess) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     // Removes the leftover of an earlier process.
@@ -84,8 +82,7 @@ pub fn create_folders(path: &Path, readers: FileAccess) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file that root created at `path` to the account and group of its folder. With `sudo`
-/// and another account's home, that account could not change the file otherwise.
+/// Gives a file that root created to its folder's owner, who could not change it otherwise.
 #[cfg(unix)]
 fn give_to_folder_owner(made: &File, path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -114,8 +111,7 @@ fn copy_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a folder that root created to the account of its parent folder. Fails if a link has
-/// replaced it.
+/// Gives a folder that root created to its parent's owner. Fails if a link has replaced it.
 #[cfg(unix)]
 fn give_folder(path: &Path) -> io::Result<()> {
     let mut options = File::options();
@@ -144,9 +140,8 @@ fn folder_builder(_: FileAccess) -> fs::DirBuilder {
     fs::DirBuilder::new()
 }
 
-/// Removes the rights of other accounts from a folder of the process. Returns the previous mode if
-/// others had rights. Fails if the folder belongs to another account, which could put its own
-/// files there.
+/// Removes other accounts' rights to a folder of the process; returns its former mode if they had
+/// any. Fails for a folder of another account, which could put its own files there.
 #[cfg(unix)]
 pub fn restrict_folder(folder: &Path) -> io::Result<Option<u32>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -178,16 +173,13 @@ fn restrict_access(options: &mut OpenOptions, readers: FileAccess) {
     }
 }
 
-/// A new file inherits the rights of its folder, which lies in the user's profile.
 #[cfg(not(unix))]
 fn restrict_access(_: &mut OpenOptions, _: FileAccess) {}
 
-/// Replaces or creates a user's file through a temporary file beside it, whose name cannot be one
-/// of the user's. Keeps the mode and the owner of the old file. The data is on disk when this
-/// returns.
+/// Replaces or creates a user's file through a temporary file beside it, whose name no user's file
+/// has, with the mode and the owner of the old file. The data is on disk when this returns.
 pub fn replace_user_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_path(path);
-    // Removes the leftover of an earlier process.
     remove_file(&temporary)?;
     let written = (|| {
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
@@ -214,15 +206,13 @@ pub fn replace_user_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Returns the temporary path that [`replace_user_file`] uses. It is constant, so that the next
-/// call finds and removes a leftover.
+/// Returns the constant temporary path of [`replace_user_file`], which removes a leftover there.
 pub fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.codeinfo.tmp"))
 }
 
-/// Writes the list of a folder's files to disk. Does nothing outside Unix, where folders cannot be
-/// synced.
+/// Writes a folder's list of files to disk; does nothing outside Unix, where it cannot be synced.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
@@ -263,9 +253,8 @@ fn read_file(path: &Path, readers: FileAccess) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a regular file. On Unix, a file that this creates is accessible only to its user. Fails
-/// without blocking, with [`io::ErrorKind::InvalidData`], if the path is a link, a pipe, a device
-/// or a folder.
+/// Opens a regular file; on Unix, one that this creates is only for its user. Fails without
+/// blocking, with [`io::ErrorKind::InvalidData`], if the path is a link, pipe, device or folder.
 pub fn open_regular_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let no_file = || {
         let reason = "it is not a regular file; move it away";

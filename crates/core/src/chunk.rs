@@ -24,8 +24,7 @@ pub struct ChunkRecord {
     pub start_line: u32,
     /// Last line, inclusive.
     pub end_line: u32,
-    /// Qualified name of the enclosing definition, outermost part first, such as `Store::open`; or
-    /// a heading.
+    /// Qualified name of the enclosing definition, such as `Store::open`, or a heading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// Relation of the chunk to the definition that `symbol` names.
@@ -50,8 +49,7 @@ pub struct ChunkRecord {
     pub text: String,
 }
 
-/// One indexed file version. It is written after its chunks, so its presence proves that they
-/// exist.
+/// One indexed file version, written after its chunks, so its presence proves that they exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRecord {
     /// Root that contains the file.
@@ -69,8 +67,7 @@ pub struct FileRecord {
 }
 
 impl FileRecord {
-    /// Returns the ids of the file's chunks at `places`, counted from 0. `owner` is the chunk owner
-    /// of its root.
+    /// Returns the ids of the file's chunks at `places`, from 0; `owner` owns its root's chunks.
     pub fn chunk_ids(&self, owner: RootId, places: Range<u32>) -> impl Iterator<Item = Uuid> {
         places.map(move |place| chunk_id(owner, &self.path, &self.version, place as usize))
     }
@@ -78,10 +75,9 @@ impl FileRecord {
 
 /// Returns the id of the chunk at `place` in its file, counted from 0.
 ///
-/// The id derives from what the chunk is, so writing a chunk again changes nothing. Trees of one
-/// repository have the same `owner` and share their chunks. The first half of the id derives from
-/// the content alone: ids order hits of equal score and choose samples, and neither may depend on
-/// where or on which host a repository is.
+/// Writing a chunk again changes nothing, and trees of one repository, with one `owner`, share
+/// chunks. The first half derives from the content alone: ids order hits of equal score and choose
+/// samples, and neither may depend on where or on which host a repository is.
 pub fn chunk_id(owner: RootId, path: &str, version: &str, place: usize) -> Uuid {
     let name = format!("{path}\0{version}\0{place}");
     let owner_id = Uuid::new_v5(&owner.0, name.as_bytes());
@@ -101,8 +97,7 @@ pub struct TermVector {
     pub values: Vec<f32>,
 }
 
-/// Returns the inverse document frequency that BM25 multiplies the weight of a term with. The term
-/// occurs in `matching_documents` of `total_documents`; rare terms get high values.
+/// Returns the inverse document frequency of BM25 for a term; rare terms get high values.
 #[expect(clippy::cast_precision_loss, reason = "it only needs to be about right")]
 pub fn inverse_document_frequency(matching_documents: usize, total_documents: usize) -> f32 {
     let matching = matching_documents as f32;

@@ -6,8 +6,7 @@ use std::{error::Error, fmt, io};
 pub const THREAD_LIMIT_ADVICE: &str =
     "raise the limit of processes: `ulimit -u`, or `pids_limit` of the container";
 
-/// Kind of a failure, as clients see it. Each edge maps codes to an HTTP status or a JSON-RPC error
-/// once, in its `error.rs`.
+/// Kind of a failure, as clients see it. Each edge maps it to an HTTP status or a JSON-RPC error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// An argument is missing, malformed or out of bounds.
@@ -104,8 +103,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Joins a failure and its causes into one line. Omits a cause whose text its parent already ends
-/// with.
+/// Joins a failure and its causes into one line, without causes that end the text before them.
 pub fn format_error_chain(failure: &dyn Error) -> String {
     let mut line = failure.to_string();
     let mut cause = failure.source();

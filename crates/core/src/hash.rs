@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::OmissionRule;
 
-/// Method by which a file was cut into chunks. Another method gives another version for the same
-/// content, so that chunks of two methods never mix under one version.
+/// Method by which a file was cut into chunks, part of its version so that methods never mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkingMethod {
     /// Cut by the current chunker.
@@ -19,18 +18,15 @@ pub enum ChunkingMethod {
     Fallback,
 }
 
-/// Revision of redaction, chunking, terms and vectors. It changes when the same text would give
-/// another result; files of another revision are read again. A test of `pipeline/read` fails when
-/// it must change.
+/// Revision of redaction, chunking, terms and vectors, raised when the same text would give another
+/// result; files of others are read again. A test of `pipeline/read` fails when it must change.
 pub const REVISION: &str = "17-";
 /// First revision whose chunk ids have the same order for every owner.
 const FIRST_WITH_ORDERED_IDS: u32 = 16;
-/// Bytes of a hash in a version. The store has a version per chunk and per file of each tree. At
-/// this length, collisions are infeasible to find.
+/// Bytes of a hash in a version, stored per chunk and per file; collisions are infeasible to find.
 const VERSION_BYTES: usize = 16;
 
-/// Returns the version of a file: the revision, then as 32 hex digits the first half of SHA-256
-/// over the file's bytes and the chunking method.
+/// Returns a file's version: revision, then 32 hex digits of SHA-256 over its bytes and `cut`.
 pub fn compute_file_version(content: &[u8], cut: ChunkingMethod) -> String {
     let mut hasher = Sha256::new();
     hasher.update(content);

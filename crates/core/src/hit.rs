@@ -43,8 +43,7 @@ pub struct Hit {
     /// In a comparison of two trees, the name of the tree that has these lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_in: Option<String>,
-    /// First line of the enclosing definition, if it starts above the chunk. Used in texts that
-    /// show a part of a definition; not on the wire.
+    /// First line of the enclosing definition, if it starts above the chunk; not on the wire.
     #[serde(skip)]
     pub signature: Option<String>,
     /// Parts of the score. Only `POST /search` reports them.
@@ -95,8 +94,7 @@ impl ScoreParts {
     }
 }
 
-/// Lines of one file that a search or a read returned. Field names are a wire promise of
-/// `vector_summary`.
+/// Lines of one file from a search or a read. Field names are a wire promise of `vector_summary`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileSummary {
@@ -106,8 +104,7 @@ pub struct FileSummary {
     pub rel_path: String,
     /// Name of the repository.
     pub repo: String,
-    /// Best score of the file's chunks, from 0 to 1. The value is 1 for lines read by path and 0.5
-    /// for lines that use a name.
+    /// Best score of the file's chunks, 0 to 1: 1 for lines read by path, 0.5 for uses of a name.
     #[serde(rename = "match")]
     pub best: f64,
     /// Number of chunks found or of ranges read.

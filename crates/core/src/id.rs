@@ -32,8 +32,7 @@ macro_rules! uuid_id {
             type Err = InvalidId;
 
             fn from_str(text: &str) -> Result<Self, InvalidId> {
-                // `Uuid` also parses braced, URN and bare forms, but ids have only the hyphenated
-                // spelling.
+                // `Uuid` also parses braced, URN and bare forms, but ids have only the hyphenated spelling.
                 let uuid = Uuid::try_parse(text).ok().filter(|_| text.len() == 36);
                 uuid.map(Self).ok_or_else(|| InvalidId(text.chars().take(80).collect()))
             }
@@ -71,8 +70,7 @@ uuid_id! {
 }
 
 uuid_id! {
-    /// Identifies one indexed root. A folder's id derives from its canonical path, so the same
-    /// folder always has the same id. A commit's id derives from its repository and name.
+    /// Identifies one indexed root, by a folder's canonical path, or a commit's repository and name.
     RootId
 }
 
@@ -82,15 +80,13 @@ impl RootId {
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, canonical.as_os_str().as_encoded_bytes()))
     }
 
-    /// Returns the id of the root at `canonical` on `host`. The id differs per host; without a host
-    /// it equals [`Self::from_path`].
+    /// Returns the id of the root at `canonical` on `host`, which equals [`Self::from_path`] without a host.
     pub fn from_host_path(host: Option<&Host>, canonical: &Path) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
         host.map_or_else(|| Self::from_path(canonical), |host| Self(Uuid::new_v5(&host.id, path)))
     }
 
-    /// Returns the id of the commit called `name` in the repository at `canonical` on `host`. No
-    /// folder has the same id, whatever its name.
+    /// Returns the id of the commit `name` in the repository at `canonical` on `host`, which no folder has.
     pub fn from_commit(host: Option<&Host>, canonical: &Path, name: &str) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
         let space = host.map_or(&Uuid::NAMESPACE_URL, |host| &host.id);
@@ -98,8 +94,7 @@ impl RootId {
         Self(Uuid::new_v5(space, &[path, b"\0", name.as_bytes()].concat()))
     }
 
-    /// Returns the ids of the records that hold former versions of a repository's files, one
-    /// version per path and record. No root has these ids.
+    /// Returns the ids of the records that hold former versions of a repository's files; no root has them.
     pub fn former_record_ids(owner: Self) -> [Self; 4] {
         [b"former", b"formr2", b"formr3", b"formr4"].map(|name| Self(Uuid::new_v5(&owner.0, name)))
     }
@@ -126,8 +121,7 @@ impl Host {
     }
 }
 
-/// Proven identity of a client. Data stored for one principal is never visible to another. Clones
-/// share the name.
+/// Proven identity of a client. Data stored for one principal is never visible to another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal(Arc<str>);
 

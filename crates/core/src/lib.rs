@@ -44,15 +44,12 @@ pub const SEARCH_TOOL: &str = "VectorSearch";
 /// Key in the `_meta` of a [`SEARCH_TOOL`] result that lists the files found, for programs to read.
 pub const FILES_META: &str = "codeinfo/files";
 
-/// Maximum bytes of a tool result that Codex 0.169.0 passes whole to a model that it does not know.
-/// The count includes Codex's own line above the result. Codex cuts the middle out of a longer
-/// result.
+/// Maximum bytes of a tool result, with Codex's own line above it, that Codex 0.169.0 passes whole
+/// to a model that it does not know. Codex cuts the middle out of a longer one.
 pub const CODEX_MAX_BYTES: usize = 11_988;
 
-/// Maximum bytes of the text that CodeInfo's tools return to Codex. The rest of [`CODEX_MAX_BYTES`]
-/// is for Codex's line.
+/// Maximum bytes of our tools' text for Codex, whose line takes the rest of [`CODEX_MAX_BYTES`].
 pub const MAX_TOOL_TEXT_BYTES: usize = 11_500;
 
-/// Key in the `_meta` of a call that names the folder in which the client works. The call then
-/// searches the worktree that this folder belongs to.
+/// Key in a call's `_meta` that names the client's folder, whose worktree the call then searches.
 pub const FOLDER_META: &str = "codeinfo/folder";

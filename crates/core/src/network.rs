@@ -6,8 +6,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// Installs the crypto provider that all clients of this process use. Must run before a client is
-/// created. Repeated calls change nothing.
+/// Installs the crypto provider of this process, once. Must run before a client is created.
 pub fn install_crypto_provider() {
     // The result is an error if a provider is installed already, which is the same one.
     drop(rustls::crypto::ring::default_provider().install_default());
@@ -30,13 +29,11 @@ pub fn is_tls_error(failure: &(dyn Error + 'static)) -> bool {
     false
 }
 
-/// Address at which Azure serves its virtual machines, including metadata. Other clouds use
-/// link-local addresses.
+/// Address at which Azure serves virtual machines. Other clouds use link-local addresses.
 const AZURE_WIRE: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 
 /// Returns whether an address is internal: this machine, a private network, a cloud's own services,
-/// multicast, broadcast or reserved. IPv6 addresses that embed an IPv4 address are judged by that
-/// address.
+/// multicast, broadcast or reserved. An IPv6 address that embeds an IPv4 address is judged by it.
 pub fn is_internal_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_internal_v4(address),
@@ -74,8 +71,7 @@ fn is_internal_v4(address: Ipv4Addr) -> bool {
         || address == AZURE_WIRE
 }
 
-/// Returns the IPv4 address that an IPv6 address embeds: compatible, mapped, translated, NAT64,
-/// 6to4, Teredo or ISATAP.
+/// Returns the embedded IPv4 address: compatible, mapped, translated, NAT64, 6to4, Teredo, ISATAP.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let (high, low) = match address.segments() {
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]

@@ -63,8 +63,7 @@ pub enum OmissionRule {
 }
 
 impl OmissionRule {
-    /// Rules about the content of a file, each with the letter that marks it in a version. The
-    /// letters are not hex digits.
+    /// Rules about a file's content, with the letter (no hex digit) that marks each in a version.
     const CONTENT_RULES: [(Self, char); 4] =
         [(Self::Minified, 'm'), (Self::Generated, 'g'), (Self::Drawing, 'v'), (Self::Binary, 'n')];
 
@@ -285,8 +284,7 @@ impl OmittedPaths {
         self.groups.iter().map(|(rule, group)| (*rule, group))
     }
 
-    /// Explains why a path is not in the index and how to include it. Returns `None` if no omission
-    /// is known.
+    /// Explains why a path is not in the index and how to include it; `None` if nothing is known.
     pub fn explain_path(&self, path: &str) -> Option<String> {
         let (rule, path) = self.find_omission(path).or_else(|| self.find_by_ending(path))?;
         Some(explain_omission(rule, path))
@@ -314,8 +312,7 @@ impl OmittedPaths {
         omitted
     }
 
-    /// Finds the omission of a path or of a folder above it: the rule, and the omitted file or
-    /// folder.
+    /// Finds the rule and the omitted file or folder for a path or a folder above it.
     pub fn find_omission(&self, path: &str) -> Option<(OmissionRule, &str)> {
         let above = path.match_indices('/').filter_map(|(at, _)| path.get(..=at));
         let folder = format!("{path}/");
@@ -351,8 +348,7 @@ impl OmittedPaths {
     }
 }
 
-/// Explains why a file or folder is not in the index and how to include it. The path of a folder
-/// ends with `/`.
+/// Explains why a file, or a folder ending with `/`, is not in the index and how to include it.
 pub fn explain_omission(rule: OmissionRule, path: &str) -> String {
     let path = plain_name(path, MAX_PATH_CHARS).replace('`', "'");
     let hint = if rule.can_be_overruled() {
@@ -363,8 +359,7 @@ pub fn explain_omission(rule: OmissionRule, path: &str) -> String {
     format!("`{path}` was left out of the index ({}){hint}", rule.as_str())
 }
 
-/// Lists omissions in one short line: for each rule the count and one example path. The example is
-/// a path with one of `names`, if there is one.
+/// Lists omissions in one short line: per rule the count and an example, of `names` if possible.
 pub fn list_omissions<'a>(
     groups: impl Iterator<Item = (OmissionRule, &'a OmittedGroup)>,
     names: &[&str],

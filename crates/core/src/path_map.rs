@@ -7,8 +7,7 @@ use super::Root;
 /// Mapping between server paths and client paths. The default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathMap {
-    /// Folder of the repositories on the server (`INGEST_DIR`) and on the clients
-    /// (`HOST_INGEST_DIR`).
+    /// Folder of repositories on the server (`INGEST_DIR`) and on clients (`HOST_INGEST_DIR`).
     folders: Option<(PathBuf, PathBuf)>,
 }
 
@@ -32,8 +31,7 @@ impl PathMap {
         moved.unwrap_or_else(|| path.to_owned())
     }
 
-    /// Finds the root that a client calls `reference`: a name, an id, a client path or a server
-    /// path, in that order.
+    /// Finds the root for a name, an id, a client path or a server path, in that order.
     pub fn find_root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
         let path = Path::new(reference);
         let server_path = self.to_server_path(path);
@@ -46,8 +44,7 @@ impl PathMap {
         by_name.or_else(by_id).or_else(|| by_path(&server_path)).or_else(|| by_path(path))
     }
 
-    /// Finds the root for `reference` like [`Self::find_root`], else the innermost root that
-    /// contains the path `reference`.
+    /// Finds a root like [`Self::find_root`], else the innermost one that contains `reference`.
     pub fn find_enclosing_root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
         let find_innermost = |path: &Path| {
             let enclosing = roots.iter().filter(|root| path.starts_with(&root.path));

@@ -73,8 +73,7 @@ pub enum BoundedLine {
 /// Maximum bytes returned of each end of a line that is too long.
 const END_BYTES: usize = 256;
 
-/// Reader of lines with at most `max` bytes. [`BoundedLineReader::next_line`] may be cancelled
-/// without loss.
+/// Reader of lines with at most `max` bytes. [`BoundedLineReader::next_line`] may be cancelled without loss.
 pub struct BoundedLineReader<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
@@ -94,8 +93,7 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
         self.reader.into_inner()
     }
 
-    /// Returns the next line, or `None` at the end of the input. A last line without a line end is
-    /// dropped, because its writer died while writing it.
+    /// Returns the next line, or `None` at the end. A last line without an end is dropped, as its writer died.
     pub async fn next_line(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             let available = self.reader.fill_buf().await?;

@@ -22,22 +22,19 @@ pub struct Root {
     /// Description by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Canonical absolute path on the machine that ingests it. For a commit, the path of its
-    /// repository followed by `@` and the name of the commit; no file exists there.
+    /// Canonical path on its machine; for a commit `REPOSITORY@NAME`, where no file exists.
     pub path: PathBuf,
     /// The indexed commit. `None` if the root is a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<IndexedCommit>,
-    /// Git repository that the root is a worktree of; `None` for any other folder. The id of the
-    /// main worktree or, if hosts share a store, an id that the worktrees on all hosts have in
-    /// common.
+    /// Git repository of a worktree: the id of the main worktree or, if hosts share a store, an id
+    /// that its worktrees on all hosts have in common.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<RootId>,
     /// Marks that identify the repository across hosts that share a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// The other host that has the root, if hosts share a store. The path does not exist on this
-    /// host.
+    /// Other host that has the root, if hosts share a store. The path does not exist on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
     /// Model of the stored vectors, as `name@version`.
@@ -53,13 +50,11 @@ pub struct Root {
     /// Outcome of the last run.
     #[serde(default)]
     pub last_run: LastRun,
-    /// Secret files that are not indexed, by path below the root. The model's shell cannot read
-    /// them and clients do not see them. `None` until a run has searched for them; former versions
-    /// did not.
+    /// Secret files that are not indexed and that neither the model's shell nor clients see, by
+    /// path below the root. `None` until a run has searched for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_files: Option<Vec<String>>,
-    /// Subset of `private_files` that is indexed with the secrets redacted. Clients may see these
-    /// files.
+    /// Those of `private_files` that are indexed with secrets redacted and that clients may see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub censored_files: Vec<String>,
     /// Paths that rules left out of the index.
@@ -81,8 +76,7 @@ pub struct Origin {
     pub first_commit: Option<String>,
 }
 
-/// A commit whose files are indexed as stored in the repository, independent of what is checked
-/// out.
+/// A commit whose files are indexed as stored in the repository, whatever is checked out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexedCommit {
@@ -97,8 +91,7 @@ pub struct IndexedCommit {
 }
 
 impl Root {
-    /// Creates a root for a folder of this machine that was never indexed. Its name is the folder's
-    /// name.
+    /// Creates a root, named as the folder, for a folder of this machine that was never indexed.
     pub fn from_folder(path: PathBuf) -> Self {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         Self {
@@ -121,9 +114,8 @@ impl Root {
         }
     }
 
-    /// Returns when the files of the root last began to change; `None` while a run may be changing
-    /// them. A run writes its root before it changes a file and again when it ends, so a root that
-    /// reads as before has the same files.
+    /// Returns when the files last began to change; `None` while a run may change them. A run
+    /// writes its root before it changes files and at its end, so equal roots have equal files.
     pub fn last_change(&self) -> Option<Timestamp> {
         self.changed_at.filter(|_| self.last_run.is_completed())
     }
@@ -174,8 +166,7 @@ impl Root {
         })
     }
 
-    /// Returns whether a path would not be left out of the index as hidden, as a secret or by a
-    /// rule that the root has used.
+    /// Returns whether a path is not left out as hidden, as a secret or by a rule of the root.
     pub fn is_public_path(&self, path: &str) -> bool {
         !path.split('/').any(|part| part.starts_with('.'))
             && secret_name(path) != Some(SecretNameCertainty::Certain)
@@ -193,8 +184,7 @@ impl Origin {
             || is_same(&self.first_commit, &other.first_commit)
     }
 
-    /// Returns an id that all trees of the repository have in common, derived from the first
-    /// commit, else from the remote, else from the git folder.
+    /// Returns an id common to all trees, by first commit, else by remote, else by git folder.
     pub fn repository_id(&self) -> RootId {
         let mark = self.first_commit.as_ref().or(self.remote.as_ref());
         mark.map_or(self.store, |mark| RootId(Uuid::new_v5(&Uuid::NAMESPACE_URL, mark.as_bytes())))
@@ -211,7 +201,6 @@ pub struct UnknownRoot {
 }
 
 impl UnknownRoot {
-    /// Maximum number of repositories in the message.
     const MAX_NAMED: usize = 10;
     /// Maximum number of characters of the reference in the message.
     const MAX_REFERENCE: usize = 120;
@@ -257,8 +246,7 @@ pub enum LastRun {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         resumes: bool,
     },
-    /// The run began and has not ended: it was killed, or a process is still working on it.
-    /// Records of former versions without a state are read as this.
+    /// The run began and has not ended. Records of former versions without a state read as this.
     #[default]
     Interrupted,
     /// A later check found the index damaged.

@@ -65,8 +65,7 @@ pub enum Segment {
     Answer {
         /// The text of one message item.
         text: String,
-        /// Result of the citation check. Present only on the final answer, and only if the check
-        /// could run.
+        /// Result of the citation check, only on the final answer and only if the check could run.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         checked: Option<CitationCounts>,
     },
@@ -80,11 +79,9 @@ pub struct CitationCounts {
     pub citations: usize,
     /// Places that exist and whose lines fit the statement about them.
     pub confirmed: usize,
-    /// Places that exist, or could not be looked up, and that nothing ties to the statement about
-    /// them.
+    /// Places that exist, or could not be looked up, and that nothing ties to their statement.
     pub unconfirmed: usize,
-    /// Places that do not exist or certainly lack what the answer states about them. The answer
-    /// strikes them out or marks them.
+    /// Places that do not exist or surely lack what the answer states; struck out or marked there.
     pub wrong: usize,
     /// Citations that were wrong at first and that the model corrected.
     pub repaired: usize,
@@ -134,8 +131,7 @@ pub struct CitedRepository {
     pub indexed_at: Option<String>,
 }
 
-/// Counts of cited sentences by whether the cited lines support them. Field names are a wire
-/// promise.
+/// Counts of cited sentences by the support of the lines. Field names are a wire promise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimCounts {
     /// Sentences that the cited lines support.

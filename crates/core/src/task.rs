@@ -19,8 +19,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Starts a task that [`Tasks::stop`] waits for. The task must end soon after
-    /// [`Tasks::stop_token`] is cancelled.
+    /// Starts a task, which must end soon after [`Tasks::stop_token`] is cancelled.
     pub fn spawn<F>(&self, task: F)
     where
         F: Future<Output: Send> + Send + 'static,
@@ -50,8 +49,7 @@ impl Tasks {
         &self.stopping
     }
 
-    /// Cancels the stop token and waits at most `grace` for the tasks. Returns whether all tasks
-    /// ended.
+    /// Cancels the stop token and waits at most `grace` for the tasks. Returns whether all ended.
     pub async fn stop(&self, grace: Duration) -> bool {
         self.stopping.cancel();
         self.tracker.close();
@@ -64,8 +62,7 @@ const BESIDE_WORKERS: usize = 8;
 /// Stack size in bytes, enough for a thread that does nothing.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// Starts as many threads as a command needs at the same time, and ends them. Fails if one cannot
-/// be started. Libraries would panic or block forever later.
+/// Starts and ends the threads that a command needs: without them, libraries panic or block later.
 pub fn can_start_threads() -> io::Result<()> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let gate = Mutex::new(());

@@ -65,14 +65,12 @@ pub enum TelemetryError {
     Started,
 }
 
-/// Converts a duration to whole milliseconds, capped at `u64::MAX`. A [`Duration`] itself would
-/// appear in the log as text.
+/// Converts a duration to whole milliseconds, at most `u64::MAX`; the log would show a [`Duration`] as text.
 pub fn to_milliseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the path of the log file, or `None` if the log goes to standard error. The file is used
-/// when standard error is a terminal and the user did not choose a log level.
+/// Returns the path of the log file if standard error is a terminal and the user chose no log level.
 pub fn log_file(log: &LogSettings, data_dir: &Path) -> Option<PathBuf> {
     (io::stderr().is_terminal() && !log.chosen).then(|| data_dir.join(LOG_FILE))
 }
@@ -92,8 +90,7 @@ pub fn start_logging(log: &LogSettings, data_dir: &Path) -> Result<(), Telemetry
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)
-        // Without this the subscriber panics when standard error cannot be written, such as on a
-        // full disk.
+        // Without this the subscriber panics when standard error cannot be written, such as on a full disk.
         .log_internal_errors(false)
         .with_ansi(has_colours);
     let started = match log.format {
@@ -103,8 +100,7 @@ pub fn start_logging(log: &LogSettings, data_dir: &Path) -> Result<(), Telemetry
     started.map_err(|_| TelemetryError::Started)
 }
 
-/// Writer to standard error. On a terminal it clears the current line before each log line, because
-/// a progress bar may be drawn there. The bar is drawn again below.
+/// Writer to standard error. On a terminal it first clears the line, where a progress bar may be drawn.
 struct TerminalLog {
     stderr: Stderr,
     wipe: &'static [u8],
@@ -129,9 +125,8 @@ impl<'a> MakeWriter<'a> for TerminalLog {
     }
 }
 
-/// Installs a panic hook that reports each panic as one line. A panic of the main thread ends the
-/// program and is printed to standard error. Any other panic fails one piece of work and is
-/// logged.
+/// Installs a panic hook that reports each panic as one line. A panic of the main thread ends the program and is
+/// printed to standard error. Any other panic fails one piece of work and is logged.
 pub fn report_panics() {
     panic::set_hook(Box::new(|panic| {
         let line = format_panic_line(panic);
@@ -152,8 +147,7 @@ pub fn report_panics() {
 fn format_panic_line(panic: &PanicHookInfo) -> String {
     let payload = panic.payload_as_str().unwrap_or("no reason was given");
     let reason = payload.lines().next().unwrap_or_default();
-    // Matches EAGAIN in the text of the standard library, because libraries do not pass the error
-    // on.
+    // Matches EAGAIN in the text of the standard library, because libraries do not pass the error on.
     let is_limit = reason.contains("os error 11)") || reason.contains("Os { code: 11,");
     if is_limit { format!("{reason}; {THREAD_LIMIT_ADVICE}") } else { reason.to_owned() }
 }

@@ -7,8 +7,7 @@ use std::{
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Maximum bytes of a tool call's parameters, and of its result, that are kept and shown. The model
-/// gets less of them, 48,000 bytes.
+/// Maximum bytes kept of a tool call's parameters and of its result; the model gets 48,000.
 pub const MAX_TOOL_VALUE_BYTES: usize = 64 * 1024;
 /// Mark at the end of a text that [`truncate_marked`] has cut.
 pub const CUT_MARK: &str = "[cut: more than 64 KiB]";
@@ -29,8 +28,7 @@ pub fn count_things(number: u64, thing: &str) -> String {
     if number == 1 { format!("{number} {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// Returns a name as one line of at most `max_chars` characters, without invisible characters and
-/// characters that reorder text.
+/// Returns a name on one line of at most `max_chars`, without invisible or reordering characters.
 pub fn plain_name(name: &str, max_chars: usize) -> String {
     let mut chars = name.chars().filter(|c| !is_invisible(*c));
     let mut plain: String =
@@ -64,8 +62,7 @@ pub fn without_passwords(value: &str) -> String {
     })
 }
 
-/// Returns JSON with line ends, invisible characters and characters that reorder text written as
-/// escapes. The value does not change.
+/// Returns JSON with line ends, invisible characters and reordering characters written as escapes.
 pub fn plain_json(json: &str) -> String {
     let mut plain = String::with_capacity(json.len());
     for c in json.chars() {
@@ -100,8 +97,7 @@ pub fn normalize_nfc(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.nfc().collect())
 }
 
-/// Lists the encodings of a text: the given one, then the composed and the decomposed one if they
-/// differ.
+/// Lists the encodings of a text: the given one, then the composed and decomposed if different.
 pub fn list_encodings(text: &str) -> Vec<String> {
     let mut encodings = vec![text.to_owned()];
     if !text.is_ascii() {

@@ -60,9 +60,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Returns when a file last changed, in nanoseconds since the Unix epoch, or 0 if unknown. On Unix
-/// this is the later of the times of content and of metadata, because copying and unpacking may
-/// preserve the former.
+/// Returns when a file last changed, in nanoseconds since the Unix epoch, or 0 if unknown. On Unix,
+/// the later time of content and metadata, because copying and unpacking may preserve the former.
 pub fn modified_ns(metadata: &Metadata) -> u64 {
     let content = metadata.modified().map_or(0, nanoseconds_since_epoch);
     #[cfg(unix)]

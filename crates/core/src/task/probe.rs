@@ -27,8 +27,7 @@ impl<T: Clone> CachedProbe<T> {
         self.lock_latest().as_ref().map(|(found, since)| (found.clone(), since.elapsed()))
     }
 
-    /// Records a result of a check that began at `since`, unless the result of a later check is
-    /// known.
+    /// Records a result of a check that began at `since`, unless that of a later check is known.
     pub fn record_result(&self, found: T, since: Instant) {
         let mut latest = self.lock_latest();
         if latest.as_ref().is_none_or(|(_, known)| *known <= since) {
@@ -36,9 +35,8 @@ impl<T: Clone> CachedProbe<T> {
         }
     }
 
-    /// Returns the latest result if `is_fresh` accepts it and its age, otherwise runs `check`.
-    /// Callers that arrive during a check wait for it. The result of a dropped check is not
-    /// recorded.
+    /// Returns the latest result if `is_fresh` accepts it and its age, else runs `check`, for which
+    /// other callers wait. The result of a dropped check is not recorded.
     pub async fn get<F>(
         &self,
         is_fresh: impl Fn(&T, Duration) -> bool,

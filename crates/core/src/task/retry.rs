@@ -24,16 +24,14 @@ impl BackoffSchedule {
         self.first.saturating_mul(2_u32.saturating_pow(doublings)).min(self.longest)
     }
 
-    /// Returns the wait reduced by a random part of up to one half, so that clients that failed
-    /// together do not retry together.
+    /// Returns the wait reduced by up to half at random, so that clients do not retry together.
     pub fn spread_wait(self, failures: u32) -> Duration {
         self.wait_after(failures).mul_f64(f64::midpoint(1.0, fastrand::f64()))
     }
 }
 
-/// Calls `attempt` until it succeeds or `wait` returns `None`. `wait` gets the error and the
-/// number of failures and returns the pause before the next try. When `given_up` completes, the
-/// current pause ends and the last error is returned.
+/// Calls `attempt` until it succeeds or `wait`, given the error and the number of failures, returns
+/// no pause. When `given_up` completes, the current pause ends and the last error is returned.
 pub async fn retry_until_success<T, E, F>(
     mut attempt: impl FnMut() -> F,
     mut wait: impl FnMut(&E, u32) -> Option<Duration>,

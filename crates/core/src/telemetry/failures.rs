@@ -88,8 +88,7 @@ impl FailureLog {
 /// Message recorded for a failed turn. The text of the model service could repeat the question.
 pub const TURN_FAILED: &str = "the turn failed; its client received the reason";
 
-/// Redacts secrets and ids and keeps the first `limit` characters. Whoever knows a conversation's
-/// id may continue the conversation.
+/// Redacts secrets and ids, by which others could continue a conversation. Keeps `limit` characters.
 fn sanitize_text(text: &str, limit: usize) -> String {
     let text = without_ids(&codeinfo_secrets::redact_secrets("", None, text).text);
     match text.char_indices().nth(limit) {

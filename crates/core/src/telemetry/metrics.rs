@@ -81,8 +81,7 @@ pub struct ToolkitLabel {
     pub toolkit: String,
 }
 
-/// Label value for toolkits that requests define. Callers choose those names, and each name would
-/// add a series.
+/// Label value for toolkits of requests, whose names callers choose: each would add a series.
 pub const REQUEST_TOOLKIT: &str = "(request)";
 
 /// Counter per label. Clones share it.
