@@ -15,8 +15,7 @@ use crate::{DefinitionFact, DefinitionIndex, DefinitionKind, ScopeKind, SourceFa
 /// Maximum times that a line is assigned to a definition, on average. Facts have 300 levels.
 const MAX_LEVELS: usize = 300;
 
-/// Maximum bytes of the lines of variables, as a multiple of the text: many variables may share a
-/// long line.
+/// Maximum bytes of variables' lines, as a multiple of the text: many variables may share a line.
 const MAX_SHARED: usize = 8;
 
 /// Kind of a change.
@@ -49,7 +48,6 @@ pub struct DefinitionChange {
 #[derive(Debug, Default)]
 pub struct DefinitionTexts(BTreeMap<Vec<String>, DefinitionText>);
 
-/// A definition and its own lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct DefinitionText {
     line: u32,

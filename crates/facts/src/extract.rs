@@ -31,9 +31,8 @@ const MAX_PIECES: usize = 5_000;
 
 /// Reads the facts of a text in one of [`crate::LANGUAGES`], or of the manifest of a package.
 ///
-/// Returns `None` for data, pages and prose, and if parsing takes too long. Statements that the parser
-/// cannot read are skipped. At most 200,000 facts of a kind, 200 bytes of a name and 300 levels of
-/// nesting are read.
+/// Returns `None` for data, pages and prose, and if parsing takes too long; skips unreadable statements. Reads at
+/// most 200,000 facts of a kind, 200 bytes of a name and 300 levels of nesting.
 pub fn extract_facts(language: &Language, text: &str) -> Option<SourceFacts> {
     let StructureReader::Grammar(grammar) = language.reader else {
         return if words::is_read_by_words(language) {
@@ -91,8 +90,7 @@ fn find_syntax(parser: ParserId) -> &'static SyntaxRules {
     }
 }
 
-/// Splits a text before each line that starts with a letter or a decorator, as statements of a file
-/// do. Returns each piece with its first row, counted from 0.
+/// Splits a text before each line that starts with a letter or a decorator; rows count from 0.
 fn split_statements(text: &str) -> Vec<(usize, &str)> {
     let mut pieces = Vec::new();
     let (mut start, mut first_row) = (0, 0);

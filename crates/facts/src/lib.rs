@@ -35,13 +35,11 @@ pub struct SourceFacts {
     pub imports: Vec<ImportFact>,
     /// References in the order in which they were read.
     pub references: Vec<ReferenceFact>,
-    /// Modules of which all names are imported or re-exported: `from a import *`. In C#, namespaces
-    /// that all files below the folder import.
+    /// Modules imported or re-exported whole; in C#, namespaces for all files below the folder.
     pub star_imports: Vec<String>,
     /// True for a script with exports. The names of other declaration files are global.
     pub has_exports: bool,
-    /// Modules, packages and types of which all names are imported, `use a::*`, each with the scope
-    /// around it.
+    /// Modules, packages and types imported whole, `use a::*`, each with the scope around it.
     pub glob_imports: Vec<(ScopeIndex, ShortExpression)>,
     /// Package or namespace that the file declares; blank if it declares none.
     pub namespace: String,

@@ -13,8 +13,7 @@ impl SourceFacts {
         before.is_some_and(|(_, last)| line <= *last)
     }
 
-    /// Returns true if two lines are in different branches of one condition, of which a compiler
-    /// reads one only.
+    /// Returns true if lines are in different branches of a condition, of which one is compiled.
     pub fn are_exclusive(&self, one: u32, other: u32) -> bool {
         let (first, second) = (one.min(other), one.max(other));
         self.branches.iter().any(|(before, branch, last)| {
@@ -34,8 +33,7 @@ impl SourceFacts {
         None
     }
 
-    /// Returns the innermost function or type that contains a line, else the definition that
-    /// starts in it.
+    /// Returns the innermost function or type around a line, else the definition that starts in it.
     pub fn definition_at(&self, line: u32) -> Option<DefinitionIndex> {
         let numbered = self.definitions.iter().enumerate();
         let around = numbered.filter(|(_, fact)| {
@@ -81,8 +79,7 @@ impl SourceFacts {
         false
     }
 
-    /// Returns the names by which the file may refer to something called `name`: that name, and
-    /// those that its imports and exports give it.
+    /// Returns the names for `name` in the file: itself, and those that imports and exports give.
     pub fn list_local_names<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
         let mut names = vec![name];
         for binding in self.scopes.iter().flat_map(|scope| &scope.bindings) {

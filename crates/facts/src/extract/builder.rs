@@ -52,7 +52,6 @@ pub(super) struct FactBuilder<'text> {
     full_names: HashMap<&'text str, String>,
     /// Files that are included on other systems only.
     foreign_includes: Vec<String>,
-    /// Context that the code around the next node gives it.
     next_value: ValueContext,
     /// Names that a condition gives a type, where it holds; the last one counts.
     narrowed: Vec<(&'text str, ShortExpression)>,
@@ -64,11 +63,9 @@ pub(super) struct FactBuilder<'text> {
 #[derive(Default)]
 pub(super) struct ValueContext {
     pub(super) expected: Option<ShortExpression>,
-    /// True if a function returns it.
     pub(super) is_returned: bool,
 }
 
-/// Nodes of a definition.
 #[derive(Clone, Copy)]
 pub(super) struct DefinitionNodes<'tree> {
     pub(super) name: Node<'tree>,
@@ -108,8 +105,7 @@ impl<'text> FactBuilder<'text> {
         self.member_scopes.clear();
     }
 
-    /// Calls `visit` for a piece of the current text that begins in a row of it, unless there are too
-    /// many pieces around it.
+    /// Calls `visit` for a piece of the text that begins in a row of it, unless nested too deeply.
     pub(super) fn visit_piece(
         &mut self,
         piece: &'text str,
@@ -159,7 +155,6 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Sets what the code around the next node that is visited says of it.
     pub(super) fn set_next_value(&mut self, context: ValueContext) {
         self.next_value = context;
     }
@@ -177,8 +172,7 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Calls `visit` with a new scope inside the current one: the body of a definition, if one is
-    /// given.
+    /// Calls `visit` with a new scope inside the current one, the body of `definition` if given.
     pub(super) fn visit_in_scope(
         &mut self,
         kind: ScopeKind,
@@ -227,7 +221,6 @@ impl<'text> FactBuilder<'text> {
         }
     }
 
-    /// Returns the index of the current scope.
     pub(super) fn scope_index(&self) -> ScopeIndex {
         self.scope
     }

@@ -68,8 +68,7 @@ pub(super) fn classify_node(kind: &str) -> NodeRole {
     }
 }
 
-/// Returns the node of the name that a declarator declares, and that of its parameters if it
-/// declares a function.
+/// Returns the node of the name that a declarator declares, and that of its parameters if it is a function's.
 pub(super) fn find_declared(declarator: Node<'_>) -> Option<(Node<'_>, Option<Node<'_>>)> {
     let mut node = declarator;
     let mut parameters = None;
@@ -99,7 +98,6 @@ pub(super) fn find_declared(declarator: Node<'_>) -> Option<(Node<'_>, Option<No
     None
 }
 
-/// Returns true if a declaration has a storage class.
 fn has_storage(builder: &FactBuilder<'_>, node: Node<'_>, storage: &str) -> bool {
     list_named_children(node)
         .iter()
@@ -129,7 +127,6 @@ fn visit_function(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     define_function(builder, node, name, parameters);
 }
 
-/// Defines a function, and visits its parameters and body.
 pub(super) fn define_function(
     builder: &mut FactBuilder<'_>,
     node: Node<'_>,

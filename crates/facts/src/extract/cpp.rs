@@ -1,6 +1,4 @@
-//! Reads the facts of C++: those of C, with classes, namespaces and templates.
-//!
-//! Names of all namespaces of a file are names of the file.
+//! Reads the facts of C++: C with classes, templates and namespaces, whose names are the file's.
 
 use tree_sitter::Node;
 
@@ -287,8 +285,7 @@ fn visit_loop(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     });
 }
 
-/// Binds the last name of `using a::b;`. `using namespace` adds nothing, as names of namespaces are
-/// names of their files.
+/// Binds the last name of `using a::b;`. `using namespace` adds nothing: its names are the file's.
 fn visit_using(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     if let Some(path) = node.named_child(0).filter(|path| path.kind() == "qualified_identifier") {
         use_path(builder, path, ReferenceKind::Import);

@@ -92,8 +92,7 @@ fn make_own(builder: &FactBuilder<'_>, receiver: ShortExpression, name: &str) ->
     if is_member { make_member(receiver, name) } else { make_name(name) }
 }
 
-/// Returns a method that is called without a receiver. A block in the body of a type may be evaluated
-/// for an instance.
+/// Returns a method without receiver; a block in a type's body may be evaluated for an instance.
 fn make_own_method(builder: &FactBuilder<'_>, name: &str) -> ShortExpression {
     let is_block = builder.scope_kind(builder.scope_index()) == Some(ScopeKind::Block);
     let mut receiver = make_receiver(builder);

@@ -220,12 +220,10 @@ fn visit_attribute(
     }
 }
 
-/// Returns the text of a string without its quotes.
 fn unquote(text: &str) -> &str {
     text.trim_matches(['"', '\'', '`'])
 }
 
-/// Returns true for expressions that are functions.
 fn is_function(node: Node<'_>) -> bool {
     matches!(node.kind(), "arrow_function" | "function_expression" | "generator_function")
 }

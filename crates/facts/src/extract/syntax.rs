@@ -35,7 +35,6 @@ impl FactBuilder<'_> {
         self.visit(node);
     }
 
-    /// Visits each named child of a node.
     pub(super) fn visit_children(&mut self, node: Node<'_>) {
         let mut cursor = node.walk();
         if cursor.goto_first_child() {
@@ -51,7 +50,6 @@ impl FactBuilder<'_> {
         }
     }
 
-    /// Visits the child of a node that has a field's name.
     pub(super) fn visit_field(&mut self, node: Node<'_>, field: &str) {
         if let Some(child) = node.child_by_field_name(field) {
             self.visit(child);
@@ -96,7 +94,6 @@ impl FactBuilder<'_> {
         ExpressionReader { builder: self, depth: 0 }.read(node)
     }
 
-    /// Reads the child of a node that has a field's name.
     pub(super) fn read_field(&self, node: Node<'_>, field: &str) -> Option<ShortExpression> {
         node.child_by_field_name(field).map(|child| self.read(child))
     }

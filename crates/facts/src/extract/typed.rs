@@ -17,7 +17,6 @@ const LITERALS: [&str; 8] =
 const LITERAL_ENDS: [&str; 4] =
     ["_literal", "nary_expression", "eof_expression", "update_expression"];
 
-/// Returns the rules of a language whose nodes have roles.
 pub(super) const fn make_syntax(
     module_system: ModuleSystem,
     classify: fn(&str) -> NodeRole,
@@ -227,7 +226,6 @@ fn visit_arguments_of_name(builder: &mut FactBuilder<'_>, name: Node<'_>) {
     }
 }
 
-/// Visits the named children of a node but one.
 pub(super) fn visit_others(
     builder: &mut FactBuilder<'_>,
     node: Node<'_>,

@@ -18,8 +18,7 @@ pub(super) fn is_read_by_words(language: &Language) -> bool {
         && matches!(language.reader, StructureReader::Layout(_) | StructureReader::AnyLayout)
 }
 
-/// Reads the definitions of a text, all bound in the scope of the file, and names before `(` as
-/// calls, without those in comments and strings.
+/// Binds definitions in the file's scope; calls are names before `(` outside comments and strings.
 pub(super) fn extract_words(language: &Language, text: &str) -> SourceFacts {
     let mut facts = SourceFacts { module_system: ModuleSystem::Words, ..SourceFacts::default() };
     facts.scopes.push(NameScope::default());

@@ -33,7 +33,6 @@ impl FactBuilder<'_> {
         self.find_narrowed(node).unwrap_or_else(|| self.read_name(node))
     }
 
-    /// Returns the type that a condition gives a name or member.
     pub(in crate::extract) fn find_narrowed(&self, node: Node<'_>) -> Option<ShortExpression> {
         let text = self.text(node);
         let found = self.narrowed.iter().rev().find(|(narrowed, _)| *narrowed == text);

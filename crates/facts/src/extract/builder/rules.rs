@@ -19,12 +19,9 @@ pub(in crate::extract) struct SyntaxRules {
     pub(in crate::extract) member_field: &'static str,
 }
 
-/// Reads a node as an expression.
 type ReadFunction = fn(&ExpressionReader<'_, '_>, Node<'_>) -> ShortExpression;
 
-/// Role of the nodes of a kind.
-///
-/// Strings are names of fields; a blank one is the first named child.
+/// Role of the nodes of a kind. Strings are names of fields; a blank one is the first named child.
 #[derive(Clone, Copy)]
 pub(in crate::extract) enum NodeRole {
     Children,

@@ -77,7 +77,6 @@ pub(super) fn visit_lambda(builder: &mut FactBuilder<'_>, node: Node<'_>) {
     });
 }
 
-/// Returns what the first parameter of a method is.
 fn choose_receiver(method: &str, decorators: &[&str]) -> Option<ShortExpression> {
     if decorators.contains(&"staticmethod") {
         None
@@ -96,8 +95,7 @@ fn visit_defaults(builder: &mut FactBuilder<'_>, parameters: Node<'_>) {
     }
 }
 
-/// Binds parameters in the current scope, the first one to the receiver if there is one. Returns the
-/// annotations of the first others.
+/// Binds parameters, the first one to `receiver`; returns the annotations of the first others.
 fn bind_parameters(
     builder: &mut FactBuilder<'_>,
     parameters: Node<'_>,

@@ -62,7 +62,6 @@ fn add_macro_reference(builder: &mut FactBuilder<'_>, name: Node<'_>) {
     builder.add_reference(ReferenceKind::Call, target, name);
 }
 
-/// State of reading tokens.
 #[derive(Default)]
 struct TokenReader<'text> {
     value: Option<ShortExpression>,
@@ -75,8 +74,7 @@ struct TokenReader<'text> {
     is_in_parameters: bool,
 }
 
-/// Visits a tree of tokens: names with the members, calls and paths that follow them. `owner` is the
-/// type whose fields the tree initializes.
+/// Visits tokens: names with members, calls and paths. `owner` is the type whose fields they set.
 fn visit_tokens(builder: &mut FactBuilder<'_>, tree: Node<'_>, owner: Option<&ShortExpression>) {
     let mut cursor = tree.walk();
     let tokens: Vec<Node<'_>> = tree.children(&mut cursor).take(MAX_TOKENS).collect();

@@ -15,8 +15,7 @@ pub(super) fn expect_argument(function: &ShortExpression, place: usize) -> Optio
     wrap_expected(function, |function| ShortExpression::Argument(function, to_index(place)))
 }
 
-/// Returns what a function returns, which is or promises its annotated result or that of the
-/// expected function.
+/// Returns a function's result: the annotated or expected one, or a promise of it.
 pub(super) fn expect_result(
     annotation: Option<&ShortExpression>,
     expected: Option<&ShortExpression>,

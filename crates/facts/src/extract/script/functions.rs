@@ -47,8 +47,7 @@ fn has_get_keyword(method: &str) -> bool {
     head.split_whitespace().any(|word| word == "get") && !head.trim_end().ends_with("get")
 }
 
-/// Visits parameters, result and body of a function in a scope of its own. Parameters without an
-/// annotation have the types of those of the expected function.
+/// Visits a function in a scope of its own. Parameters without annotation have the expected types.
 pub(super) fn visit_function_body(
     builder: &mut FactBuilder<'_>,
     node: Node<'_>,
