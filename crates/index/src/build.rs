@@ -58,8 +58,7 @@ pub(crate) fn write_segment(
     write_vectors_and_keys(output, &codes, &TermLists::from_chunks(sparse), chunk_keys, file_keys)
 }
 
-/// Writes the remaining records of other segments as one. Fails if one of them is damaged, so that damaged bytes
-/// never get a valid checksum.
+/// Writes the remaining records of other segments as one. Fails on damage, so that it never gets a valid checksum.
 pub(crate) fn merge_segments(
     to: impl Write,
     dimensions: usize,
@@ -111,7 +110,6 @@ fn map_table(
     (0..count).map(|place| if deleted.contains(place) { None } else { next.next() }).collect()
 }
 
-/// Copies bodies and adds their keys.
 fn copy_records(
     output: &mut SegmentWriter<impl Write>,
     keys: &mut RecordKeys,

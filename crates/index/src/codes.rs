@@ -1,9 +1,8 @@
 //! Dense vectors quantized to twelve bits for each number.
 //!
-//! A search compares its vector with the upper four bits of all codes, and the best of them
-//! with whole codes, which are as precise as half-precision floats: the fewer bytes a chunk takes, the
-//! sooner all are read. Every vector is compared, so that nothing is built beforehand and a filter costs
-//! nothing.
+//! A search compares its vector with the upper four bits of all codes, and the best of them with whole codes, which
+//! are as precise as half-precision floats: the fewer bytes a chunk takes, the sooner all are read. Every vector is
+//! compared, so that nothing is built beforehand and a filter costs nothing.
 
 use std::ops::Range;
 
@@ -29,8 +28,7 @@ const HALF: usize = BLOCK / 2;
 /// Number of blocks that can be summed in 16 bits: each adds at most four products of 15 and 127.
 const MAX_SUMMED_BLOCKS: usize = 4;
 
-/// Upper bits of a block: the first 32 codes in the lower half of each byte, the others in the upper half.
-/// A bias of 8 makes them non-negative.
+/// Upper bits of a block with a bias of 8: the first 32 codes in the lower halves of bytes, the others in the upper.
 pub(crate) type UpperBits = [u8; HALF];
 /// Lower bits of a block.
 type LowerBits = [u8; BLOCK];
@@ -54,7 +52,6 @@ pub(crate) struct VectorCodes {
 }
 
 impl VectorCodes {
-    /// Creates an empty list of codes.
     pub(crate) fn with_dimensions(dimensions: usize) -> Self {
         Self { dimensions, ..Self::default() }
     }
@@ -104,7 +101,6 @@ impl VectorCodes {
         self.scales.push(scale);
     }
 
-    /// Adds rows of another segment.
     pub(crate) fn extend(&mut self, other: &Self, rows: Range<usize>) {
         let blocks = rows.start * other.blocks_per_row()..rows.end * other.blocks_per_row();
         self.upper.extend(other.upper.get(blocks.clone()).into_iter().flatten());
@@ -133,7 +129,6 @@ impl VectorCodes {
         (sums.sum::<f32>() * scale).clamp(-1.0, 1.0)
     }
 
-    /// Returns the upper bits of all rows.
     pub(crate) fn upper(&self) -> &[UpperBits] {
         &self.upper
     }
@@ -198,7 +193,6 @@ fn split_into_blocks<T: Copy + Default>(numbers: &[T]) -> Vec<[T; BLOCK]> {
     numbers.chunks(BLOCK).map(block).collect()
 }
 
-/// The loop over rows.
 struct CodeScan<'a> {
     codes: &'a VectorCodes,
     to: &'a QueryVector,

@@ -48,7 +48,6 @@ fn decode_deletions(bytes: &[u8], chunks: u32, files: u32) -> Option<(PlaceSet, 
     Some((PlaceSet::decode(chunk_bytes, chunks)?, PlaceSet::decode(file_bytes, files)?))
 }
 
-/// Number of bits of a word.
 const WORD: u32 = u64::BITS;
 
 /// A set of places, as bits: its size grows with the largest place.
@@ -59,7 +58,6 @@ pub(crate) struct PlaceSet {
 }
 
 impl PlaceSet {
-    /// Returns the number of places.
     pub(crate) fn len(&self) -> u32 {
         self.count
     }

@@ -113,7 +113,6 @@ impl IndexError {
     }
 }
 
-/// Returns advice about a failure, if there is any.
 fn advise(source: &io::Error) -> &'static str {
     match source.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; make room and ingest again",

@@ -40,8 +40,7 @@ impl FolderLock {
         }
     }
 
-    /// Fails if the lock file was removed or replaced: the folder was removed, and a new one belongs to another
-    /// opener.
+    /// Fails if the lock file was removed or replaced: a new folder then belongs to another opener.
     pub(crate) fn check_folder(&self) -> Result<(), IndexError> {
         let locked = self.file.metadata().map_err(|source| IndexError::io(&self.path, source))?;
         if self.path.metadata().is_ok_and(|present| is_same_file(&locked, &present)) {

@@ -32,9 +32,8 @@ pub struct IndexOptions {
     pub seal_chunks: usize,
 }
 
-/// An open index. Dropping it commits, which blocks for some tenths of a second.
-///
-/// Reads use a [`Snapshot`] and never wait. Changes are made one after the other. All functions block.
+/// An open index. Dropping it commits, which blocks for some tenths of a second. Reads use a [`Snapshot`] and never
+/// wait. Changes are made one after the other. All functions block.
 #[derive(Debug)]
 pub struct Index {
     current: CurrentSnapshot,
@@ -53,8 +52,7 @@ impl Index {
         Ok(Self { current, writer, merger, root_list })
     }
 
-    /// Reads the id of the model that filled the index in `folder`, and the length of its vectors;
-    /// `None` if there is no index yet.
+    /// Reads the id and the vector length of the model that filled the index in `folder`, if there is one.
     pub fn read_model(folder: &Path) -> Result<Option<(String, usize)>, IndexError> {
         open::read_model(folder)
     }
@@ -69,8 +67,7 @@ impl Index {
         change(&mut self.lock_writer())
     }
 
-    /// Fails when writes are impossible: the folder was replaced, or the disk is nearly full. Never waits; succeeds
-    /// during a write, which fails by itself.
+    /// Fails if the folder was replaced or the disk is nearly full. Never waits; a write in progress fails by itself.
     pub fn check_writes(&self) -> Result<(), IndexError> {
         let writer = match self.writer.try_lock() {
             Ok(writer) => writer,

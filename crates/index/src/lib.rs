@@ -1,8 +1,7 @@
 //! Stores chunks with their vectors in one folder and finds the nearest: a library without a server or a runtime.
 //!
-//! Writes make segments, files that never change; a manifest names the current ones. Reads use a
-//! [`Snapshot`] of the moment at which they began and never wait; changes are made one after the other. All functions
-//! block.
+//! Writes make segments, files that never change; a manifest names the current ones. Reads use a [`Snapshot`] of the
+//! moment at which they began and never wait; changes are made one after the other. All functions block.
 //!
 //! There is no journal. A killed process loses what it wrote since the last commit, and the next
 //! run writes it again: the index is derived data, damage is repaired from the repositories.

@@ -11,15 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{IndexError, folder};
 
-/// Name of the manifest.
 pub(crate) const MANIFEST_FILE: &str = "manifest.json";
-/// Layout of the folder that this version writes and reads. 3: own segments;
-/// 4: twelve bits of each number of a vector, and base types.
+/// Layout of the folder. 3: own segments; 4: twelve bits for each vector's numbers, and base types.
 const LAYOUT: u32 = 4;
 /// Placeholder for the checksum of a manifest while it is computed.
 const SUM_PLACEHOLDER: &str = "00000000";
 
-/// Contents of an index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct IndexManifest {
@@ -35,7 +32,6 @@ pub(crate) struct IndexManifest {
     pub(crate) roots: Vec<Root>,
 }
 
-/// A segment of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SegmentEntry {
@@ -77,8 +73,7 @@ impl IndexManifest {
         Self { sum, layout: LAYOUT, model, dimensions, next, segments, roots }
     }
 
-    /// Reads the manifest of `folder`; `None` if there is no index yet. Fails with
-    /// [`IndexError::OlderLayout`] for an index of a former version.
+    /// Reads the manifest, if there is one. Fails with [`IndexError::OlderLayout`] if it is older.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, IndexError> {
         let damaged = |reason: String| IndexError::Damaged { path: folder.to_owned(), reason };
         let Some(bytes) = folder::read_file(&folder.join(MANIFEST_FILE))? else {

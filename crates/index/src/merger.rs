@@ -1,8 +1,6 @@
-//! Merges segments in the background, on a thread of its own, so that there are few, and deleted records
-//! are removed.
+//! Merges segments on a background thread, so that there are few, and removes deleted records.
 //!
-//! Reads and writes continue. Stopping does not wait: the process may end at any moment, as if it were
-//! killed, and the next start removes an unfinished segment.
+//! Reads and writes continue. Stopping does not wait: the next start removes an unfinished segment.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -37,8 +35,7 @@ impl SegmentMerger {
         Self { writer, thread: Arc::default() }
     }
 
-    /// Starts to merge if that is worthwhile and nothing is being merged. The caller holds the
-    /// writer.
+    /// Starts to merge if that is worthwhile and nothing is merging. The caller holds the writer.
     pub(crate) fn start_if_useful(&self, writer: &IndexWriter) {
         let mut thread = self.lock_thread();
         let is_busy = thread.as_ref().is_some_and(|thread| !thread.is_finished());

@@ -1,5 +1,4 @@
-//! Opens an index: compares every file with its checksums, moves damaged files away, and marks the roots
-//! that need repair.
+//! Opens an index: compares files with their checksums, moves damaged ones away, and marks roots for repair.
 //!
 //! A damaged segment is moved away and the others opened; a damaged manifest takes the whole index with it.
 //! Commands other than `serve` and `ingest` refuse a damaged index, and compare only what they read into
@@ -47,15 +46,12 @@ pub(crate) fn open_index(folder: &Path, options: &IndexOptions) -> Result<IndexW
     }
 }
 
-/// Reads the model that filled the index in `folder` and the length of its vectors; `None` if there is no index
-/// yet.
 pub(crate) fn read_model(folder: &Path) -> Result<Option<(String, usize)>, IndexError> {
     let read = IndexManifest::read(folder).map_err(|error| classify_error(folder, error))?;
     Ok(read.map(|manifest| (manifest.model, manifest.dimensions)))
 }
 
-/// Opens the index without its damaged segments. `damage` describes damage that was
-/// found before.
+/// Opens the index without its damaged segments. `damage` describes damage that was found before.
 fn open_once(
     folder: &Path,
     options: &IndexOptions,
@@ -143,8 +139,7 @@ fn mark_damaged_roots(
     Ok(())
 }
 
-/// Reads the manifest, or replaces that of another model or layout, whose records are dropped; `None` if
-/// there is no index yet.
+/// Reads the manifest, or replaces one of another model or layout without its records; `None` without an index.
 fn read_manifest(
     folder: &Path,
     options: &IndexOptions,
@@ -191,7 +186,6 @@ fn refuse_to_discard(options: &IndexOptions, mismatch: IndexError) -> Result<(),
     }
 }
 
-/// The segments that a manifest names.
 struct OpenedSegments {
     segments: Vec<LiveSegment>,
     /// Damaged segments, each with the name of its damaged file.
@@ -236,7 +230,6 @@ fn open_segment(
     Ok(live.with_saved_deletions(number, chunks, files))
 }
 
-/// Names some of the damaged files.
 fn name_lost_files(lost: &[(SegmentEntry, String)]) -> Option<String> {
     match lost {
         [] => None,
@@ -264,8 +257,7 @@ fn find_miscounted_roots(writer: &IndexWriter) -> Vec<(RootId, String)> {
     described.collect()
 }
 
-/// Returns whether a folder has no files of an index. A process that was killed while it wrote the first manifest
-/// had stored nothing.
+/// Returns whether a folder has no index files. A process killed while it wrote the first manifest stored nothing.
 fn is_folder_empty(folder: &Path) -> Result<bool, IndexError> {
     Ok(list_folder(folder)?.iter().all(|name| !is_index_file(name) || name == "manifest.tmp"))
 }

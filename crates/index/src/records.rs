@@ -1,6 +1,4 @@
-//! Records that the index stores and returns, and their encoding.
-//!
-//! Records are compressed one by one, so that a search reads only its results.
+//! Records that the index stores, compressed one by one, so that a search reads only its results.
 
 use std::collections::HashSet;
 
@@ -80,8 +78,7 @@ pub enum OnMismatch {
     Discard,
 }
 
-/// Maximum bytes of a record, many times the size of a chunk or a path. Bounds the memory that a damaged length
-/// can request.
+/// Maximum bytes of a record, many times the size of a chunk; bounds what a damaged length can request.
 const MAX_BYTES: usize = 16 << 20;
 
 /// The stored form of a [`ChunkRecord`], without its root. Fields have no names and variants are numbers: adding or
@@ -143,7 +140,6 @@ pub(crate) fn decode_chunk(root: RootId, body: &[u8]) -> Option<ChunkRecord> {
     Some(ChunkRecord { root, ..record })
 }
 
-/// Decodes the record of a file of `root`; `None` if `body` is malformed.
 pub(crate) fn decode_file(root: RootId, body: &[u8]) -> Option<FileRecord> {
     let bytes = decompress(body)?;
     let record = FileBody::deserialize(&mut postcard::Deserializer::from_bytes(&bytes)).ok()?;

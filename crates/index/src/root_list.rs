@@ -1,5 +1,4 @@
-//! The list of roots, stored apart from the index so that names and descriptions survive its loss, and
-//! the roots that need repair.
+//! The list of roots, stored apart so that names survive the loss of the index, and the roots that need repair.
 
 use std::{
     collections::BTreeSet,
@@ -80,7 +79,6 @@ impl RootList {
         self.lock_record().roots.clone()
     }
 
-    /// Returns whether a root still needs repair.
     pub(crate) fn is_damaged(&self, root: RootId) -> bool {
         self.lock_record().damaged.contains(&root)
     }
@@ -169,14 +167,12 @@ impl RootList {
     }
 }
 
-/// Failures to read a list.
 enum RootListError {
     /// The file has an unexpected form.
     Malformed(String),
     Failed(IndexError),
 }
 
-/// Reads a list; `None` if there is no file.
 fn read_list(path: &Path) -> Result<Option<RootListRecord>, RootListError> {
     match folder::read_file(path) {
         Ok(bytes) => bytes

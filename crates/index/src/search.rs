@@ -20,16 +20,14 @@ use crate::{
     snapshot::{LiveSegment, Snapshot},
 };
 
-/// Factor and margin by which more chunks than requested are compared by whole codes, because upper bits are less
-/// precise.
+/// Factor and margin by which more chunks than requested are compared by whole codes: upper bits are less precise.
 const CANDIDATE_FACTOR: usize = 4;
 const CANDIDATE_MARGIN: usize = 64;
 /// Number of vectors that are compared at a time.
 const BLOCK: usize = 4096;
 /// Bytes of file records that are read at a time.
 const FILES_BLOCK: u64 = 256 * 1024;
-/// Share of the chunks, as its reciprocal, below which the postings of a search are sorted instead of added to a
-/// sum for every chunk.
+/// Share of the chunks, as its reciprocal, below which postings are sorted instead of added to sums for all chunks.
 const SPARSE_FRACTION: usize = 64;
 /// Number of chunks from which on signs are compared before codes.
 const MIN_ROWS: u64 = if cfg!(test) { 5000 } else { 100_000 };
@@ -332,7 +330,6 @@ struct ChunkPlace {
     place: u32,
 }
 
-/// A chunk with its score.
 #[derive(Debug, Clone, Copy)]
 struct ScoredPlace {
     score: f32,
@@ -347,12 +344,10 @@ struct TopChunks<'a> {
     among: Option<&'a HashSet<Uuid>>,
     /// Candidates, up to twice the limit.
     all: Vec<ScoredPlace>,
-    /// Minimum score of a candidate.
     min_score: f32,
 }
 
 impl<'a> TopChunks<'a> {
-    /// Creates a collection of the best `limit` chunks with at least the score `min_score`.
     fn new(
         snapshot: &'a Snapshot,
         limit: usize,
@@ -388,7 +383,6 @@ impl<'a> TopChunks<'a> {
         }
     }
 
-    /// Drops all but the best.
     fn keep_best(&mut self) {
         if self.limit < self.all.len() {
             let order = |a: &ScoredPlace, b: &ScoredPlace| self.snapshot.compare_scores(a, b);

@@ -37,7 +37,6 @@ pub(crate) enum SegmentPart {
     FileKeys,
 }
 
-/// Number of parts.
 const PARTS: usize = SegmentPart::FileKeys as usize + 1;
 
 /// Position and checksum of a part.
@@ -57,7 +56,6 @@ pub(crate) enum ChecksumScope {
     All,
 }
 
-/// An open segment.
 #[derive(Debug)]
 pub(crate) struct IndexSegment {
     source: SegmentSource,
@@ -112,8 +110,7 @@ impl IndexSegment {
         Ok(segment)
     }
 
-    /// Compares the parts that are not read into memory with their checksums. Fails with [`ErrorKind::InvalidData`]
-    /// if they differ.
+    /// Compares the parts on disk with their checksums. Fails with [`ErrorKind::InvalidData`] if they differ.
     pub(crate) fn check_bodies(&self) -> io::Result<()> {
         for PartSpan { start, end, checksum } in self.on_disk {
             if compute_checksum(&self.source, start..end)? != checksum {
@@ -123,18 +120,15 @@ impl IndexSegment {
         Ok(())
     }
 
-    /// Returns the size in bytes.
     pub(crate) fn byte_len(&self) -> u64 {
         self.source.len()
     }
 
-    /// Returns whether the segment is not in a file yet.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.source, SegmentSource::Memory(_))
     }
 }
 
-/// Writes a segment part by part.
 #[derive(Debug)]
 pub(crate) struct SegmentWriter<W> {
     to: W,
@@ -163,7 +157,6 @@ impl<W: Write> SegmentWriter<W> {
         self.start = self.at;
     }
 
-    /// Writes a whole part.
     pub(crate) fn write_part(&mut self, part: SegmentPart, bytes: &[u8]) -> io::Result<()> {
         self.write(bytes)?;
         self.end_part(part);

@@ -58,8 +58,7 @@ impl RowSigns {
         signs
     }
 
-    /// Appends a number for each row that grows with its similarity. Returns false, and appends nothing, if the signs
-    /// were not collected.
+    /// Appends a number for each row that grows with its similarity; returns false instead if there are no signs.
     pub(crate) fn append_sums(&self, tables: &SignTables, sums: &mut Vec<u16>) -> bool {
         if self.columns.is_empty() && 0 < self.rows {
             return false;
@@ -102,7 +101,6 @@ fn collect_signs(upper: &UpperBits) -> impl Iterator<Item = u8> {
 pub(crate) struct SignTables(Vec<[SignColumn; 2]>);
 
 impl SignTables {
-    /// Builds the tables of a vector.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 127")]
     pub(crate) fn from_vector(vector: &[f32]) -> Self {
         let mut padded = vector.to_vec();
@@ -126,7 +124,6 @@ impl SignTables {
     }
 }
 
-/// The loop over rows.
 struct SignScan<'a> {
     signs: &'a RowSigns,
     tables: &'a SignTables,

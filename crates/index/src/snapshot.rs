@@ -1,7 +1,6 @@
 //! Snapshots for readers: the roots, the segments, and the deletions of each.
 //!
-//! A snapshot never changes. A write replaces it with another one, so that readers never wait
-//! and see each write whole.
+//! A snapshot never changes: a write replaces it, so that readers never wait and see writes whole.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -36,7 +35,6 @@ pub(crate) struct SavedDeletions {
 }
 
 impl LiveSegment {
-    /// Wraps a segment without deletions.
     pub(crate) fn new(segment: IndexSegment, number: Option<u64>) -> Self {
         let (deleted_chunks, deleted_files) = (Arc::default(), Arc::default());
         Self { segment: Arc::new(segment), number, deleted_chunks, deleted_files, saved: None }
@@ -63,7 +61,6 @@ impl LiveSegment {
         self.segment.files.len() - self.deleted_files.len()
     }
 
-    /// Returns whether no record remains.
     pub(crate) fn is_empty(&self) -> bool {
         self.chunk_count() == 0 && self.file_count() == 0
     }
@@ -106,8 +103,7 @@ impl Snapshot {
         ranges.map(|range| u64::from(range.end - range.start)).sum()
     }
 
-    /// Returns the disk space of a root: a share of each segment by its number of chunks there. Deleted records
-    /// take space until they are merged away.
+    /// Returns the disk space of a root: its share of each segment by chunks, with deleted ones not yet merged away.
     pub fn size(&self, root: RootId) -> StorageSize {
         let mut size = StorageSize::default();
         for LiveSegment { segment, .. } in &self.segments {

@@ -25,7 +25,6 @@ impl SegmentSource {
         Ok(Self::File(Arc::new(file), length))
     }
 
-    /// Returns the number of bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,

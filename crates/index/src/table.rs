@@ -1,5 +1,4 @@
-//! Records of one kind in a segment: each has an id, belongs to a root, and has a body that is read
-//! on demand.
+//! Records of one kind in a segment, each with an id, a root and a body that is read on demand.
 
 use std::{
     cmp::Ordering,
@@ -14,7 +13,6 @@ use crate::source::{SegmentSource, decode_numbers};
 
 /// Number of records for which one start of a body is kept; those between are summed, which takes less memory.
 const STEP: usize = 32;
-/// Bytes of an id.
 const ID: usize = size_of::<uuid::Bytes>();
 
 /// Ids, roots and body lengths of the records of one kind.
@@ -104,7 +102,6 @@ impl RecordKeys {
     }
 }
 
-/// The records of one kind.
 #[derive(Debug)]
 pub(crate) struct RecordTable {
     keys: RecordKeys,
@@ -213,8 +210,7 @@ impl RecordTable {
         Ok(())
     }
 
-    /// Returns the start of the body of the record at a place; for the place after the last one, the end of
-    /// all bodies.
+    /// Returns the start of a record's body; for the place after the last one, the end of all bodies.
     fn body_start(&self, place: u32) -> u64 {
         let place = place as usize;
         let first = place - place % STEP;

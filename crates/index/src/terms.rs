@@ -7,7 +7,6 @@ use std::{collections::BTreeMap, ops::Range};
 
 use crate::source::decode_numbers;
 
-/// Bytes of a weight.
 const WEIGHT: usize = size_of::<f32>();
 
 /// The bits that only numbers of several bytes have, of eight bytes.
@@ -27,7 +26,6 @@ pub(crate) struct TermLists {
 }
 
 impl TermLists {
-    /// Builds lists from the terms and weights of chunks.
     pub(crate) fn from_chunks<'a>(
         chunks: impl IntoIterator<Item = (u32, &'a [u32], &'a [f32])>,
     ) -> Self {
@@ -45,8 +43,7 @@ impl TermLists {
         built
     }
 
-    /// Merges the lists of several segments. `place` returns the new place of a chunk
-    /// of one of them, ascending, or `None` for deleted ones.
+    /// Merges lists of segments. `place` returns the new place of a chunk, ascending, or `None` for deleted ones.
     pub(crate) fn merge(
         sources: &[&Self],
         mut place: impl FnMut(usize, u32) -> Option<u32>,
@@ -124,7 +121,6 @@ impl TermLists {
     }
 }
 
-/// The chunks that have a term.
 #[derive(Debug, Clone)]
 pub(crate) struct TermPostings<'a> {
     left: usize,

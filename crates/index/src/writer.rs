@@ -1,9 +1,8 @@
 //! The only writer of an index: makes changes and commits them to disk.
 //!
-//! New records make a segment in memory, which readers see at once. A commit writes all of these as one
-//! segment, and the deletions of others, then the manifest that names them. Changes
-//! since the last commit are lost when the process is killed: the root records that its run did not end,
-//! and the next run repeats it.
+//! New records make a segment in memory, which readers see at once. A commit writes all of these as one segment, and
+//! the deletions of others, then the manifest that names them. Changes since the last commit are lost when the
+//! process is killed: the root records that its run did not end, and the next run repeats it.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -58,7 +57,6 @@ pub struct IndexWriter {
 }
 
 impl IndexWriter {
-    /// Creates a writer for opened segments.
     pub(crate) fn new(
         folder: &Path,
         lock: FolderLock,
@@ -223,8 +221,7 @@ impl IndexWriter {
         self.save_manifest(snapshot)
     }
 
-    /// Chooses the segments that a commit writes as one: those in memory, and small ones if there are
-    /// many.
+    /// Chooses the segments that a commit writes as one: those in memory, and small ones if there are many.
     fn choose_sealed(&self, snapshot: &Snapshot) -> Vec<LiveSegment> {
         let is_small = |live: &&LiveSegment| live.chunk_count() < self.seal_chunks / 2;
         let small = snapshot.segments.iter().filter(is_small).count();
@@ -234,9 +231,8 @@ impl IndexWriter {
         snapshot.segments.iter().filter(is_chosen).cloned().collect()
     }
 
-    /// Replaces merged segments, on disk with everything written before once this returns:
-    /// the replacement of a chunk is saved with its deletion. Deletions since the merge began
-    /// are applied to the new segment. If a commit has merged one of the sources since, nothing is replaced.
+    /// Replaces merged segments, on disk with everything before once this returns, so that a chunk's replacement is
+    /// saved with its deletion. Applies deletions since the merge began. Does nothing if a commit merged a source.
     pub(crate) fn finish_merge(
         &mut self,
         sources: &[LiveSegment],
@@ -270,8 +266,7 @@ impl IndexWriter {
         (self.folder.clone(), self.manifest.dimensions)
     }
 
-    /// Writes the manifest of a snapshot whose segments are in files, makes it the current one, and removes files that
-    /// the manifest no longer names.
+    /// Writes the manifest of a snapshot in files, makes it current, and removes files that it no longer names.
     fn save_manifest(&mut self, mut snapshot: Snapshot) -> Result<(), IndexError> {
         self.check_folder()?;
         let mut next = self.manifest.clone();
@@ -310,7 +305,6 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Fails if the folder was removed or replaced.
     pub(crate) fn check_folder(&self) -> Result<(), IndexError> {
         self.lock.check_folder()
     }
