@@ -15,8 +15,8 @@ pub struct SearchWeights {
     pub lexical: f32,
     /// The same in a query of names only.
     pub lexical_by_name: f32,
-    /// Discount of stop words: rare in code, they would lead to anything named `how`, but they
-    /// occur in comments, which describe code. +0.007 to +0.012 on questions not used for tuning.
+    /// Discount of stop words. They are rare in code and would lead to anything named `how`, but
+    /// comments, which describe code, have them. +0.007 to +0.012 on questions not used for tuning.
     pub stop_word_discount: f32,
     /// Exponent of the correction of a term's weight by its rarity in the searched repository.
     /// +0.02 of the files that answer blind spots, +0.004 on descriptions; otherwise noise.
