@@ -1,5 +1,4 @@
-//! Availability of Codex: signed in, or with the key that its model provider names. Reports changes while a listener
-//! waits for them.
+//! Availability of Codex: signed in, or with its provider's key. Reports changes while a listener waits for them.
 
 use std::time::Duration;
 
@@ -32,7 +31,6 @@ pub enum CodexAvailability {
     Unavailable(UnavailableReason),
 }
 
-/// Returns the availability before the first probe.
 pub(super) fn initial_availability() -> CodexAvailability {
     CodexAvailability::Unavailable(UnavailableReason {
         reason: "Codex has not been looked for yet".to_owned(),
@@ -102,13 +100,11 @@ impl CodexServer {
 
 /// Interval between checks while a listener waits and Codex is unusable.
 const PERIOD: Duration = Duration::from_secs(10);
-/// Age up to which the answer "signed out" of a running process is trusted by background checks. A sign-in that
-/// writes a file is noticed earlier, because a changed file replaces the process.
+/// Age up to which background checks trust a running process that answers "signed out".
 const WATCH_TRUSTED_AGE: Duration = Duration::from_mins(5);
 
 impl Codex {
-    /// Returns a stream with one item for each change of usability from now on. While the stream is polled,
-    /// Codex is checked periodically, once for all streams.
+    /// Returns a stream of changes of usability. While polled, it checks Codex periodically, once for all streams.
     pub fn watch_availability(&self) -> BoxStream<'static, ()> {
         let period = PERIOD.min(self.0.settings.presence_ttl).max(Duration::from_millis(100));
         let mut ticks = interval(period);
@@ -126,7 +122,6 @@ impl Codex {
         changes.boxed()
     }
 
-    /// Starts a background check unless the last one is younger than `period`.
     fn refresh_if_stale(&self, period: Duration) {
         match self.0.known.latest_result() {
             Some((CodexAvailability::Unavailable(_), age)) if age < period => {}

@@ -17,12 +17,10 @@ use crate::{CodexSettings, NetworkAccess, SandboxMode, WebSearchMode};
 /// Model to request while Codex offers it and the user names none.
 pub(super) const PREFERRED_MODEL: &str = "gpt-5.1-codex-max";
 
-/// Names of the search server inside Codex, in order of preference. The first name that is absent from the
-/// user's configuration is used, because Codex merges entries of the same name. `codeinfo` is not among them:
-/// users give it to the server on port 5011.
+/// Names of the search server inside Codex. The first that is absent from the user's configuration is used,
+/// because Codex merges entries of the same name. Users give `codeinfo` to the server on port 5011.
 const SEARCH_NAMES: [&str; 2] = ["codeinfo_search", "codeinfo_vector_search"];
 
-/// Sandbox mode of a thread without a sandbox.
 pub(super) const NO_SANDBOX: &str = "danger-full-access";
 
 /// Maximum duration of a search tool call, in seconds.
@@ -30,16 +28,14 @@ const SEARCH_TIMEOUT_SECS: u64 = 60;
 /// Maximum wait for the first answer of the search server, in seconds.
 const SEARCH_STARTUP_SECS: u64 = 20;
 
-/// Maximum wait for the first answer of an extra endpoint (`EXTRA_STARTUP`), and the time added to its longest
-/// call (`EXTRA_MARGIN`). The margin lets the endpoint report the timeout before Codex does.
+/// Maximum wait for the first answer of an extra endpoint, and the time added to its longest call, in which it
+/// reports a timeout before Codex does.
 const EXTRA_STARTUP: Duration = Duration::from_secs(20);
 const EXTRA_MARGIN: Duration = Duration::from_secs(15);
 
-/// Arguments that do not depend on settings.
-///
-/// They switch off unbounded retries, telemetry, and the user's own instructions, programs and tools, which
-/// would act inside our turns. They also switch off tools that start background work, because no segment would
-/// show it and it would outlive the answer, and all sandboxes but the current one.
+/// Arguments that do not depend on settings. They switch off unbounded retries, telemetry, all sandboxes but the
+/// current one, the user's own instructions, programs and tools, which would act inside our turns, and background
+/// tools, whose work no segment would show and which would outlive the answer.
 const FIXED: [(&str, &str); 27] = [
     ("features.unbounded_connection_retries", "false"),
     ("features.plugins", "false"),
@@ -77,8 +73,7 @@ const FIXED: [(&str, &str); 27] = [
     ("shell_environment_policy.ignore_default_excludes", "false"),
 ];
 
-/// Returns the arguments of `codex`. They depend on settings only: nothing that a caller sends can become an
-/// option. `base` holds the permissions of commands without a thread profile.
+/// Returns the arguments of `codex`, from settings only: nothing that a caller sends can become an option.
 pub(super) fn build_arguments(settings: &CodexSettings, base: &BasePermissions) -> Vec<String> {
     let namespaces = SEARCH_NAMES.map(tool_namespace);
     let mut overrides: Vec<(String, String)> =
@@ -105,8 +100,7 @@ pub(super) fn build_arguments(settings: &CodexSettings, base: &BasePermissions) 
     arguments
 }
 
-/// Permissions of a process: running the system's programs and nothing else. They apply to a thread opened
-/// without its own permissions and to the command that tests the sandbox.
+/// Permissions of a thread opened without its own, and of the sandbox test: only the system's programs may run.
 pub(super) struct BasePermissions {
     /// Unique name, absent from the user's configuration, because Codex would merge the two.
     pub(super) profile: String,
@@ -151,8 +145,7 @@ pub fn is_search(server: &str) -> bool {
 }
 
 /// Builds the parameters of a thread: the sandbox of its shell, the search as a required server, and the user's
-/// own servers switched off. One of the user's servers may be our port 5011, which would call us recursively
-/// without end.
+/// own servers switched off. One of these may be our port 5011, which would call us without end.
 pub(super) fn build_thread_settings(
     settings: &CodexSettings,
     given: &ThreadInputs,
@@ -196,8 +189,7 @@ pub(super) fn build_thread_settings(
         // The system's folder for temporary files is outside the sandbox.
         set("shell_environment_policy.set.TMPDIR", json!(scratch));
     }
-    // Without this entry, Codex marks the folder, or the repository around it, as trusted in the user's
-    // configuration.
+    // Otherwise Codex marks the folder, or its repository, as trusted in the user's configuration.
     set("projects", json!({ folder.to_string_lossy(): { "trust_level": "untrusted" } }));
     let sandbox_mode = match settings.sandbox {
         SandboxMode::DangerFullAccess => Some(NO_SANDBOX),
@@ -208,9 +200,8 @@ pub(super) fn build_thread_settings(
             });
             set("permissions", json!({ &sandbox.profile: profile }));
             if given.sets_permissions {
-                // Applies until the profile is set, before anything runs. With the profile at the start, Codex
-                // 0.169 looks for skills in a sandboxed process: once for a new thread, twice for a resumed
-                // one, 40 ms each.
+                // Until the profile is set, before anything runs. With the profile at the start, Codex 0.169 looks
+                // for skills in a sandboxed process of 40 ms: once for a new thread, twice for a resumed one.
                 Some("read-only")
             } else {
                 set("default_permissions", json!(sandbox.profile));
@@ -246,7 +237,6 @@ fn build_endpoint_entry(extra: &ExtraEndpoint) -> Value {
 
 /// Inputs of a thread that do not come from the settings.
 pub(super) struct ThreadInputs {
-    /// Names of the user's own MCP servers.
     pub(super) user_servers: Vec<String>,
     /// Name and URL of the search server.
     pub(super) search: (&'static str, String),
@@ -261,8 +251,7 @@ pub(super) struct ThreadInputs {
 }
 
 impl ThreadInputs {
-    /// Returns the extra endpoints with their names in this thread. A name that the user's configuration
-    /// contains gets a number, because Codex would merge the two entries.
+    /// Returns the extra endpoints by their names here; a name of the user's configuration gets a number.
     fn named_endpoints(&self) -> impl Iterator<Item = (String, &ExtraEndpoint)> {
         // Codex treats `a-b` and `a_b` as equal.
         let plain = |name: &str| name.replace('-', "_");
@@ -283,13 +272,13 @@ impl ThreadInputs {
     }
 }
 
-/// Domain patterns of IPv6 addresses that embed IPv4 ones, including local ones: NAT64 (`64:ff9b::/96`,
-/// `64:ff9b:1::/48`), 6to4 (`2002::/16`) and translated addresses. Codex's proxy recognises only mapped and
-/// compatible addresses by itself, but compares the addresses that names resolve to with the denied patterns.
+/// Domain patterns of IPv6 addresses that embed IPv4 ones: NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`), 6to4
+/// (`2002::/16`) and translated ones. Codex's proxy itself recognises only mapped and compatible ones, but
+/// compares resolved addresses with the denied patterns.
 const EMBEDDING: [&str; 3] = ["64:ff9b:*:*", "2002:*:*", "::ffff:0:*"];
 
-/// Builds the network rules of the shell. Domains alone keep nothing out. Only the proxy, which Codex starts if
-/// its feature is on, refuses the addresses of this machine and its local network.
+/// Builds the network rules of the shell. Domains alone keep nothing out: only the proxy, which Codex starts if
+/// its feature is on, refuses this machine and its local network.
 fn build_network_rules(network: ShellNetwork) -> Value {
     match network {
         ShellNetwork::Off | ShellNetwork::Unavailable => json!({ "enabled": false }),
@@ -307,9 +296,8 @@ fn build_network_rules(network: ShellNetwork) -> Value {
     }
 }
 
-/// Builds the network rules of a command that is not the model's. A command without network still gets the
-/// proxy, which then refuses everything: without any network access Codex forbids system calls that Python
-/// needs to wake its threads.
+/// Builds the network rules of a command that is not the model's. Without network, the proxy refuses everything:
+/// with no access at all, Codex forbids system calls that Python needs to wake its threads.
 pub(super) fn command_network(access: NetworkAccess) -> Value {
     match access {
         NetworkAccess::Open => json!({ "enabled": true }),

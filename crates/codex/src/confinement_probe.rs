@@ -26,7 +26,7 @@ const TRY: &str = "if ls \"$1\" >/dev/null 2>&1; then exit 77; fi";
 const TRY_MS: u64 = 10_000;
 /// Part of Codex's message for an unknown thread.
 const NO_THREAD: &str = "thread not found";
-/// Maximum number of features to read; Codex 0.169 has 215.
+/// Maximum features to read; Codex 0.169 has 215.
 const MAX_FEATURES: u32 = 1000;
 
 impl CodexServer {
@@ -38,8 +38,7 @@ impl CodexServer {
         self.confinement.try_get(is_fresh, || detect_confinement(self, &self.settings)).await
     }
 
-    /// Applies the permission profile to the shell of an idle `thread`. Fails with [`CodexError::Unconfined`]
-    /// unless Codex confirms the profile.
+    /// Applies the profile to the shell of an idle `thread`. Fails with `Unconfined` unless Codex confirms it.
     pub(super) async fn confine_shell(
         &self,
         thread: ConversationId,

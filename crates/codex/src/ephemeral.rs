@@ -1,8 +1,7 @@
 //! Runs one question in a thread that is never stored and has no tools, files or network.
 //!
-//! The thread is opened before the question is known. A task owns it until Codex has released it, even if the
-//! caller is gone. It has no permission profile: opening a thread with one takes ten times as long, and without
-//! a shell the read-only sandbox leaves nothing to confine.
+//! The thread is opened before the question is known, and a task owns it until Codex has released it. It has no
+//! permission profile, with which opening takes ten times as long: without a shell, nothing is left to confine.
 
 use std::sync::Arc;
 

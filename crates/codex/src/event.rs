@@ -58,8 +58,7 @@ pub enum CodexTurnEnd {
     Completed,
     Interrupted,
     Failed(TurnError),
-    /// The Codex process is gone, or its events came faster than they were read. The text says which and is
-    /// safe to show.
+    /// The Codex process is gone, or its events came too fast. The text says which and is safe to show.
     Lost(String),
 }
 
@@ -99,7 +98,6 @@ impl std::ops::AddAssign for TokenUsage {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CodexNotification {
     pub(super) thread: ConversationId,
-    /// Turn of the event, if Codex names one.
     pub(super) turn: Option<String>,
     pub(super) event: CodexEvent,
 }
@@ -206,8 +204,7 @@ fn find_text(value: &Value, pointer: &str) -> Option<String> {
     value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Maximum bytes of an event's text. The cut leaves no mark: code that shows texts has lower bounds and detects
-/// the excess itself.
+/// Maximum bytes of an event's text. The cut leaves no mark: code that shows texts has lower bounds.
 pub const MAX_TEXT_BYTES: usize = 2 * 1024 * 1024;
 /// Bytes counted for each value in addition to its text.
 const ENTRY_BYTES: usize = 16;
@@ -257,7 +254,6 @@ fn truncate_within(value: &mut Value, room: &mut usize) {
 }
 
 impl CodexEvent {
-    /// Returns the approximate size of the event in bytes.
     pub(crate) fn estimated_bytes(&self) -> usize {
         match self {
             Self::ToolStarted(tool) | Self::ToolEnded(tool) => tool.estimated_bytes(),

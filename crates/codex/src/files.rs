@@ -17,8 +17,7 @@ use tracing::warn;
 use super::error::CodexError;
 use crate::CodexSettings;
 
-/// Files in `CODEX_HOME`, and the system's configuration, that Codex reads only at its start. Answers cached
-/// per process depend on them.
+/// Files in `CODEX_HOME`, and the system's configuration, that Codex reads only at its start.
 const READ_AT_START: [&str; 4] = ["auth.json", "config.toml", ".env", SYSTEM_CONFIG];
 pub(super) const SYSTEM_CONFIG: &str = "/etc/codex/config.toml";
 
@@ -56,7 +55,6 @@ pub(super) async fn find_binary(settings: &CodexSettings) -> Result<PathBuf, Cod
     }
 }
 
-/// Maximum bytes read of a script's first line.
 const MAX_FIRST_LINE_BYTES: u64 = 256;
 
 /// Fails if the binary is a script whose interpreter is missing.
@@ -120,7 +118,6 @@ pub(super) async fn env_file_names(home: &Path) -> BTreeSet<String> {
 /// Files next to `bin` that identify a package of Codex.
 const MARKS: [&str; 2] = ["codex-package.json", "codex-resources"];
 
-/// Finds the files of Codex that belong to `binary`.
 pub(super) async fn find_program_files(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
     let started_binary = binary.to_owned();
     let found = tasks.spawn_blocking(move || find_codex_files(&started_binary)).await;
@@ -134,9 +131,8 @@ pub(super) async fn find_program_files(binary: &Path, tasks: &Tasks) -> Option<V
     }
 }
 
-/// Returns the paths that must be readable for `program` to run commands in its sandbox. This is the package
-/// folder, two levels above the native binary, with the search tool and the sandbox in it, else the binary
-/// alone. Returns `None` if `program` is a script that does not lead to a native binary.
+/// Returns the paths that sandboxed commands of `program` must read: the package folder, two levels above the
+/// native binary, else the binary alone; `None` for a script that leads to no native binary.
 fn find_codex_files(program: &Path) -> io::Result<Option<Vec<PathBuf>>> {
     let resolved = program.canonicalize()?;
     if !is_script(&resolved)? {
@@ -159,7 +155,6 @@ fn is_script(program: &Path) -> io::Result<bool> {
     Ok(start == b"#!")
 }
 
-/// Returns the package folder of the binary `native`.
 fn find_package(native: &Path) -> Option<PathBuf> {
     let folder = native.parent()?.parent()?;
     MARKS.iter().any(|mark| path_exists(&folder.join(mark))).then(|| folder.to_owned())

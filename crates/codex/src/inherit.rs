@@ -1,5 +1,4 @@
-//! Selects the environment variables that Codex inherits: those that it needs to run, and the keys that its
-//! configuration names.
+//! Selects the variables that Codex inherits: those needed to run, and the keys that its configuration names.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,8 +12,7 @@ use tokio::fs;
 use super::files::SYSTEM_CONFIG;
 use crate::CodexSettings;
 
-/// Variables that programs need to run, to find the user's files and to use the network. A keyring with the sign-in
-/// needs `DBUS_SESSION_BUS_ADDRESS`.
+/// Variables to run, to find the user's files and to use the network. A keyring needs `DBUS_SESSION_BUS_ADDRESS`.
 const PASSED: &str = "PATH HOME USER LOGNAME SHELL LANG TZ TERM TMPDIR SSL_CERT_FILE SSL_CERT_DIR HTTP_PROXY \
     HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy DBUS_SESSION_BUS_ADDRESS \
     CODEX_HOME CODEX_SQLITE_HOME CODEX_CA_CERTIFICATE CODEX_API_KEY CODEX_ACCESS_TOKEN";

@@ -60,14 +60,12 @@ use self::{
     thread::ThreadOpener,
 };
 
-/// Maximum duration of an availability check.
 const MAX_PROBE: Duration = Duration::from_secs(15);
-/// Age up to which a process that reports a missing sign-in or key is trusted. An older one is restarted and
-/// asked again. A sign-in that writes a file is noticed earlier, because a changed file replaces the process.
+/// Age up to which a process that reports a missing sign-in or key is trusted; an older one is restarted. A
+/// sign-in that writes a file is noticed earlier, because a changed file replaces the process.
 const TRUSTED_AGE: Duration = Duration::from_secs(5);
 
-/// Handle on Codex. Clones share the process, which starts on first use, restarts after a crash and ends with
-/// `tasks`.
+/// Shared handle on Codex, which starts on first use, restarts after a crash and ends with `tasks`.
 #[derive(Clone)]
 pub struct Codex(Arc<Inner>);
 
@@ -78,18 +76,14 @@ struct Inner {
     slot: ServerSlot,
     known: CachedProbe<CodexAvailability>,
     confinement: std::sync::Mutex<Option<ShellConfinement>>,
-    /// Created on first use.
     scratch_folders: OnceCell<ScratchFolders>,
     secret_locator: SecretLocator,
-    /// Latest result of the check for roots that the shell cannot read.
     excluded: CachedProbe<RootAccessCheck>,
     /// True while Codex is usable, for listeners; `None` before the first probe.
     usable: watch::Sender<Option<bool>>,
-    /// Set while a background probe runs.
     refreshing: AtomicBool,
 }
 
-/// Readable roots of a check, and those that were excluded.
 type RootAccessCheck = (Vec<ReadableRoot>, Vec<ExcludedRoot>);
 
 /// Counters since the start, for `/metrics`.
@@ -171,9 +165,8 @@ impl Codex {
         availability
     }
 
-    /// Returns the availability to decide by: the known one while Codex is usable, else the result of a probe.
-    /// A question therefore notices at once that Codex is back. If Codex crashed repeatedly, this waits for the
-    /// next start.
+    /// Returns the availability to decide by: the known one while Codex is usable, else the result of a probe, so
+    /// a question notices at once that Codex is back. After repeated crashes, this waits for the next start.
     pub async fn current_availability(&self) -> CodexAvailability {
         if let available @ CodexAvailability::Available { .. } = self.availability() {
             return available;
@@ -245,9 +238,8 @@ impl Codex {
             .map_err(|source| CodexError::Workdir { path: path(), source })
     }
 
-    /// Records that a turn failed because Codex or its model service was unreachable, and probes again in the
-    /// background. If the sign-in was refused, the process is replaced before its next use: a running Codex
-    /// does not notice a new sign-in.
+    /// Records a turn that failed because Codex or its service was unreachable, and probes in the background.
+    /// After a refused sign-in, the process is replaced: a running Codex does not notice a new one.
     pub async fn record_turn_failure(&self, kind: Option<TurnErrorKind>) {
         if kind == Some(TurnErrorKind::Unauthorized) {
             self.0.slot.invalidate().await;
@@ -255,8 +247,7 @@ impl Codex {
         self.refresh_in_background(TRUSTED_AGE);
     }
 
-    /// Replaces the process before its next use and starts a background probe; replacing it ends its remaining
-    /// work.
+    /// Replaces the process before its next use, which ends its work, and starts a background probe.
     pub async fn replace_process(&self) {
         self.0.slot.invalidate().await;
         self.refresh_in_background(TRUSTED_AGE);
@@ -336,8 +327,7 @@ impl Codex {
         });
     }
 
-    /// Announces the known availability if it has changed. Listeners ask for it at once, so it must
-    /// be recorded before.
+    /// Announces the known availability if it has changed. Record it first: listeners ask for it at once.
     fn announce_known(&self) {
         self.0.usable.send_if_modified(|announced| {
             let known = self.known_availability();

@@ -19,13 +19,11 @@ use tracing::{debug, warn};
 use super::{error::CodexError, server::CodexConnection};
 use crate::CodexSettings;
 
-/// Maximum bytes of a line of standard output. Codex cuts a tool's result at 1 MiB, and JSON may need six bytes
-/// for each one.
+/// Maximum bytes of a line of output: Codex cuts a tool's result at 1 MiB, and JSON may need six bytes for each.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum wait for the process to end after its input is closed; it takes 0.1 s.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Program, arguments and environment of the process.
 pub(super) struct CodexProcessSpec<'a> {
     pub(super) binary: &'a Path,
     pub(super) arguments: Vec<String>,

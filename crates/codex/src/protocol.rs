@@ -19,7 +19,6 @@ pub(super) struct CodexMessage {
     pub(super) error: Option<RpcError>,
 }
 
-/// Error that Codex returned for a request.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct RpcError {
     pub(super) code: i64,
@@ -127,8 +126,8 @@ pub struct CodexModel {
     pub is_default: bool,
 }
 
-/// Parameters of `thread/start` and `thread/resume`; Codex restores only part of them on resume. A loaded
-/// thread keeps the parameters of its opening, so they are compared before it is used again.
+/// Parameters of `thread/start` and `thread/resume`, of which a resume restores only part. A loaded thread keeps
+/// those of its opening, so they are compared before it is used again.
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadSettings {

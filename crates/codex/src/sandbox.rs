@@ -51,8 +51,7 @@ pub struct SandboxedCommand {
 }
 
 impl Codex {
-    /// Returns the command line that runs `command` with `args` in the sandbox. The command line does not
-    /// contain the command's variables.
+    /// Returns the command line that runs `command` with `args` in the sandbox, without its variables.
     pub async fn sandbox_command(
         &self,
         sandboxed: CommandPermissions,
@@ -119,9 +118,8 @@ const NAME: &str = "bwrap";
 const BUNDLED: &str = "codex-resources/bwrap";
 /// Maximum bytes of each in-memory file system, such as `/tmp`; the kernel's default is half of all memory.
 const MAX_MOUNT_BYTES: u64 = 1 << 30;
-/// Shell script that rewrites the arguments before `--`. It replaces the mount without rights of a denied file
-/// by a mount of its copy, and gives each in-memory file system a size. `/dev/shm` gets a size as well; the
-/// rest of `/dev` becomes read-only.
+/// Shell script that rewrites the arguments before `--`: it mounts the copy of a denied file in its place, gives
+/// each in-memory file system a size, also `/dev/shm`, and makes the rest of `/dev` read-only.
 const SCRIPT: &str = r#"left=$#
 while [ "$left" -gt 0 ] && [ "$1" != -- ]; do
   taken=1
@@ -148,8 +146,7 @@ done
 exec "$bwrap" "$@"
 "#;
 
-/// Writes the script and returns a search path on which Codex finds it first. Returns the path of `settings` if
-/// there is nothing to wrap. `codex` lists the files of Codex.
+/// Writes the script and returns a search path with it first; that of `settings` if there is nothing to wrap.
 pub(super) fn install_wrapper(settings: &CodexSettings, codex: &[PathBuf]) -> OsString {
     let folder = settings.data_dir.join(FOLDER);
     let Some(text) = build_script(&settings.path, codex, &folder) else {

@@ -59,13 +59,11 @@ enum SandboxAccess {
     Deny,
 }
 
-/// Maximum denied paths of one profile. The cost of each command grows with their square: 0.4 s at a hundred, 5
-/// s at five hundred (Codex 0.169).
+/// Maximum denied paths. A command's cost grows with their square: 0.4 s at 100, 5 s at 500 (Codex 0.169).
 const MAX_DENIED: usize = 100;
 
 /// Codex's name for the system's programs and settings, such as `/usr` and `/etc`.
 const SYSTEM: &str = ":minimal";
-/// Folders that [`SYSTEM`] covers.
 const SYSTEM_FOLDERS: [&str; 8] =
     ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/etc", "/opt"];
 /// Secret system files that no command needs; the user who runs the server may be able to read them.
@@ -75,8 +73,8 @@ const SYSTEM_SECRETS: [&str; 8] = [
 ];
 
 impl SandboxRules {
-    /// Builds the rules for `readable`, and returns the roots that they exclude. [`SecretLocator`] has located
-    /// the secrets of `readable`. This function reads the file system only outside of those roots.
+    /// Builds the rules for `readable`, whose secrets are located, and returns the roots that they exclude. Reads
+    /// the file system only outside of those roots.
     pub(super) fn build(
         readable: &[ReadableRoot],
         context: &SandboxContext,
@@ -150,7 +148,6 @@ impl SandboxRules {
             .collect()
     }
 
-    /// Grants writing in `folder`.
     pub(super) fn allow_writing(&mut self, folder: &Path) {
         self.0.insert(folder.to_string_lossy().into_owned(), SandboxAccess::Write);
     }
@@ -178,8 +175,7 @@ fn retain_outermost(mut paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Returns `folder`, or its entries without those of `program` if it contains `program`. Codex may be installed
-/// in its own folder, and nothing in a denied folder can be granted.
+/// Returns `folder`, or its entries without `program` inside it: nothing in a denied folder can be granted.
 fn exclude_program_files(folder: PathBuf, program: &[PathBuf]) -> Vec<PathBuf> {
     if !program.iter().any(|file| file.starts_with(&folder)) {
         return vec![folder];
@@ -248,8 +244,7 @@ fn merge_denied_paths(
     (paths, lost)
 }
 
-/// Returns the folder with most of `paths` as direct children that may be denied, the deepest if several have
-/// equally many.
+/// Returns the folder that may be denied with most of `paths` as direct children, the deepest of several.
 fn find_fullest_folder(paths: &BTreeSet<PathBuf>, roots: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
     for folder in paths.iter().filter_map(|path| path.parent()) {

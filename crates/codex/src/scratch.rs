@@ -33,8 +33,7 @@ pub(super) struct ScratchFolder {
     tasks: Tasks,
 }
 
-/// Scratch folder and permission profile name of one loaded thread. The name is unique, so no user
-/// configuration contains it. Codex repeats the name once the permissions are in force.
+/// Scratch folder and unique profile name of one loaded thread. Codex repeats the name once it is in force.
 #[derive(Debug, Clone)]
 pub(super) struct ThreadSandbox {
     pub(super) scratch: Arc<ScratchFolder>,
@@ -141,8 +140,8 @@ fn remove_folder(folder: &Path) {
     }
 }
 
-/// Removes the content of `folder`. Nested folders are moved up first: a command can nest them deeper than the
-/// maximum path length, and deeper than recursion on a thread's stack allows.
+/// Removes the content of `folder`. Nested folders are moved up first: they may be deeper than the maximum path
+/// length, and than recursion on a thread's stack allows.
 fn empty_folder(folder: &Path) -> io::Result<()> {
     loop {
         let mut is_flat = true;
@@ -171,7 +170,6 @@ fn empty_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Grants the owner all rights to `folder`.
 #[cfg(unix)]
 fn grant_owner_rights(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -65,7 +65,6 @@ pub(super) struct CodexServer {
     next_id: AtomicU64,
     pub(super) settings: CodexSettings,
     pub(super) tasks: Tasks,
-    /// Version of Codex, such as `0.169.0`.
     pub(super) version: String,
     /// Stamp of the sign-in and configuration that the process read at its start.
     pub(super) stamp: CodexConfigStamp,
@@ -74,11 +73,9 @@ pub(super) struct CodexServer {
     pub(super) variables: BTreeSet<String>,
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<CodexModel>>,
-    /// The user's configuration at the start of this process.
     pub(super) user_config: OnceCell<UserConfig>,
     /// Set if permissions can be changed in an open thread.
     pub(super) sets_permissions: AtomicBool,
-    /// Latest result of the confinement test.
     pub(super) confinement: CachedProbe<ShellConfinement>,
     /// Codex's own files, which the sandbox must let it read; `None` if they were not found.
     program: Option<Vec<PathBuf>>,
@@ -156,7 +153,6 @@ impl CodexServer {
         if server.is_running() { Ok(server) } else { Err(server.shared.gone_error()) }
     }
 
-    /// Calls `method` and parses its answer.
     pub(super) async fn call_method<T: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -247,7 +243,6 @@ impl CodexServer {
         updated.map(|_| confirmed_profile.as_deref() == Some(profile))
     }
 
-    /// Returns Codex's own files, which the sandbox must let it read, if they were found.
     pub(super) fn program_files(&self) -> Option<&[PathBuf]> {
         self.program.as_deref()
     }
@@ -287,7 +282,6 @@ impl CodexServer {
     }
 }
 
-/// Builds the permissions of commands without a thread profile.
 fn build_base_permissions(
     program: Option<&[PathBuf]>,
     settings: &CodexSettings,
@@ -322,8 +316,7 @@ fn parse_version(user_agent: &str) -> String {
     after.split_whitespace().next().unwrap_or_default().to_owned()
 }
 
-/// Maximum idle threads. Each has a scratch folder. One that had no turn yet is loaded, which costs Codex about
-/// 4 MB and a connection to our search.
+/// Maximum idle threads. Each has a scratch folder; a loaded one costs Codex 4 MB and a connection to our search.
 const MAX_IDLE: usize = 16;
 
 /// Thread without a turn; it is loaded if it never had one.
@@ -342,7 +335,6 @@ pub(super) struct IdleThread {
 pub(super) struct IdleThreads(Mutex<VecDeque<IdleThread>>);
 
 impl IdleThreads {
-    /// Removes and returns `thread`, if it is idle.
     pub(super) fn take_thread(&self, thread: ConversationId) -> Option<IdleThread> {
         let mut idle = self.lock_threads();
         let at = idle.iter().position(|loaded| loaded.thread == thread)?;

@@ -78,8 +78,7 @@ pub enum NetworkAccess {
     Open,
 }
 
-/// Approval policy of the settings. Codex no longer knows `on-failure` and there is no user to approve, so both
-/// are sent as `never`.
+/// Approval policy. Both are sent as `never`: there is no user, and Codex no longer knows `on-failure`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalPolicy {

@@ -1,8 +1,7 @@
 //! Holds the current Codex process, started on demand and replaced when it died or is outdated.
 //!
-//! A process that ends by itself is replaced at once. If processes end within 30 s of their start, each next
-//! start waits longer, up to 5 s, and questions wait with it. The reported reason is the exit status or signal
-//! and, with an exit status, the last line of standard error that is not a warning.
+//! A process that ends by itself is replaced at once. If processes end within 30 s of their start, each next start
+//! waits longer, up to 5 s, and questions wait with it.
 
 use std::{
     sync::Arc,
@@ -65,8 +64,7 @@ impl ServerSlot {
         Self { settings, tasks, counters, on_end, state: Mutex::default() }
     }
 
-    /// Returns a running process. A process that ends at its start is started again after its backoff, as long
-    /// as that takes at most the longest backoff.
+    /// Returns a running process. One that ends at its start is started again within the longest backoff.
     pub(super) async fn acquire_server_in_time(&self) -> Result<Arc<CodexServer>, CodexError> {
         let deadline = Instant::now() + BACKOFF.longest;
         loop {
@@ -85,7 +83,6 @@ impl ServerSlot {
         }
     }
 
-    /// Returns a running process that meets `need`.
     pub(super) async fn acquire_server(
         &self,
         need: ServerRequirement,

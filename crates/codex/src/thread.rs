@@ -2,9 +2,8 @@
 //!
 //! A loaded thread keeps its permissions and ignores the parameters of a resume. Its opening parameters are
 //! compared as a whole, and a thread that differs gets a new scratch folder. Neither the end of a turn nor its
-//! interruption ends running commands or model scripts that call tools, and such a script would continue unseen
-//! in the next turn. The thread is therefore unloaded after each turn, which ends both. Threads of other
-//! originators are not our conversations.
+//! interruption ends running commands or model scripts that call tools, and such a script would continue unseen in
+//! the next turn. The thread is therefore unloaded after each turn, which ends both.
 
 use std::{
     collections::BTreeMap,
@@ -91,7 +90,6 @@ pub struct Thread {
     sandbox: ThreadSandbox,
     tokens: Option<u64>,
     events: mpsc::Receiver<ThreadEvent>,
-    /// Maps the names of [`ThreadOptions::extras`] in Codex to the requested names.
     extras: BTreeMap<String, String>,
 }
 
@@ -365,9 +363,7 @@ impl RunningTurn {
         self.unload_thread().await;
     }
 
-    /// Unloads the thread, which ends its commands and model scripts. Neither the end of the turn nor an
-    /// interruption ends them, and Codex does not report that such a script still runs. It would continue
-    /// unseen in a later turn.
+    /// Unloads the thread, which ends its commands and model scripts.
     async fn unload_thread(&self) {
         if self.thread.server.is_running() {
             self.thread.server.release_thread(self.thread.id).await;
@@ -440,7 +436,6 @@ impl ThreadOpener<'_> {
         })
     }
 
-    /// Builds the sandbox rules for `readable`, and returns the roots that they exclude.
     pub(super) async fn build_sandbox_rules(
         &self,
         readable: Vec<ReadableRoot>,
@@ -483,8 +478,7 @@ pub(super) async fn user_config<'a>(
     server.user_config.get_or_try_init(read).await
 }
 
-/// Chooses the model: the one of the settings, else the preferred one while Codex offers it. `None` leaves the
-/// choice to Codex, as a user's own provider has its own models.
+/// Chooses the model: that of the settings, else the preferred one if offered; `None` leaves the choice to Codex.
 pub(super) async fn choose_model(
     server: &CodexServer,
     settings: &CodexSettings,

@@ -78,8 +78,7 @@ fn mcp_call(call_id: String, item: &Value) -> Result<CodexToolCall, UnknownNotif
     })
 }
 
-/// Truncates the model's part of the result. The server's `_meta` is kept whole or dropped, because a cut would
-/// make it unreadable.
+/// Truncates the model's part of the result; keeps the server's `_meta` whole or drops it, as a cut breaks it.
 fn mcp_result(mut result: Value) -> Value {
     let meta = result.as_object_mut().and_then(|members| members.remove("_meta"));
     let kept_meta = meta.filter(|meta| estimate_value_bytes(meta) <= MAX_TEXT_BYTES);

@@ -1,5 +1,4 @@
-//! Locates the secret files of indexed folders without waiting for an unresponsive file system, and copies git's
-//! settings without credentials.
+//! Locates secret files without waiting for a hung file system, and copies git's settings without credentials.
 
 use std::{
     borrow::Cow,
@@ -82,7 +81,6 @@ impl SecretLocator {
     }
 }
 
-/// Returns the existing secrets of `readable`.
 fn find_existing_secrets(readable: &ReadableRoot) -> Vec<PathBuf> {
     let all = readable.private_files.iter().cloned().chain(find_git_secrets(&readable.folder));
     all.filter(|path| path.symlink_metadata().is_ok()).collect()
@@ -100,8 +98,7 @@ const CREDENTIAL_WORDS: [&str; 6] = ["header", "oauth", "passw", "secret", "smtp
 const MAX_USER_CHARS: usize = 15;
 const REMOVED: &str = "# a setting with a credential stood here";
 
-/// Returns the files below `root` to hide from the model's shell. Git's settings are hidden only if they hold
-/// credentials: no `git` command works without them, and history answers questions.
+/// Returns the files below `root` to hide: git's settings only if they hold credentials, because `git` needs them.
 fn find_git_secrets(root: &Path) -> Vec<PathBuf> {
     let mut secrets: Vec<PathBuf> =
         [".git/credentials", ".git/modules", ".git-credentials"].map(|name| root.join(name)).into();

@@ -1,5 +1,4 @@
-//! State shared by the reader of Codex's output and the callers: pending requests, turns and the end of the
-//! process.
+//! State shared by the reader of Codex's output and callers: pending requests, turns, the end of the process.
 
 use std::{
     collections::HashMap,
@@ -34,7 +33,6 @@ const MARKED_WORDS: usize = 4;
 const QUEUED_BYTES: usize = 32 * 1024 * 1024;
 
 pub(crate) struct ThreadEvent {
-    /// Turn of the event, if Codex names one.
     pub(crate) turn: Option<String>,
     pub(crate) event: CodexEvent,
     /// Reserved bytes in the queue, released on drop.
@@ -58,7 +56,6 @@ impl ThreadEventQueue {
     }
 }
 
-/// Connection state shared by the pipe tasks and the callers.
 pub(crate) struct CodexConnection {
     pub(super) state: Mutex<CodexConnectionState>,
     pub(crate) counters: Arc<CodexCounters>,
@@ -186,7 +183,6 @@ impl CodexConnection {
         if let Some((thread, profile)) = event::read_permissions(method, params) {
             let waiting = self.lock_state().confirmations.remove(&thread);
             if let Some(waiting) = waiting {
-                // The caller may have given up in the meantime.
                 drop(waiting.send(profile));
             }
         }
@@ -208,7 +204,6 @@ impl CodexConnection {
     }
 }
 
-/// Returns true if one of the first words of `line` is among `marks`.
 fn is_marked(line: &str, marks: &[&str]) -> bool {
     let words = line.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     let mut start = words.take(MARKED_WORDS);
