@@ -3,7 +3,6 @@
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-/// Maximum bytes of a manifest that is read.
 const MAX_MANIFEST_BYTES: usize = 1 << 20;
 /// Maximum packages, and maximum path mappings, of a graph.
 const MAX_ENTRIES: usize = 10_000;
@@ -23,7 +22,6 @@ pub(crate) struct ImportNames {
     mappings: Vec<PathMapping>,
 }
 
-/// A package of the repository.
 struct NamedPackage {
     name: String,
     folder: String,

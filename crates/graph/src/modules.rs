@@ -10,7 +10,6 @@ use crate::manifests::ImportNames;
 /// Index of a file in a graph.
 pub type FileIndex = u32;
 
-/// Target of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ImportedModule {
     File(FileIndex),
@@ -40,7 +39,6 @@ pub(crate) const RUBY_UNIT: &str = "language ruby";
 /// Unit of all scripts of the shell, also of files without an ending that no language claims.
 pub(crate) const BASH_UNIT: &str = "language bash";
 
-/// Names of the root files of crates of Rust.
 const CRATE_ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
 
 /// Folders in which each file of Rust is the root of a crate.
@@ -124,8 +122,7 @@ impl ModuleIndex {
         index
     }
 
-    /// Returns the files whose path is or ends with another path, first those of which the folder is
-    /// most like that of the importer.
+    /// Returns the files whose path ends with `end`, those most like the importer's folder first.
     pub(crate) fn list_path_ends(&self, importer: &str, end: &str) -> Vec<FileIndex> {
         let name = end.rsplit('/').next().unwrap_or(end);
         let same_name = self.by_file_name.get(name).map(Vec::as_slice).unwrap_or_default();
@@ -141,7 +138,6 @@ impl ModuleIndex {
         files.into_iter().map(|(_, file)| *file).collect()
     }
 
-    /// Returns the name of the unit that a file is part of.
     pub(crate) fn find_unit(&self, path: &str) -> Option<String> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
@@ -172,7 +168,6 @@ impl ModuleIndex {
         self.units.get(unit).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns manifest and root file of the crates of Rust.
     pub(crate) fn list_crates(&self) -> &[(FileIndex, FileIndex)] {
         &self.crates
     }
@@ -265,7 +260,6 @@ impl ModuleIndex {
         inside.or_else(|| self.find_path(&format!("{folder}.rs")))
     }
 
-    /// Returns folders and manifests of the modules of Go, innermost first.
     pub(crate) fn list_go_modules(&self) -> &[(String, FileIndex)] {
         &self.go_modules
     }
@@ -293,7 +287,6 @@ impl ModuleIndex {
         }
     }
 
-    /// Adds the names that manifests give to modules of scripts.
     pub(crate) fn add_import_names(&mut self, import_names: ImportNames) {
         self.import_names = import_names;
     }

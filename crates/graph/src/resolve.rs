@@ -1,8 +1,7 @@
 //! Resolves references to definitions, across the files of a graph.
 //!
-//! A reference is evaluated step by step: a name by the scopes around it and the imports, a member
-//! by the type of its receiver. Each step has a [`ResolutionRule`]; a result is as certain as its
-//! weakest step.
+//! A reference is evaluated step by step: a name by the scopes around it and the imports, a member by the type of
+//! its receiver. Each step has a [`ResolutionRule`]; a result is as certain as its weakest step.
 
 mod alternatives;
 mod calls;
@@ -49,9 +48,8 @@ pub struct DefinitionId {
 
 /// The step by which a reference was resolved, from the most to the least certain.
 ///
-/// A name is searched in the order of the first three rows. A member is searched in the values of
-/// its receiver, and how these were found decides the rule. A reference has the weakest rule of all
-/// its steps.
+/// A name is searched in the order of the first three rows. A member is searched in the values of its receiver,
+/// and how these were found decides the rule. A reference has the weakest rule of all its steps.
 ///
 /// | Reference | Where its definition is searched | Rule | Right, percent |
 /// |---|---|---|---|
@@ -118,11 +116,8 @@ struct GraphFile {
 /// Reads the facts of the file at a path; `None` if its language has no rules.
 pub type FactLoader = Box<dyn Fn(&str) -> Option<SourceFacts> + Send>;
 
-/// Facts of many files, joined.
-///
-/// The facts of a file are read once a reference leads to it. The graph remembers them, and what it
-/// computed, for later references. Results do not depend on the order in which references are
-/// resolved.
+/// Facts of many files, joined. A file is read once a reference leads to it, and remembered with what was computed
+/// of it. Results do not depend on the order of references.
 pub struct SymbolGraph {
     files: Vec<GraphFile>,
     modules: ModuleIndex,
@@ -159,9 +154,7 @@ impl SymbolGraph {
         self.memory.deadline.set(deadline);
     }
 
-    /// Adds what manifests, given by path and text, say of the names of the repository's modules.
-    ///
-    /// [`crate::is_manifest`] tells which files of a repository are manifests.
+    /// Adds what manifests, given by path and text, say of the names of modules; see [`crate::is_manifest`].
     #[must_use]
     pub fn with_manifests(mut self, manifests: &[(String, String)]) -> Self {
         self.modules.add_import_names(ImportNames::new(manifests));
@@ -181,8 +174,7 @@ impl SymbolGraph {
         self.modules.find_path(path)
     }
 
-    /// Returns the facts of a file, with the bindings of each scope sorted by name; `None` if there
-    /// are none.
+    /// Returns the facts of a file, if any, with the bindings of each scope sorted by name.
     pub fn file_facts(&self, file: FileIndex) -> Option<&SourceFacts> {
         let file = self.files.get(file as usize)?;
         let load = || {
@@ -219,9 +211,7 @@ impl SymbolGraph {
         self.file_facts(id.file)?.definitions.get(id.index as usize)
     }
 
-    /// Resolves a reference of the file with an index.
-    ///
-    /// The work for a reference is bounded; what exceeds the bound is `Unknown` or incomplete.
+    /// Resolves a reference of a file. Its work is bounded; what exceeds the bound is `Unknown` or incomplete.
     pub fn resolve(&self, file: FileIndex, reference: &ReferenceFact) -> ResolutionResult {
         if let Some(definition) = self.find_recorded(file, reference.at) {
             return ResolutionResult::Found(vec![definition], ResolutionRule::Compiler);

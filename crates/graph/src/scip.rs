@@ -1,8 +1,8 @@
 //! Reads SCIP indexes, in which compilers say where each name of a repository is defined.
 //!
-//! An `index.scip` is one message of protocol buffers, described by `scip.proto` of the SCIP project.
-//! It is read once from start to end within fixed bounds. What its documents say counts only for
-//! files whose text they fit, see [`ScipIndex::confirm_document`].
+//! An `index.scip` is one message of protocol buffers, described by `scip.proto` of the SCIP
+//! project, read once within fixed bounds. What its documents say counts only for files whose text
+//! they fit, see [`ScipIndex::confirm_document`].
 
 mod ranges;
 mod wire;
@@ -34,7 +34,6 @@ const AMBIGUOUS: OccurrenceId = OccurrenceId { document: u32::MAX, index: 0 };
 #[derive(Debug, Clone, Default)]
 pub struct ScipIndex {
     documents: Vec<ScipDocument>,
-    /// Definition of each symbol.
     definitions: Vec<Option<OccurrenceId>>,
 }
 
@@ -124,9 +123,8 @@ impl ScipIndex {
         self.documents.get(self.find_document(path)?)
     }
 
-    /// Compares a document with the text of its file, and returns true if it describes this text.
-    /// Then its columns become bytes, and [`Self::definition_of`] answers for it until it is compared
-    /// with a text that it does not describe.
+    /// Returns true if a document describes this text of its file. Then its columns become bytes,
+    /// and [`Self::definition_of`] answers for it until a text differs.
     pub fn confirm_document(&mut self, path: &str, text: &str) -> bool {
         let found = self.find_document(path).and_then(|place| self.documents.get_mut(place));
         found.is_some_and(|document| document.confirm_text(text))
@@ -141,8 +139,7 @@ impl ScipIndex {
         self.locate_occurrence(self.find_definition(path, line, column)?)
     }
 
-    /// Returns the path of the file in which the name at such a place is defined; only the document of the
-    /// place must be confirmed.
+    /// Returns the path of the file that defines the name at a place, whose document must be confirmed.
     pub fn defining_path(&self, path: &str, line: u32, column: u32) -> Option<&str> {
         let id = self.find_definition(path, line, column)?;
         Some(self.documents.get(usize::try_from(id.document).ok()?)?.path())

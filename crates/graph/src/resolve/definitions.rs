@@ -144,8 +144,7 @@ impl SymbolGraph {
         values
     }
 
-    /// Evaluates the type of a field where the type around it is extended: bounds of its parameters
-    /// may be written there only.
+    /// Evaluates the type of a field where its owner is extended; bounds may be written there only.
     fn evaluate_in_extensions(
         &self,
         scope: ScopeId,
@@ -243,7 +242,6 @@ impl SymbolGraph {
         values
     }
 
-    /// Returns true if the annotated result of a method is the type of its receiver.
     fn is_receiver_type(&self, method: DefinitionId, result: &ShortExpression) -> bool {
         match result {
             ShortExpression::This => true,

@@ -178,9 +178,7 @@ impl SymbolGraph {
         }
     }
 
-    /// Evaluates an annotation to the values that it allows.
-    ///
-    /// A step that found the type says less than how the value was found: `rule`.
+    /// Evaluates an annotation to the values that it allows, under the `rule` that found the value.
     pub(super) fn evaluate_annotation(
         &self,
         scope: ScopeId,

@@ -134,8 +134,7 @@ impl SymbolGraph {
         Vec::new()
     }
 
-    /// Returns the files that a file includes, and those that they include, in the order of a
-    /// compiler.
+    /// Returns the files that a file includes, directly or not, in the order of a compiler.
     pub(super) fn list_included(&self, file: FileIndex) -> Arc<Vec<FileIndex>> {
         if let Some(known) = self.memory.included.borrow().get(&file) {
             return Arc::clone(known);

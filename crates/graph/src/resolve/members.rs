@@ -125,8 +125,7 @@ impl SymbolGraph {
         if is_open { vec![(NameTarget::External, ResolutionRule::Own)] } else { Vec::new() }
     }
 
-    /// Returns the scopes with members of a type, and whether these are those of a base: its body,
-    /// then its extensions.
+    /// Returns the scopes with members of a type: its body, then its extensions, each with true if of a base.
     pub(super) fn list_bodies(&self, id: DefinitionId) -> Vec<(ScopeId, bool)> {
         let mut bodies: Vec<_> =
             self.body_scope(id).map(|body| (body, false)).into_iter().collect();

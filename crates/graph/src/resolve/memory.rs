@@ -42,10 +42,8 @@ pub(super) struct ResolutionMemory {
     pub(super) deadline: Cell<Option<Instant>>,
 }
 
-/// State of the resolution of one reference.
-///
-/// Results that depend on one another depend on which of them is computed first. They are not
-/// remembered, so that each reference is resolved as if it were the first.
+/// State of one resolution. Results that depend on one another depend on which comes first; they
+/// are not remembered, so that each reference is resolved as if it were the first.
 struct ResolutionProgress {
     /// Results being computed, outermost first.
     open: Vec<ResultKey>,
@@ -85,7 +83,6 @@ pub(super) enum ValueKey {
     Binding(ScopeId, u32),
 }
 
-/// A name that a module exports.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ExportKey {
     pub(super) module: FileIndex,

@@ -13,7 +13,6 @@ use codeinfo_facts::{
 const MAX_TARGETS: usize = 3 * MAX_VALUES;
 /// Maximum bindings of one name in one scope that are followed.
 pub(super) const MAX_BINDINGS: usize = 256;
-/// Maximum declaration files that are searched for global names.
 const MAX_GLOBAL_FILES: usize = 32;
 
 impl SymbolGraph {
@@ -113,8 +112,7 @@ impl SymbolGraph {
         found.find(|targets| !targets.is_empty()).unwrap_or_default()
     }
 
-    /// Returns what the file of a scope sees of a namespace that was found in one of its files. Names
-    /// of languages that are read by words are only possible.
+    /// Returns what the file of a scope sees of a namespace that was found in one of its files.
     fn widen_namespace(&self, scope: ScopeId, mut targets: Targets) -> Targets {
         if self.module_system(scope.file) == ModuleSystem::Words {
             weaken(&mut targets, ResolutionRule::Word);
@@ -162,8 +160,7 @@ impl SymbolGraph {
         targets
     }
 
-    /// Finds a type parameter, or a member of the type around a scope in languages where its name
-    /// is enough.
+    /// Finds a type parameter, or a member of the type around a scope where its name is enough.
     fn find_in_type_body(&self, body: ScopeId, name: &str, system: ModuleSystem) -> Targets {
         let mut targets = match system {
             ModuleSystem::Python | ModuleSystem::Script => Vec::new(),

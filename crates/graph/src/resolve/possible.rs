@@ -13,11 +13,9 @@ use codeinfo_facts::{ModuleSystem, ReferenceFact, ShortExpression, to_index};
 const MAX_REACHED_FILES: usize = 256;
 
 impl SymbolGraph {
-    /// Returns true if a member whose receiver is unknown may be a given definition.
-    ///
-    /// The definition is a member of the same name, in a file to which the imports of the reference's
-    /// file lead; at most 256 files are followed, nearest first. A receiver that is a literal, global,
-    /// known value or from outside of the graph is not unknown.
+    /// Returns true if a member whose receiver is unknown may be a given definition: of its name,
+    /// and in one of the 256 files nearest by imports. A receiver that is a literal, global, known
+    /// value or from outside of the graph is not unknown.
     pub fn may_refer_to_member(
         &self,
         file: FileIndex,
@@ -32,8 +30,7 @@ impl SymbolGraph {
         }
         self.memory.begin_reference();
         let scope = ScopeId { file, index: reference.scope };
-        // Files of these languages see one another without imports, and a method may be one of a type
-        // that includes the one around it.
+        // These files see one another without imports, and methods may be of an including type.
         let system = self.module_system(file);
         if matches!(system, ModuleSystem::Php | ModuleSystem::Ruby) {
             return self.module_system(definition.file) == system;

@@ -39,8 +39,7 @@ impl ResolutionRule {
 }
 
 impl SymbolGraph {
-    /// Returns the types that a type extends or implements, nearest first, those of its bases
-    /// included.
+    /// Returns the types that a type extends or implements, with those of its bases, nearest first.
     pub fn list_base_types(&self, id: DefinitionId) -> Vec<DefinitionId> {
         self.memory.begin_reference();
         let TypeAncestors { types, .. } = self.list_ancestors(id);
@@ -92,8 +91,7 @@ impl SymbolGraph {
         types
     }
 
-    /// Returns true if a call of a method may call one of a subtype: in Go only if an interface declares
-    /// the method.
+    /// Returns true if a call of a method may call one of a subtype: in Go only if an interface declares it.
     pub fn may_be_replaced(&self, id: DefinitionId) -> bool {
         self.module_system(id.file) != ModuleSystem::Go
             || self.definition(id).is_some_and(|fact| fact.traits.is_declaration)

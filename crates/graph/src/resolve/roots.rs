@@ -130,8 +130,7 @@ impl SymbolGraph {
         }
     }
 
-    /// Returns the scopes of the modules around a scope that have no file of their own, innermost
-    /// first.
+    /// Returns the scopes of modules without their own file around a scope, innermost first.
     fn list_inline_modules(&self, scope: ScopeId) -> Vec<ScopeId> {
         let mut modules = Vec::new();
         let mut index = Some(scope.index);
@@ -229,7 +228,6 @@ impl SymbolGraph {
     }
 }
 
-/// Returns the first part of a path.
 fn find_first_part(path: &ShortExpression) -> Option<&str> {
     match path {
         ShortExpression::Root(name) => Some(name),

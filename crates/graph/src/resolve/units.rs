@@ -349,7 +349,6 @@ impl SymbolGraph {
     }
 }
 
-/// Returns the last name of a type.
 fn find_last_name(kind: &ShortExpression) -> Option<&str> {
     match kind {
         ShortExpression::Name(name)

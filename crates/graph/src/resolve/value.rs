@@ -12,7 +12,6 @@ pub(super) const MAX_VALUES: usize = 6;
 /// Maximum values in one another that are followed; larger values are external.
 const MAX_PARTS: usize = 64;
 
-/// A scope of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ScopeId {
     pub(super) file: FileIndex,
@@ -20,7 +19,6 @@ pub(super) struct ScopeId {
 }
 
 impl ScopeId {
-    /// Returns another scope of the same file.
     pub(super) fn with_index(self, index: ScopeIndex) -> Self {
         Self { file: self.file, index }
     }
@@ -43,7 +41,6 @@ pub(super) enum ExpressionValue {
     Mapping(Vec<ExpressionValue>),
     /// A function of a type: its first parameters and its result.
     Signature(Vec<Vec<ExpressionValue>>, Vec<ExpressionValue>),
-    /// Several values in order.
     Tuple(Vec<Vec<ExpressionValue>>),
     /// A type variable of Python, of which the facts do not tell the type.
     Variable(DefinitionId),
@@ -118,14 +115,12 @@ pub(super) fn weaken<T>(entries: &mut [(T, ResolutionRule)], step: ResolutionRul
     }
 }
 
-/// An extension of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ExtensionId {
     pub(super) file: FileIndex,
     pub(super) index: u32,
 }
 
-/// Names and extensions of the files of a unit.
 #[derive(Default)]
 pub(super) struct UnitIndex {
     pub(super) names: HashMap<String, Vec<DefinitionId>>,

@@ -45,7 +45,6 @@ impl PositionEncoding {
     }
 }
 
-/// A place in a text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TextPoint {
     /// Bytes from the beginning of the text.
@@ -54,8 +53,7 @@ pub(super) struct TextPoint {
     pub(super) column: u32,
 }
 
-/// Returns where each occurrence begins and ends; `None` if one is not in the text. Takes one pass
-/// over the text, whatever the occurrences are.
+/// Returns the start and end of each occurrence, in one pass; `None` if one is not in the text.
 pub(super) fn locate_ranges(
     occurrences: &[Occurrence],
     text: &str,
@@ -103,10 +101,9 @@ fn is_word_char(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '$')
 }
 
-/// Returns true if a range holds the name of a symbol, or is empty, as that of a whole file.
-///
-/// The text may have quotes, and the name a part in angle brackets (`<get>size`, `<constructor>`)
-/// or a number that the indexer counts up (`next0:`).
+/// Returns true if a range holds the name of a symbol, or is empty, as that of a whole file. The
+/// text may have quotes, and the name a part in angle brackets (`<get>size`, `<constructor>`) or a
+/// number that the indexer counts up (`next0:`).
 pub(super) fn has_name(text: &str, range: Range<usize>, name: &str) -> bool {
     let Some(held) = text.get(range) else { return false };
     if held.is_empty() {

@@ -1,5 +1,4 @@
-//! Reads messages of protocol buffers from a stream. Lengths are only compared with bounds, never
-//! allocated.
+//! Reads protocol buffers from a stream. Lengths are only compared with bounds, never allocated.
 
 use std::{
     fmt,
