@@ -1,7 +1,6 @@
 //! Blanks out all but one of the `#if` branches that have unbalanced braces.
 //!
-//! A parser takes two heads of a function before one body for two functions, the first without an
-//! end.
+//! A parser takes two heads of a function before one body for two functions, one without an end.
 
 use std::{mem::take, ops::Range};
 
@@ -59,8 +58,7 @@ pub(super) fn blank_unbalanced_branches(grammar: &GrammarRules, text: &str) -> O
     Some(kept)
 }
 
-/// Finds the byte ranges to blank out. Returns `None` if the braces of the remaining text do not
-/// match.
+/// Finds the byte ranges to blank out; `None` if the braces of the remaining text do not match.
 fn find_unmatched(
     lexis: LexicalSyntax,
     text: &str,

@@ -98,9 +98,8 @@ fn parse_opening_tag(text: &str) -> Option<(usize, Option<&'static Language>)> {
 /// Maximum lines at the end of a notebook that are searched for its language.
 const MAX_METADATA_LINES: usize = 200;
 
-/// Returns the language of a notebook's code and the code itself, with all other lines blank. A
-/// notebook is JSON in which each line of a cell is a string on its own line, as notebook programs
-/// write it.
+/// Returns the language of a notebook's code and the code itself, with all other lines blank. In
+/// the JSON of a notebook, each line of a cell is a string on its own line.
 pub(super) fn read_notebook_code(lines: &LineIndex<'_>) -> (&'static Language, String) {
     let mut code = String::new();
     // Indentation of the code cell whose source follows.
@@ -138,8 +137,7 @@ fn read_member<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     Some(rest.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// Decodes a JSON string without its line end. Commands to the notebook itself become an empty
-/// string.
+/// Decodes a JSON string without its line end; empty for commands to the notebook itself.
 fn read_string(text: &str) -> Option<String> {
     let line: String = serde_json::from_str(text.strip_suffix(',').unwrap_or(text)).ok()?;
     let is_command = line.trim_start().starts_with(['%', '!']);

@@ -1,5 +1,4 @@
-//! Builds chunks from packed lines and adds line numbers, the definitions in them, and the types that
-//! these extend or implement.
+//! Builds chunks from packed lines: adds line numbers, definitions and their base types.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -59,8 +58,7 @@ pub(super) fn build_chunks<'a>(
     packed.into_iter().map(chunk).collect()
 }
 
-/// Returns the defined names without duplicates. The chunk's own symbol is always included if it is
-/// defined.
+/// Returns the distinct defined names, always with the chunk's own symbol if it is defined.
 fn list_defined_names(definitions: &[DefinitionSpan], own: Option<&str>) -> Vec<String> {
     let mut room = MAX_DEFINED_BYTES;
     let mut seen: HashSet<&str> = HashSet::new();
@@ -85,8 +83,7 @@ fn list_bases(definitions: &[DefinitionSpan]) -> Vec<String> {
     bases
 }
 
-/// Returns the first line of a definition that is neither comment nor attribute, with the lines
-/// over which its parameters continue.
+/// Returns the first line of a definition after comments and attributes, with its parameters.
 fn find_signature(lines: &LineIndex<'_>, head: usize, before: usize) -> Option<String> {
     let mut rest = head..before.min(head + MAX_LEAD_LINES);
     let first = rest.find(|line| {
@@ -136,7 +133,6 @@ impl TypeHierarchy {
         self.types.push(TypeBases { name: own, bases: read_bases(grammar, node, text) });
     }
 
-    /// Closes the types that end before a node.
     pub(super) fn leave_ended_types(&mut self, node: Node<'_>) {
         while self.open.pop_if(|(end, _)| *end <= node.start_byte()).is_some() {}
     }
@@ -200,8 +196,7 @@ fn is_lead(grammar: &GrammarRules, node: Node<'_>) -> bool {
     parser::find_rule(grammar, node).is_some_and(|rule| rule.construct == ConstructKind::Lead)
 }
 
-/// Reduces `http.Handler[T]` to `Handler`. Returns `None` for text that names no type, such as
-/// `metaclass=Meta`.
+/// Reduces `http.Handler[T]` to `Handler`; `None` for text that is no type, like `metaclass=Meta`.
 fn parse_type_name(spelled: &str) -> Option<String> {
     let end = spelled.find(['<', '(', '[', '{']).unwrap_or(spelled.len());
     let name = spelled.get(..end)?.trim_end().rsplit(['.', ':', '\\']).next()?;

@@ -1,10 +1,8 @@
-//! Classifies the parts of code lines that are shown in colours: keywords, strings, comments and
-//! others.
+//! Classifies the parts of code lines for colours: keywords, strings, comments and others.
 //!
-//! A parsed language is classified by its syntax tree. Other languages are classified by comment
-//! marks, quotation marks and the keywords of definitions. Time is linear in the text and at most
-//! that of [`chunk_text`](crate::chunk_text). Grammar queries would distinguish more, but they are
-//! not linear, and each grammar has its own names for what they find.
+//! A parsed language is classified by its syntax tree, others by comment marks, quotation marks and
+//! keywords of definitions, in linear time and at most that of [`chunk_text`](crate::chunk_text).
+//! Grammar queries would distinguish more, but are not linear.
 
 mod tree;
 

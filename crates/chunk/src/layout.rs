@@ -1,8 +1,7 @@
 //! Turns a text into units by its layout alone: lines that are indented below a line belong to it.
 //!
-//! Formatted code shows its structure in every language; the keywords of a language mark the lines
-//! that start a definition. This needs no parser and about a hundredth of a parser's time, linear
-//! in the text.
+//! Formatted code shows its structure in every language; keywords mark the lines that start a
+//! definition. This takes a hundredth of a parser's time, linear in the text.
 //!
 //! Code must be indented in the usual way. Otherwise chunks are runs of lines.
 
@@ -63,8 +62,7 @@ pub(super) fn read_structure(
     reader.read
 }
 
-/// Returns the name that a line of any language defines, by its first words. The line comes without
-/// its indentation.
+/// Returns the name that a line without its indentation defines, in any language, by its words.
 pub(super) fn find_defined_name(line: &str) -> Option<String> {
     let head = head::parse_head(&layout::ANY, line, EnclosingScope::Type, true)?;
     let is_local = matches!(head.construct, ConstructKind::Value | ConstructKind::Label);
@@ -81,8 +79,7 @@ struct LayoutReader<'a> {
 }
 
 impl LayoutReader<'_> {
-    /// Reads the unit that starts at a line. Returns the line after it, and the block opened there,
-    /// if any.
+    /// Reads the unit at a line. Returns the line after it, and the block opened there, if any.
     fn read_from_line(
         &mut self,
         at: usize,
@@ -169,8 +166,7 @@ impl LayoutReader<'_> {
         (last + 1, None)
     }
 
-    /// Adds the definitions inside a block that stays whole, unless the language only has keys or
-    /// selectors.
+    /// Adds the definitions inside a whole block, unless the language only has keys or selectors.
     fn add_inner_definitions(
         &mut self,
         at: usize,
@@ -285,8 +281,7 @@ impl LayoutReader<'_> {
         (end + 1, Some(OpenBlock { last, symbol, place }))
     }
 
-    /// Returns the last line of a header: the one where its brackets close, or a line that is only
-    /// `{`.
+    /// Returns the last line of a header, where its brackets close, or a line that is only `{`.
     fn find_header_end(&self, at: usize, last: usize) -> usize {
         let max_last = last.min(at + MAX_HEADER_LINES);
         let text = |line: usize| self.lines.text(line..line + 1).trim();

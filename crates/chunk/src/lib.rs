@@ -74,12 +74,10 @@ pub struct Chunk<'a> {
     pub kind: ChunkKind,
     /// Qualified symbols of all definitions whose first line is in the chunk, in order.
     pub defines: Vec<String>,
-    /// Base types of the definitions in this chunk, or of the types that they are members of. The
-    /// names are those in the type heads, without qualifiers, followed by the bases of these types
-    /// in the same file. Only parsed languages have any.
+    /// Base types of the definitions in this chunk or of the types around them: unqualified names
+    /// from the heads, then their bases in the same file. Only parsed languages have any.
     pub bases: Vec<String>,
-    /// First line of the definition, if the definition starts above this chunk: the signature of a
-    /// cut function, or the first row of a table.
+    /// First line of the definition, if above this chunk: a signature, or the first row of a table.
     pub signature: Option<String>,
     /// Text of the lines, without the final line end.
     pub text: &'a str,
@@ -89,13 +87,11 @@ pub struct Chunk<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChunkedFile<'a> {
     pub chunks: Vec<Chunk<'a>>,
-    /// True if the language has a parser but parsing took too long, so that the text was cut by its
-    /// layout.
+    /// True if the parser took too long, so that the text was cut by its layout.
     pub parser_gave_up: bool,
 }
 
-/// Cuts `text`, written in `language`, into chunks. Takes milliseconds per hundred kilobytes;
-/// hostile input may take up to five seconds.
+/// Cuts `text` into chunks. Takes milliseconds per hundred kilobytes, up to 5 s for hostile input.
 pub fn chunk_text<'a>(language: Option<&Language>, text: &'a str) -> ChunkedFile<'a> {
     let lines = LineIndex::new(text);
     let Some(outline) = language.and_then(|language| outline_text(language, text, &lines)) else {
@@ -123,8 +119,7 @@ pub struct Definition {
     pub symbol: String,
 }
 
-/// Returns the definitions or headings of a text, in the order of their lines. Takes as long as
-/// [`chunk_text`].
+/// Returns the definitions or headings of a text, in order. Takes as long as [`chunk_text`].
 pub fn list_definitions(language: Option<&Language>, text: &str) -> Vec<Definition> {
     let lines = LineIndex::new(text);
     let Some(language) = language else { return Vec::new() };
@@ -172,8 +167,7 @@ struct TextOutline {
     parser_gave_up: bool,
 }
 
-/// Reads the structure of a text by a parser, headings, statements or the layout of its lines, as
-/// its language requires. Returns `None` for plain text.
+/// Reads a text's structure by a parser, headings, statements or layout; `None` for plain text.
 fn outline_text(language: &Language, text: &str, lines: &LineIndex<'_>) -> Option<TextOutline> {
     let mut parser_gave_up = false;
     let comments = language.comments.or_any();

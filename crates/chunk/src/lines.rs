@@ -8,11 +8,9 @@ pub(super) struct SizeLimit {
     pub(super) bytes: usize,
 }
 
-/// Maximum size of a node that is not opened. A function may be somewhat larger than a run of
-/// statements, because half a function is worth less than a whole one.
+/// Maximum size of a node that is not opened, larger than a run of statements: half a function is worth less.
 pub(super) const WHOLE: SizeLimit = SizeLimit { lines: 80, bytes: 3000 };
-/// Maximum size of a type or section that is not opened. It is smaller because the parts have names
-/// of their own.
+/// Maximum size of a type or section that is not opened. It is smaller because the parts have their own names.
 pub(super) const CONTAINER: SizeLimit = SizeLimit { lines: 40, bytes: 1200 };
 /// Minimum lines of a value that is a definition; shorter ones are glue.
 pub(super) const NAMED_VALUE_LINES: usize = 3;
@@ -72,8 +70,7 @@ impl<'a> LineIndex<'a> {
         text.len() - text.trim_start().len()
     }
 
-    /// Narrows `range` until neither its first nor its last line is blank; empty if all lines are
-    /// blank.
+    /// Narrows `range` until neither its first nor its last line is blank; empty if all lines are blank.
     pub(super) fn trim_blank_lines(&self, mut range: Range<usize>) -> Range<usize> {
         while !range.is_empty() && self.is_blank(range.start) {
             range.start += 1;
@@ -89,8 +86,7 @@ impl<'a> LineIndex<'a> {
     }
 }
 
-/// Returns the length in bytes of the string in one line at the start of a text, with `\` as escape; `None` without a
-/// closing quote.
+/// Returns the byte length of the one-line string at a text's start, with `\` as escape; `None` if not closed.
 pub(super) fn quoted_length(text: &[u8]) -> Option<usize> {
     let quote = text.first()?;
     let mut is_escaped = false;

@@ -7,8 +7,7 @@ use codeinfo_lang::grammar::ParserId;
 
 use super::lines::blank_out;
 
-/// Maximum bytes of a macro call, so that every text is read in linear time. Longer calls are not
-/// recognised.
+/// Maximum bytes of a macro call, so that texts are read in linear time; longer ones are ignored.
 const MAX_CALL_BYTES: usize = 4096;
 /// Keywords before the name of a type.
 const TYPES: [&str; 3] = ["class", "struct", "union"];
@@ -55,14 +54,12 @@ pub(super) fn blank_macros(parser: ParserId, text: &str) -> Option<String> {
     is_changed.then_some(kept)
 }
 
-/// Returns true if a word is in capitals with an underscore. Names in capitals without one may be
-/// types.
+/// Returns true if a word is in capitals with an underscore; without one, it may be a type.
 fn is_macro(word: &str) -> bool {
     word.contains('_') && is_in_capitals(word)
 }
 
-/// Returns true if a macro begins or ends a block. Other macros of C may be the type of the
-/// function below.
+/// Returns true if a macro begins or ends a block. Others may be the type of the function below.
 fn is_bracket(word: &str) -> bool {
     word.split('_').any(|part| matches!(part, "BEGIN" | "END"))
 }
@@ -111,8 +108,7 @@ fn find_arguments_end(arguments: &str) -> Option<usize> {
     None
 }
 
-/// Returns the text before the macros between `class` and the class name, and the text from the
-/// name on.
+/// Returns the text before the macros between `class` and its name, and the text from the name on.
 fn find_type_macros<'a>(line: &'a str, after: &str) -> Option<(&'a str, &'a str)> {
     let code = line.trim_ascii_start();
     let word = TYPES

@@ -1,7 +1,7 @@
 //! Turns a parsed file into units: ordered runs of lines with a role and a symbol.
 //!
-//! Only nodes too large for one chunk are opened, so the walk is short. It keeps its own stack, so
-//! deep nesting takes memory in proportion and never overflows the call stack.
+//! Only nodes too large for one chunk are opened, so the walk is short. Its own stack keeps deep
+//! nesting from overflowing the call stack.
 
 use std::{borrow::Cow, rc::Rc};
 
@@ -18,12 +18,10 @@ use super::{
     unit::{TextStructure, TextUnit, UnitRole},
 };
 
-/// Maximum bytes of a parsed text; larger texts are cut by lines. The parser counts bytes in 32
-/// bits and needs many times the text's size in memory.
+/// Maximum bytes of a parsed text, because the parser needs many times as much memory.
 const MAX_PARSED_BYTES: usize = 8 * 1024 * 1024;
 
-/// Returns the structure of `text`; `None` if the text is too large or parsing exceeds its time
-/// limit.
+/// Returns the structure of `text`; `None` if it is too large or parsing exceeds its time limit.
 pub(super) fn parse_structure(
     grammar: &GrammarRules,
     lines: &LineIndex<'_>,
@@ -117,8 +115,7 @@ fn read_node(
     let open = |is_body| NodeReading::Open(OpenNode { symbol: enclosing.cloned(), is_body });
     let Some(rule) = rule else {
         if first < last && (!fits || field == Some("body")) {
-            // Named children are content. This includes pieces of a signature that are too large to
-            // stay whole.
+            // Named children are content, also pieces of a signature too large to stay whole.
             return open(node.is_named());
         }
         return match classify_token(node) {

@@ -1,7 +1,7 @@
 //! Packs units into chunks.
 //!
-//! Comments and attributes join the definition they lead, and small neighbours are joined. Units
-//! that are too large are cut by lines. Every line that is not blank ends up in one chunk.
+//! Comments and attributes join the definition they lead, small neighbours are joined, and large
+//! units are cut by lines. Every line that is not blank ends up in one chunk.
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
@@ -51,8 +51,7 @@ pub(super) fn pack_units<'a>(lines: &LineIndex<'a>, outline: &TextOutline) -> Ve
     packed
 }
 
-/// Returns the first row of the table that continues into a piece. `before` is the result for the
-/// piece before.
+/// Returns the first row of the table that continues into a piece, given that of the piece before.
 fn find_table_head(
     lines: &LineIndex<'_>,
     piece: &Range<usize>,
@@ -85,8 +84,7 @@ fn find_opening_lines(units: &[TextUnit]) -> HashMap<Rc<str>, Vec<usize>> {
     heads
 }
 
-/// Adds glue for lines that are not blank and that no unit covers. Parsers leave such lines out
-/// only in damaged files.
+/// Adds glue for non-blank lines that no unit covers, which parsers leave only in damaged files.
 fn fill_gaps(lines: &LineIndex<'_>, units: &[TextUnit]) -> Vec<TextUnit> {
     let mut filled: Vec<TextUnit> = Vec::with_capacity(units.len());
     let mut next = 0;
@@ -131,8 +129,7 @@ fn attach_leads(lines: &LineIndex<'_>, units: Vec<TextUnit>) -> Vec<TextUnit> {
     attached
 }
 
-/// Gives each lead the symbol of the unit after it, because a lead too long to join it still
-/// describes it.
+/// Gives each lead the symbol of the next unit: one too long to join it still describes it.
 fn name_leads(units: &mut [TextUnit]) {
     let mut next: Option<(usize, Option<Rc<str>>)> = None;
     for unit in units.iter_mut().rev() {
@@ -163,8 +160,7 @@ fn goes_together(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> b
     }
 }
 
-/// Returns the symbol of the unit after a lead or opening. The opening of a type keeps its own
-/// symbol if it is larger than the first member.
+/// Returns the symbol of the unit after a lead or opening, or that of a type's larger opening.
 fn symbol_of_both(lines: &LineIndex<'_>, before: &TextUnit, unit: &TextUnit) -> Option<Rc<str>> {
     let bytes = |unit: &TextUnit| lines.byte_len(unit.first..unit.last + 1);
     let is_type =
@@ -227,9 +223,8 @@ impl UnitJoiner<'_> {
         joined
     }
 
-    /// Returns true if two units may share a chunk: glue with its neighbour, or small neighbours
-    /// with the same enclosing symbol and language. The start of a cut definition shares no chunk
-    /// with another definition.
+    /// Returns true if two units may share a chunk: glue with its neighbour, or small ones of the
+    /// same enclosing symbol and language; never the start of a cut definition with another one.
     fn may_join(&self, before: &TextUnit, unit: &TextUnit) -> bool {
         let TextOutline { borders, separator, .. } = self.outline;
         let is_glue = |unit: &TextUnit| unit.part != UnitRole::Definition;
@@ -252,15 +247,13 @@ impl UnitJoiner<'_> {
         self.lines.fits_within(&(before.first..unit.last + 1), size)
     }
 
-    /// Returns true if a unit contains the first line of a cut definition.
     fn starts_cut_definition(&self, unit: &TextUnit) -> bool {
         let next = self.cut.partition_point(|line| *line < unit.first);
         self.cut.get(next).is_some_and(|line| *line <= unit.last)
     }
 
-    /// Returns true if two joined units take the name of the second one. The only definition gives
-    /// the name, unless it is smaller than a named opening before it; otherwise the larger unit
-    /// does.
+    /// Returns true if two joined units take the name of the second one: that of the only
+    /// definition, unless a named opening before it is larger, else that of the larger unit.
     fn takes_name(&self, before: &TextUnit, unit: &TextUnit, is_larger: bool) -> bool {
         let defines = |unit: &TextUnit| unit.part == UnitRole::Definition;
         match (defines(before), defines(unit) || self.starts_cut_definition(unit)) {
@@ -271,8 +264,7 @@ impl UnitJoiner<'_> {
     }
 }
 
-/// Returns true if one of the ascending `borders` lies after `before` and at or before the start of
-/// `unit`.
+/// Returns true if one of the ascending `borders` is after `before`, up to the start of `unit`.
 fn is_between(borders: &[usize], before: &TextUnit, unit: &TextUnit) -> bool {
     let next = borders.partition_point(|border| *border <= before.last);
     borders.get(next).is_some_and(|border| *border <= unit.first)

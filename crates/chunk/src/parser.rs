@@ -9,8 +9,7 @@ use std::{
 use codeinfo_lang::grammar::{self, GrammarRules, NodeRule};
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
 
-/// Maximum time to parse one file. Ordinary code takes about 0.1 s per megabyte, some Markdown ten
-/// times that, on one undisturbed core. Only hostile input gets near the limit.
+/// Maximum time to parse a file, for hostile input: code takes 0.1 s per MB, some Markdown 1 s.
 const PARSE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Rules of one parser, by the number of the node kind, because kind names are slow to compare.
@@ -45,8 +44,7 @@ pub fn parse_tree(grammar: &GrammarRules, text: &str) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
-/// Returns the first and last line of a node. A node that ends at the start of a line does not
-/// include that line.
+/// Returns the first and last line of a node, without a line at whose start it ends.
 pub(super) fn line_span(node: Node<'_>) -> (usize, usize) {
     let start = node.start_position();
     let end = node.end_position();

@@ -1,5 +1,4 @@
-//! Turns a text with headings into units: whole sections, or their paragraphs where a section is
-//! too large.
+//! Turns a text with headings into units: whole sections, or the paragraphs of large ones.
 
 use std::{ops::Range, rc::Rc};
 
@@ -11,8 +10,7 @@ use super::{
     unit::{DefinitionSpan, TextUnit, UnitRole},
 };
 
-/// Returns the units of a text, in order, at most one on each line. A text without headings has
-/// only paragraphs.
+/// Returns the units of a text, in order, at most one a line; without headings, only paragraphs.
 pub(super) fn build_units(style: HeadingStyle, lines: &LineIndex<'_>) -> Vec<TextUnit> {
     let headings = find_headings(style, lines);
     let start_of = |at: usize| headings.get(at).map_or(lines.count(), |heading| heading.first);
@@ -162,7 +160,6 @@ fn parse_fence(text: &str) -> Option<&str> {
     })
 }
 
-/// Returns true if a line closes the fenced block that `opening` opened.
 fn closes_fence(text: &str, opening: &str) -> bool {
     let mark = opening.chars().next().unwrap_or('`');
     opening.len() <= text.len() && text.chars().all(|c| c == mark)

@@ -1,12 +1,10 @@
 //! Removes function bodies that no chunk begins or ends in, so that a parser has little to read.
 //!
-//! The outline does not open a function that fits into one chunk, so its body does not matter, and
-//! bodies are most of a text. They are found by braces or indentation, and by the comments and
-//! strings of a language. If brackets or quotes do not match, the text is parsed as it is.
+//! The outline does not open a function that fits into one chunk, so its body, and with it most of
+//! a text, does not matter. If brackets or quotes do not match, the text is parsed as it is.
 //!
-//! This reduces the time of chunking by half or more, and a parser that would fail inside a body
-//! still recognises the classes around it. Ruby, shell scripts, and PHP between other text are
-//! parsed whole.
+//! This at least halves the time of chunking, and a parser that would fail inside a body recognises
+//! the classes around it. Ruby, shell scripts and PHP between other text are parsed whole.
 
 mod braces;
 mod indentation;
@@ -19,12 +17,10 @@ pub(super) use self::braces::skip_text;
 
 use super::lines::{SizeLimit, WHOLE};
 
-/// Maximum lines and bytes of a definition that is never part of an opened node. The difference to
-/// [`WHOLE`] allows for annotations and other text around it on its lines.
+/// Maximum size of a definition inside no opened node, below [`WHOLE`] for annotations around it.
 const DEFINITION: SizeLimit = SizeLimit { lines: WHOLE.lines - 5, bytes: WHOLE.bytes - 300 };
 
-/// Returns the text without bodies, of which only the line ends remain, so that line numbers stay
-/// the same. Returns `None` for languages and texts that cannot be read this way.
+/// Returns the text with only the line ends of bodies; `None` if it cannot be read this way.
 pub(super) fn strip_function_bodies(grammar: &GrammarRules, text: &str) -> Option<String> {
     // Without braces, a pair of parentheses extends the function to its last line.
     let (bodies, [opening, closing]) = match grammar.bodies? {
@@ -69,8 +65,7 @@ fn quoted_length(rest: &[u8], spans_lines: bool) -> Option<usize> {
     string_length(rest, spans_lines).ok()
 }
 
-/// Returns the length of a string as [`quoted_length`], or as an error the bytes read if it does
-/// not end.
+/// Returns the length as [`quoted_length`], or the bytes read as an error if it does not end.
 fn string_length(rest: &[u8], spans_lines: bool) -> Result<usize, usize> {
     let quote = rest.first();
     let mut at = 1;
@@ -86,8 +81,7 @@ fn string_length(rest: &[u8], spans_lines: bool) -> Result<usize, usize> {
     }
 }
 
-/// Returns the length of a regular expression, whose classes may contain slashes, or as an error
-/// the bytes read if it does not end.
+/// Returns the length of a regular expression, or as an error the bytes read if it does not end.
 fn regex_length(rest: &[u8]) -> Result<usize, usize> {
     let mut is_class = false;
     let mut at = 1;

@@ -100,8 +100,7 @@ pub(super) fn find_name_node<'tree>(
     }
 }
 
-/// Returns `name` qualified by `enclosing`, or `name` alone where the result would exceed
-/// [`MAX_SYMBOL_BYTES`].
+/// Returns `name` qualified by `enclosing`, or alone where that exceeds [`MAX_SYMBOL_BYTES`].
 pub(super) fn join_symbol(separator: &str, enclosing: Option<&str>, name: &str) -> Rc<str> {
     match enclosing {
         Some(enclosing) if enclosing.len() + name.len() <= MAX_SYMBOL_BYTES => {
@@ -215,9 +214,8 @@ fn read_method_name(node: Node<'_>, text: &str) -> Option<String> {
     }
 }
 
-/// Reads the name of a variable, field or property. It counts as a definition if its value is of
-/// one of the kinds in `values`, such as a function, or if it is at the top of the file and spans
-/// three lines or more.
+/// Reads the name of a variable, field or property. It is a definition if its value is of a kind in
+/// `values`, such as a function, or if it is at the top of the file and has three lines or more.
 fn read_variable_name(node: Node<'_>, text: &str, values: &[&str], is_top: bool) -> Option<String> {
     let name = find_variable_node(node, values, is_top)?;
     tidy_name(node_text(name, text).trim_matches(['"', '\'', '`']))
@@ -241,8 +239,7 @@ pub(super) fn node_text<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
 
-/// Drops type arguments, joins white space and cuts the name to [`MAX_NAME_BYTES`]; `None` for an
-/// empty result.
+/// Drops type arguments, joins white space and cuts to [`MAX_NAME_BYTES`]; `None` if empty.
 pub(super) fn tidy_name(name: &str) -> Option<String> {
     let mut tidied = String::new();
     for word in strip_arguments(name).split_whitespace() {
@@ -259,8 +256,7 @@ pub(super) fn tidy_name(name: &str) -> Option<String> {
     (!tidied.is_empty()).then_some(tidied)
 }
 
-/// Reduces `Store<T>::open` to `Store::open`; leaves `operator<` and headings with arrows
-/// unchanged.
+/// Reduces `Store<T>::open` to `Store::open`, but not `operator<` and headings with arrows.
 fn strip_arguments(name: &str) -> Cow<'_, str> {
     let opening = name.matches('<').count();
     let is_type = 0 < opening && opening == name.matches('>').count() && !name.starts_with('<');

@@ -1,5 +1,4 @@
-//! Structure of a text: its units, which are packed into chunks, and the definitions that start in
-//! them.
+//! Structure of a text: the units that are packed into chunks, and the definitions in them.
 
 use std::rc::Rc;
 
@@ -15,7 +14,6 @@ pub(super) struct TextUnit {
     pub(super) symbol: Option<Rc<str>>,
 }
 
-/// Role of a unit among its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UnitRole {
     Definition,

@@ -1,5 +1,4 @@
-//! Emits runs of lines as chunks, cuts runs that are too large at blank lines and low indentation,
-//! and merges neighbours where lines are very short.
+//! Cuts runs of lines into chunks at blank lines and low indentation, and merges short ones.
 
 use std::{cmp::Reverse, ops::Range, rc::Rc};
 

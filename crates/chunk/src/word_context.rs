@@ -1,5 +1,4 @@
-//! Classifies the words of a text as the name of a definition, as code, or as part of a comment or
-//! string.
+//! Classifies words of a text as the name of a definition, code, or part of a comment or string.
 //!
 //! Languages with a parser are classified by their syntax tree. Others are scanned for comment
 //! marks and quotes, and the layout rules find the lines that define something.
@@ -34,8 +33,7 @@ const MAX_STEPS: usize = 8;
 /// Maximum lines of a definition that are searched for its name.
 const MAX_HEAD_LINES: usize = 3;
 
-/// Classifies the words at `words`, which are ascending byte ranges. Takes as long as chunking the
-/// text.
+/// Classifies the words at `words`, ascending byte ranges. Takes as long as chunking the text.
 pub fn classify_words(
     language: Option<&Language>,
     text: &str,
@@ -173,8 +171,7 @@ fn classify_by_ancestors<'a, 'b: 'a>(
     SyntaxContext::Code
 }
 
-/// Returns true if a node is a comment, string or text. All grammars use these words in the names
-/// of such kinds.
+/// Returns true for a comment, string or text; all grammars name such kinds by these words.
 fn is_aside(node: Node<'_>) -> bool {
     let kind = node.kind();
     ["comment", "string", "heredoc", "char_literal", "character_literal", "regex"]
@@ -211,8 +208,7 @@ fn ends_with(symbol: &str, name: &str) -> bool {
         .is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// Finds comments and strings by their marks, from word to word. Strings in data files are content
-/// and count as code.
+/// Finds comments and strings by their marks, word by word. Strings in data files count as code.
 pub struct CommentScanner<'a> {
     comments: &'a CommentSyntax,
     has_strings: bool,
@@ -271,7 +267,6 @@ impl<'a> CommentScanner<'a> {
         self.at = end;
     }
 
-    /// Returns the length in bytes of the comment or string at the start of `rest`.
     fn comment_or_string_length(&mut self, rest: &str) -> Option<usize> {
         let CommentSyntax { block, line: marks } = self.comments;
         let mut blocks = block.iter();

@@ -125,8 +125,7 @@ fn split_word(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// Returns true if the next word also starts the definition: `class func make()`, `enum class
-/// Side`.
+/// Returns true if the next word also starts the definition, as in `enum class Side`.
 fn is_chained(layout: &LayoutRules, after: &str) -> bool {
     let Some(after) = after.strip_prefix(' ') else { return false };
     let (word, after) = split_word(after);

@@ -144,8 +144,7 @@ fn classify_line(
     (if is_lead { LayoutLineKind::Lead } else { LayoutLineKind::Plain }, goes_on)
 }
 
-/// Gives each comment, attribute and compiler directive, which may have any indentation, the depth
-/// of the next line, unless its own is deeper.
+/// Gives comments, attributes and directives the depth of the next line, unless theirs is deeper.
 fn settle_leads(rows: &mut [LineShape]) {
     let mut next = 0;
     for row in rows.iter_mut().rev() {
@@ -158,8 +157,7 @@ fn settle_leads(rows: &mut [LineShape]) {
     }
 }
 
-/// Finds the last line of each block: the last content line before the next line that is not
-/// deeper.
+/// Finds the last line of each block: the last content line before one that is not deeper.
 fn find_ends(rows: &mut [LineShape]) {
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut content = 0;
@@ -199,8 +197,7 @@ struct SpanTracker<'a> {
 }
 
 impl SpanTracker<'_> {
-    /// Finds a comment or string that starts on a line and does not end there. Marks inside strings
-    /// and line comments start nothing.
+    /// Finds a comment or string that starts on a line, outside of others, and does not end there.
     fn start_span(&mut self, line: usize, text: &str) {
         let head = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
         if !self.known.iter().any(|(opening, _)| head.contains(opening)) {

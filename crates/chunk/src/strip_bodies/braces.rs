@@ -160,9 +160,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || 0x7f < byte
 }
 
-/// Returns the end of the comment, string or directive that starts at `at`, or the next byte if
-/// none starts there. Returns `None` if it has no end, because its start may have been something
-/// else.
+/// Returns the end of the comment, string or directive at `at`, or the next byte if none starts
+/// there; `None` if it has no end, because its start may have been something else.
 pub(in super::super) fn skip_text(lexis: LexicalSyntax, bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let before = |back: usize| at.checked_sub(back).and_then(|at| bytes.get(at)).copied();
@@ -245,8 +244,7 @@ fn verbatim_length(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the end mark of the raw string whose quote is at `at`, such as `r#"…"#`; `None` for
-/// other strings.
+/// Returns the end mark, such as `"#`, of the raw string whose quote is at `at`; `None` for others.
 fn find_raw_string_end(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     let hashes = bytes.get(..at)?.iter().rev().take_while(|byte| **byte == b'#').count();
     let mut before = bytes.get(..at - hashes)?.iter().rev();
@@ -275,9 +273,8 @@ fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
     })
 }
 
-/// Returns the length in bytes of a directive with its continuation lines. Directives are skipped
-/// because a macro need not contain whole statements, and prose after `#error` may have
-/// apostrophes.
+/// Returns the length in bytes of a directive with its continuation lines. It is skipped because a
+/// macro need not contain whole statements, and prose after `#error` may have apostrophes.
 fn directive_length(bytes: &[u8], at: usize) -> usize {
     let mut before = bytes.get(..at).unwrap_or_default().iter().rev();
     let is_first =

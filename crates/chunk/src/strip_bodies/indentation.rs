@@ -84,8 +84,7 @@ impl FunctionBodies {
     }
 }
 
-/// Reads the line at `at` with its continuation lines and moves `at` behind it. Returns `None` if
-/// brackets or quotes do not match.
+/// Reads a logical line and moves `at` behind it; `None` if brackets or quotes do not match.
 fn read_logical_line(bytes: &[u8], at: &mut usize) -> Option<LogicalLine> {
     let mut column = 0;
     while let Some(byte) = bytes.get(*at).filter(|byte| matches!(byte, b' ' | b'\t' | 0x0c)) {
