@@ -30,8 +30,7 @@ const SYMBOL_WEIGHT: f32 = 0.25;
 pub struct StaticModel(Arc<SubwordTable>);
 
 impl StaticModel {
-    /// Loads the model from the binary. Takes about one megabyte of memory in addition to the
-    /// table.
+    /// Loads the model from the binary. Takes about one megabyte of memory in addition to the table.
     pub fn load() -> Result<Self, EmbedError> {
         Ok(Self(Arc::new(SubwordTable::load()?)))
     }
@@ -86,8 +85,7 @@ impl StaticModel {
         }
     }
 
-    /// Returns for each of `names`, those of a file and a symbol, the share of a question's meaning that
-    /// their sub-words have, 0…1.
+    /// Returns for each of `names`, those of a file and a symbol, its share of a question's meaning, 0…1.
     pub fn compare_names(&self, question: &str, names: &[[&str; 2]]) -> Vec<f32> {
         let mut words = self.read_question(question, |_| 1.0);
         let mut known: HashMap<&str, Vec<f32>> = HashMap::new();
@@ -147,12 +145,9 @@ struct QuestionWord {
 }
 
 impl QuestionWords<'_> {
-    /// Returns the share of the question's meaning that texts have, 0…1. A text that has all of it
-    /// has the share that is given with it.
-    ///
-    /// Each sub-word of the question counts by its cosine with the nearest one of the texts, and by
-    /// the length of its vector in a query (`MaxSim` of late interaction: Khattab and Zaharia,
-    /// "`ColBERT`", 2020).
+    /// Returns the share of the question's meaning that texts have, 0…1; a text with all of it has its given
+    /// share. Each sub-word of the question counts by its cosine with the nearest one of the texts, and by the
+    /// length of its vector in a query (`MaxSim` of late interaction: Khattab and Zaharia, "`ColBERT`", 2020).
     pub fn find_share<'t>(&mut self, texts: impl IntoIterator<Item = (&'t str, f32)>) -> f32 {
         let mut nearest = vec![0.0_f32; self.words.len()];
         for (text, share) in texts {

@@ -1,16 +1,13 @@
 //! Code-aware terms and their BM25 weights.
 //!
-//! A document's weights are the part of BM25 that depends on the document alone. The engine
-//! multiplies each weight by the term's inverse document frequency, which also reduces very common
-//! words.
+//! A document's weights are the part of BM25 that depends on the document alone. The engine multiplies each by the
+//! term's inverse document frequency, which also reduces very common words.
 //!
-//! The weighting is BM25 with fields, where counts are summed over fields before they saturate:
-//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, sections
-//! 3.4 and 3.6. Weights are stored, so the average length must be known beforehand; it is a
-//! constant.
+//! The weighting is BM25 with fields, where counts are summed over fields before they saturate: Robertson and
+//! Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, sections 3.4 and 3.6. The average
+//! length is a constant, because weights are stored.
 //!
-//! Stored weights and query weights must agree. Any change here requires embedding every repository
-//! again.
+//! Stored and query weights must agree: any change here requires embedding every repository again.
 
 mod terms;
 
@@ -38,8 +35,7 @@ const SYMBOL_WEIGHT: f32 = 3.0;
 const FILE_WEIGHT: f32 = 3.0;
 /// Weight of an occurrence in the folders above the file.
 const FOLDER_WEIGHT: f32 = 1.0;
-/// Number of folders that count, from the file upwards. Folders further up contain nearly
-/// everything.
+/// Number of folders that count, from the file upwards; those further up contain nearly everything.
 const MAX_FOLDERS: usize = 2;
 /// Weight of an occurrence in a comment or heading, because these describe code.
 const DESCRIPTION_WEIGHT: f32 = 1.5;
@@ -65,16 +61,13 @@ pub fn weigh_document(document: &EmbeddingDocument<&str>) -> TermVector {
     terms.into_sparse(saturate_counts(relative_length))
 }
 
-/// Returns the function from the count of a term to its BM25 weight, for a text of this length relative to the
-/// average.
+/// Returns the function from a term's count to its BM25 weight, for a text length relative to the average.
 pub fn saturate_counts(relative_length: f32) -> impl Fn(f32) -> f32 {
     let saturation = K1 * (1.0 - B + B * relative_length);
     move |count| count * (K1 + 1.0) / (count + saturation)
 }
 
-/// Counts the occurrences of each term, weighted by the weight of its text.
-///
-/// For collections so small that their lengths and frequencies are known at weighting time.
+/// Counts each term, weighted by its text's weight, for small collections with known lengths and frequencies.
 pub fn count_terms<'a>(texts: impl IntoIterator<Item = (&'a str, f32)>) -> TermVector {
     let mut terms = TermCounts::default();
     for (text, weight) in texts {
@@ -110,10 +103,8 @@ pub fn weigh_stop_words(query: &mut TermVector, stop_word_weight: f32) {
     }
 }
 
-/// Returns the terms that show whether a file of this name exists, or a text with the name without
-/// extension.
-///
-/// Returns `None` if the last part of `path` is not the name of a file.
+/// Returns the terms that show if a file of this name exists, or a text with the name without extension; `None` if
+/// the last part of `path` is not the name of a file.
 pub fn extract_file_terms(path: &str) -> Option<TermVector> {
     let name = path.rsplit('/').next().unwrap_or(path);
     if !detect::is_file_name(name) {
@@ -125,16 +116,14 @@ pub fn extract_file_terms(path: &str) -> Option<TermVector> {
     Some(terms.into_sparse(|_| 1.0))
 }
 
-/// Returns the terms of a whole name, which show whether any text contains it. Empty if the name is
-/// not one identifier.
+/// Returns the terms of a whole name, which show if any text contains it; empty if it is not one identifier.
 pub fn extract_name_terms(name: &str) -> TermVector {
     let mut terms = TermCounts::default();
     terms.add_whole_name(name);
     terms.into_sparse(|_| 1.0)
 }
 
-/// Returns the terms of a word and of words with the same root, such as `migration` and `migrator`
-/// for `migrate`.
+/// Returns the terms of a word and of words with the same root, as `migration` and `migrator` for `migrate`.
 pub fn word_forms(word: &str) -> TermVector {
     const ENDINGS: [&str; 10] =
         ["ation", "ition", "ment", "able", "ness", "ion", "ive", "or", "er", "ly"];
@@ -153,10 +142,8 @@ pub fn word_forms(word: &str) -> TermVector {
     terms.into_sparse(|_| 1.0)
 }
 
-/// Returns terms that every text with `name` as a separate word contains, terms of longer parts
-/// first.
-///
-/// Empty if a text may contain the name without any of them.
+/// Returns terms that every text with `name` as a separate word contains, those of longer parts first; empty if a
+/// text may contain the name without any of them.
 pub fn list_required_terms(name: &str) -> Vec<TermVector> {
     let term = |term| TermVector { indices: vec![term], values: vec![1.0] };
     terms::required_terms(name).into_iter().map(term).collect()

@@ -18,10 +18,8 @@ pub use service::{EmbeddingService, EmbeddingServiceError};
 pub struct EmbeddingModel {
     /// Name of the model, such as `code-static-1`.
     pub name: String,
-    /// Version of the model. It changes whenever the same text would get another vector.
-    ///
-    /// The weight of a document's names is part of the version of its file instead, because vectors
-    /// of both weights can be compared.
+    /// Version of the model, which changes whenever a text would get another vector. The weight of
+    /// names is in the version of its file, because vectors of both weights can be compared.
     pub version: String,
 }
 
@@ -87,13 +85,10 @@ pub trait Embedder: Send + Sync {
     /// Returns the model. Needs no request to a service.
     fn model(&self) -> &EmbeddingModel;
 
-    /// Returns the length of each vector, or `None` until a service has answered for the first
-    /// time.
+    /// Returns the length of each vector; `None` until a service has answered.
     fn dimensions(&self) -> Option<usize>;
 
-    /// Embeds documents, one vector each, in order. A blank document gets a vector of zeros.
-    ///
-    /// The work runs off the runtime's workers.
+    /// Embeds documents in order, off the runtime's workers. A blank one gets a vector of zeros.
     fn embed_documents(
         &self,
         documents: Vec<EmbeddingDocument>,
@@ -102,28 +97,23 @@ pub trait Embedder: Send + Sync {
     /// Embeds a query.
     fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>>;
 
-    /// Returns words with a similar meaning, nearest first, without most forms of the word itself.
-    ///
-    /// Empty if the model does not know the word.
+    /// Returns words with a similar meaning, nearest first, without most forms of the word itself;
+    /// empty if the model does not know the word.
     fn similar_words(&self, _word: &str) -> Vec<SimilarWord> {
         Vec::new()
     }
 
-    /// Returns for each of `names` the share of a question's meaning that its words have, 0…1.
-    ///
-    /// Empty if the model has no vectors of words.
+    /// Returns for each of `names` the share of a question's meaning that its words have, 0…1;
+    /// empty if the model has no vectors of words.
     fn compare_names(&self, _question: &str, _names: &[[&str; 2]]) -> Vec<f32> {
         Vec::new()
     }
 
-    /// Fails if embedding would fail now. The result may be a few seconds old.
-    ///
-    /// May wait for a service. The request continues if the caller is dropped, and the next caller
-    /// gets its result.
+    /// Fails if embedding would fail; the result may be a few seconds old. May wait for a service;
+    /// the request continues if the caller is dropped, for the next caller.
     fn check_health(&self) -> BoxFuture<'_, Result<(), EmbedError>>;
 
-    /// Returns the number of concurrent calls of [`Embedder::embed_documents`] that give the
-    /// highest throughput.
+    /// Returns the number of concurrent [`Embedder::embed_documents`] with the highest throughput.
     fn concurrency(&self) -> usize;
 
     /// Returns why documents wait, if they have waited for one second or more.

@@ -36,7 +36,7 @@ use self::{
 };
 use crate::{EmbedError, Embedder, EmbeddingDocument, EmbeddingModel, EmbeddingSettings};
 
-/// Maximum number of times that a single text is halved if it is too long: to an eighth.
+/// Maximum times that a single text is halved if it is too long: to an eighth.
 const MAX_CUTS: u32 = 3;
 /// Text of the trial request that shows whether a service works.
 const PROBE_TEXT: &str = "where are settings read";
@@ -62,10 +62,8 @@ struct SharedService {
     tasks: Tasks,
 }
 
-/// Vectors of a batch.
 struct EmbeddedBatch {
     vectors: Vec<Vec<f32>>,
-    /// True if the service accepted the batch in one request.
     was_accepted_whole: bool,
 }
 
@@ -96,10 +94,7 @@ impl EmbeddingService {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Sets the length of vectors from an earlier answer of the service. From then on another
-    /// length is an error.
-    ///
-    /// Has no effect if a length is known already.
+    /// Sets the length of vectors, unless one is known; from then on another length is an error.
     pub fn expect_dimensions(&self, length: usize) {
         self.shared.dimensions.get_or_init(|| length);
     }
@@ -142,8 +137,7 @@ impl Embedder for EmbeddingService {
 
     fn check_health(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
         let shared = Arc::clone(&self.shared);
-        // A separate task, because a service that loads its model may answer after the caller is
-        // gone.
+        // In a task of its own: a service that loads its model may answer after the caller is gone.
         let checked = self.shared.tasks.spawn_handle(async move {
             let check = || async {
                 shared.until_stopped(shared.probe_length(retry::CHECK)).await.map(drop)
@@ -163,10 +157,7 @@ impl Embedder for EmbeddingService {
     }
 }
 
-/// Returns the part of the model's id after its name: the requested length and a hash of the
-/// document prefix.
-///
-/// The query prefix is not included, because vectors of queries are not stored.
+/// Returns the model's id after its name: requested length and a hash of the document prefix.
 fn build_model_version(settings: &EmbeddingSettings) -> String {
     let mut parts = vec!["service".to_owned()];
     parts.extend(settings.dimensions.map(|length| length.to_string()));
@@ -178,7 +169,6 @@ fn build_model_version(settings: &EmbeddingSettings) -> String {
 }
 
 impl SharedService {
-    /// Runs work until the process stops.
     async fn until_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, EmbedError>>,
@@ -187,8 +177,7 @@ impl SharedService {
         outcome.unwrap_or(Err(EmbedError::Stopped))
     }
 
-    /// Embeds texts, one vector each, in order. Blank texts are not sent, because services refuse
-    /// them.
+    /// Embeds texts, one vector each, in order. Blank texts are not sent: services refuse them.
     async fn embed_texts(
         &self,
         prefix: &str,
@@ -384,8 +373,7 @@ impl SharedService {
             if is_awaited || self.pause.is_over() {
                 return permit;
             }
-            // A pause began during the wait. The permit is returned so that later callers wait for
-            // the pause as well.
+            // A pause began. The permit is returned so that later callers also wait for it.
             drop(permit);
         }
     }

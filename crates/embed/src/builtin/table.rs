@@ -13,10 +13,9 @@ static QUERY_WEIGHTS: &[u8] = include_bytes!("../../assets/code-static-1/query_f
 static NEAR: &[u8] = include_bytes!("../../assets/code-static-1/near_u16.npy");
 static NEAR_SHARES: &[u8] = include_bytes!("../../assets/code-static-1/near_u8.npy");
 
-/// Maximum number of similar words per sub-word.
+/// Maximum similar words per sub-word.
 const NEAR_WORDS: usize = 8;
 
-/// Sub-words and their vectors.
 pub(super) struct SubwordTable {
     pub(super) vocabulary: SubwordVocabulary,
     rows: &'static [[u8; DIMENSIONS]],
@@ -75,7 +74,6 @@ impl SubwordTable {
         })
     }
 
-    /// Returns the factor of sub-word `id` in queries.
     pub(super) fn query_scale(&self, id: u32) -> f32 {
         self.query_scales.get(id as usize).copied().unwrap_or_default()
     }
@@ -110,7 +108,6 @@ impl SubwordTable {
     }
 }
 
-/// Returns the products of a row with others.
 pub(super) fn multiply_rows(row: &WideRow, others: &[WideRow]) -> Vec<f32> {
     let multiply = |other: &WideRow| {
         let products = row.iter().zip(other).map(|(a, b)| i32::from(*a) * i32::from(*b));
@@ -137,8 +134,7 @@ fn parse_numbers(file: &[u8], words: usize) -> Result<RowScales, EmbedError> {
     Ok(numbers)
 }
 
-/// Returns the raw content of a `NumPy` file, which must contain C-ordered values of one type and
-/// shape. The format is described at
+/// Returns the raw content of a `NumPy` file of C-ordered values of one type and shape, in the format of
 /// <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 fn parse_numpy_array<'a>(file: &'a [u8], kind: &str, shape: &str) -> Result<&'a [u8], EmbedError> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";

@@ -34,7 +34,6 @@ impl SubwordVocabulary {
         Ok(vocabulary)
     }
 
-    /// Returns the number of sub-words.
     pub(super) fn len(&self) -> usize {
         self.words.len()
     }
@@ -43,10 +42,8 @@ impl SubwordVocabulary {
         str::from_utf8(self.words.get(id as usize)?).ok()
     }
 
-    /// Appends the ids of the sub-words of `text`, in order, to `ids`.
-    ///
-    /// Skips words of one letter, but not single digits. Cuts a word outside the vocabulary into
-    /// known pieces, and skips unknown numbers.
+    /// Appends the ids of the sub-words of `text`, in order, to `ids`. Skips words of one letter,
+    /// but not digits, and unknown numbers. Cuts other unknown words into known pieces.
     pub(super) fn append_ids(&self, text: &str, ids: &mut Vec<u32>) {
         for identifier in find_identifiers(text) {
             for word in split_identifier(identifier) {
@@ -63,8 +60,7 @@ impl SubwordVocabulary {
         }
     }
 
-    /// Cuts an unknown word greedily into the longest known pieces, left to right. Skips a letter
-    /// if no piece begins there.
+    /// Cuts an unknown word greedily into the longest known pieces; skips letters that begin none.
     fn append_piece_ids(&self, word: &[u8], ids: &mut Vec<u32>) {
         let mut rest = word;
         while let [_, after_letter @ ..] = rest {
@@ -147,10 +143,8 @@ fn mix_hash(hash: u64) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// Returns the hash of a word that is one byte longer, ignoring case.
-///
-/// Words contain only letters and digits, so bit 5 carries nothing but the case. Extending byte by
-/// byte gives the hashes of all prefixes in one pass.
+/// Returns the hash of a word that is one byte longer, ignoring case: in letters and digits, bit 5
+/// is only the case. Extending byte by byte gives the hashes of all prefixes in one pass.
 fn extend_hash(hash: u64, byte: u8) -> u64 {
     /// Fractional digits of the golden ratio, as in Knuth's multiplicative hashing.
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -14,32 +14,25 @@ use codeinfo_lang::{
 
 /// Maximum bytes of an identifier. Longer ones are data, such as hashes or encoded images.
 const MAX_IDENTIFIER_BYTES: usize = 100;
-/// Minimum and maximum characters of an operator. Single characters occur everywhere, and longer
-/// runs are lines drawn in comments.
+/// Characters of an operator: single ones occur everywhere, and longer runs are lines drawn in comments.
 const OPERATOR_LENGTHS: RangeInclusive<usize> = 2..=4;
 /// Minimum average bytes of text per term, for reserving memory.
 const BYTES_PER_TERM: usize = 4;
 
-/// Terms with their weighted counts.
-///
-/// A term is the 32-bit FNV-1a hash of a word. With a million distinct words, one word in 4,000
-/// shares its hash with another word. Such a collision only counts some chunks too many for one
-/// term of a query.
+/// Terms with their weighted counts. A term is the 32-bit FNV-1a hash of a word. With a million distinct words,
+/// one in 4,000 shares its hash, which only counts some chunks too many for one term of a query.
 #[derive(Default)]
 pub(super) struct TermCounts {
     counted: Vec<(u32, f32)>,
 }
 
 impl TermCounts {
-    /// Reserves memory for the terms of a text of about `bytes` bytes.
     pub(super) fn with_text_capacity(bytes: usize) -> Self {
         Self { counted: Vec::with_capacity(bytes / BYTES_PER_TERM) }
     }
 
-    /// Counts the terms of `text`, each occurrence with `weight`: every identifier as a whole, and
-    /// its parts if it has several.
-    ///
-    /// Case, the endings of parts and the underscores of wholes are ignored, so `read_file` and
+    /// Counts the terms of `text`, each occurrence with `weight`: every identifier as a whole, and its parts if it
+    /// has several. Case, the endings of parts and the underscores of wholes are ignored, so `read_file` and
     /// `readFile` are equal. A number with grouped digits also counts without its separators.
     pub(super) fn add_text(&mut self, text: &str, weight: f32) {
         self.add_identifiers(text, weight);
@@ -79,8 +72,7 @@ impl TermCounts {
         if is_long || !is_all {
             return;
         }
-        // Texts contain the identifier in several parts, counted unchanged, or as one part, counted
-        // without its ending.
+        // Texts contain the identifier in several parts, counted unchanged, or as one, counted without its ending.
         self.counted
             .extend([identifier, stem_word(identifier)].map(|whole| (hash_term(whole), 1.0)));
     }
@@ -112,8 +104,7 @@ impl TermCounts {
         sparse
     }
 
-    /// Counts words with non-ASCII letters, each as a whole. In scripts without spaces between
-    /// words, counts every pair of neighbouring characters instead.
+    /// Counts words with non-ASCII letters, or in scripts without spaces every pair of neighbouring characters.
     fn add_non_ascii(&mut self, text: &str, weight: f32) {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_ascii());
         for word in words {
@@ -134,10 +125,8 @@ impl TermCounts {
     }
 }
 
-/// Returns one term for each identifier of a name, longer identifiers first.
-///
-/// A text that contains the name as a separate word has the same identifiers, so
-/// [`TermCounts::add_text`] counts these terms for the text.
+/// Returns one term for each identifier of a name, longer identifiers first. [`TermCounts::add_text`] counts these
+/// terms for any text that contains the name as a separate word.
 pub(super) fn required_terms(name: &str) -> Vec<u32> {
     let known =
         find_identifiers(name).filter(|identifier| identifier.len() <= MAX_IDENTIFIER_BYTES);
@@ -169,8 +158,7 @@ fn hash_term(word: &[u8]) -> u32 {
     })
 }
 
-/// Returns the operators of a text in order, such as `<=>`, `?.` or `#[`, without comment marks, which are
-/// never searched for.
+/// Returns the operators of a text in order, such as `<=>`, `?.` or `#[`, without comment marks.
 fn find_operators(text: &str) -> impl Iterator<Item = &[u8]> {
     text.as_bytes()
         .chunk_by(|a, b| is_operator(*a) == is_operator(*b))

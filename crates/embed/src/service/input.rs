@@ -1,16 +1,13 @@
 //! Preparation of inputs: adds the prefix, limits the length and forms batches.
 //!
 //! Two bytes count as one token. A batch that is refused for its size is halved; if both halves
-//! pass, their size is the limit from then on. A single text is halved up to three times, which
-//! does not change the limit of batches.
+//! pass, their size is the limit from then on. Halving a single text does not change the limit.
 
 use std::num::NonZeroUsize;
 
-/// Bytes that count as one token.
-///
-/// Among pieces of 2,000 bytes of source code and documentation, 99 in 100 have fewer tokens than
-/// estimated in OpenAI's `cl100k_base` (3.6 bytes per token on average), and 96 in 100 in BERT's
-/// word pieces (2.8).
+/// Bytes that count as one token. Among pieces of 2,000 bytes of source code and documentation, 99
+/// in 100 have fewer tokens than estimated in OpenAI's `cl100k_base` (3.6 bytes per token on
+/// average), and 96 in 100 in BERT's word pieces (2.8).
 const BYTES_PER_TOKEN: usize = 2;
 
 /// Estimates the tokens of a text. The actual number is most likely not higher.
@@ -24,9 +21,8 @@ pub(super) fn build_input(prefix: &str, text: &str, max_tokens: usize) -> String
     format!("{prefix}{}", truncate_text(text, bytes))
 }
 
-/// Returns the start of a text in at most `bytes` bytes, but at least one character.
-///
-/// Cuts at the end of a line if that preserves at least half, otherwise at a character.
+/// Returns the start of a text in at most `bytes` bytes, at least one character, cut at the end of
+/// a line if that preserves at least half.
 pub(super) fn truncate_text(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -40,8 +36,7 @@ pub(super) fn truncate_text(text: &str, bytes: usize) -> &str {
     }
 }
 
-/// Splits inputs into batches of at most `max_inputs` inputs and `max_tokens` tokens. A longer
-/// input is a batch by itself.
+/// Splits inputs into batches of at most `max_inputs` and `max_tokens`; a longer input is its own.
 pub(super) fn split_into_batches(
     inputs: Vec<String>,
     max_inputs: NonZeroUsize,

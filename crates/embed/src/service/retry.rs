@@ -26,8 +26,7 @@ pub(super) struct RetryPolicy {
     pub(super) max_wait: Duration,
 }
 
-/// Policy for ingest. The waits between the ten attempts take one to two minutes in all, so that an
-/// interruption of a minute and limits per minute cause no failure.
+/// Policy for ingest. The attempts in one to two minutes outlast interruptions of a minute and minute limits.
 pub(super) const DOCUMENTS: RetryPolicy = RetryPolicy { max_attempts: 10, max_wait: Duration::MAX };
 /// Policy for queries, because a client waits for the result.
 pub(super) const QUERY: RetryPolicy =
@@ -35,25 +34,20 @@ pub(super) const QUERY: RetryPolicy =
 /// Policy for health checks, which concern the present moment.
 pub(super) const CHECK: RetryPolicy = RetryPolicy { max_attempts: 1, max_wait: Duration::ZERO };
 
-/// Maximum wait for the vector of a query. It is long, because a service may have to load its
-/// model.
+/// Maximum wait for the vector of a query, for which a service may have to load its model.
 pub(super) const MAX_QUERY_WAIT: Duration = Duration::from_mins(1);
-/// Maximum attempts if a service does not answer in time, because each attempt costs the full
-/// timeout.
+/// Maximum attempts if a service does not answer in time, because each costs the full timeout.
 pub(super) const MAX_SLOW_ATTEMPTS: u32 = 3;
 
-/// Returns the wait after a failed attempt, counted from 1: doubled each time, or the time that the
-/// service asks for if it is longer.
-///
-/// The doubling prevents a service that always asks for no wait from using up all attempts in a
-/// moment. Both waits get jitter, so that many clients do not return at the same time.
+/// Returns the wait after a failed attempt, counted from 1: doubled each time, or the time that the service asks
+/// for if it is longer. Doubling keeps a service that asks for no wait from using up all attempts in a moment, and
+/// jitter keeps many clients from returning at the same time.
 pub(super) fn compute_wait(first: Duration, attempt: u32, requested: Option<Duration>) -> Duration {
     let own = BackoffSchedule { first, longest: MAX_BACKOFF }.spread_wait(attempt);
     requested.map_or(own, |requested| own.max(requested + first.mul_f64(fastrand::f64())))
 }
 
-/// Parses a `Retry-After` header in seconds or as a date. The result is at most
-/// [`MAX_RETRY_AFTER`].
+/// Parses a `Retry-After` header in seconds or as a date. The result is at most [`MAX_RETRY_AFTER`].
 pub(super) fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let trimmed = value.trim();
     let wait = match trimmed.parse::<f64>() {
@@ -98,15 +92,12 @@ impl RequestPause {
 
 /// Validity of a success. Requests of ingest and search renew it at no cost.
 const SUCCESS_VALIDITY: Duration = Duration::from_secs(30);
-/// Validity of a failure. It is short, because a person who repaired something wants to see the
-/// result.
+/// Validity of a failure, short because a person who repaired something wants to see the result.
 const FAILURE_VALIDITY: Duration = Duration::from_secs(1);
 
-/// Outcome of the latest request. When it is no longer valid, one small request is sent, and concurrent callers wait
-/// for it.
+/// Outcome of the latest request. Once outdated, one small request is sent, and concurrent callers wait for it.
 pub(super) type EmbeddingHealth = CachedProbe<Result<(), EmbedError>>;
 
-/// Returns whether an outcome of this age is still valid.
 pub(super) fn is_fresh(outcome: &Result<(), EmbedError>, age: Duration) -> bool {
     age < if outcome.is_ok() { SUCCESS_VALIDITY } else { FAILURE_VALIDITY }
 }

@@ -12,8 +12,7 @@ use super::error::EmbeddingServiceError;
 /// Maximum characters of a service's error message that are repeated.
 const MAX_MESSAGE_CHARS: usize = 200;
 
-/// Request for plain numbers, which every service understands. Replies in base64 are accepted as
-/// well.
+/// Request for plain numbers, which every service understands; base64 replies are accepted as well.
 #[derive(Debug, Serialize)]
 pub(super) struct EmbeddingRequest<'a> {
     pub(super) model: &'a str,
@@ -62,7 +61,6 @@ pub(super) fn parse_vectors(
     Ok(vectors.into_iter().flatten().collect())
 }
 
-/// Scales a vector to unit length.
 fn normalize_vector(mut vector: Vec<f32>) -> Result<Vec<f32>, EmbeddingServiceError> {
     // A sum of squares of finite `f32` numbers cannot overflow in 64 bits.
     let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
@@ -117,9 +115,7 @@ impl<'de> Visitor<'de> for NumbersVisitor {
     }
 }
 
-/// Returns the message in the body of an error as `: ` and one line, or an empty text.
-///
-/// `key` is removed if the service repeats it.
+/// Returns the message in the body of an error as `: ` and one line, or an empty text, without `key`.
 pub(super) fn extract_error_message(body: &[u8], key: Option<&str>) -> String {
     let json: Option<Value> = serde_json::from_slice(body).ok();
     let message = match &json {
@@ -150,9 +146,8 @@ pub(super) fn is_about_size(message: &str) -> bool {
     phrases.iter().any(|words| lower.contains(words)) && !lower.contains("dimension")
 }
 
-/// Returns whether the message of a failure (500) is about the size, in the words of llama.cpp's
-/// server and others. Other failures mention contexts, tokens or exceeded limits for reasons that
-/// are temporary.
+/// Returns whether the message of a failure (500) is about the size, in words of llama.cpp's server and others.
+/// Other failures mention contexts, tokens or exceeded limits for temporary reasons.
 pub(super) fn is_failure_about_size(message: &str) -> bool {
     let lower = message.to_lowercase();
     let phrases = [
