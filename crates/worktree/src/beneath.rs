@@ -2,8 +2,7 @@
 //!
 //! A root is opened once per run, and everything below it through that handle: with `openat2`, or
 //! part by part if the kernel or a container's filter lacks the call. Nothing waits for a pipe. The
-//! content of a commit is opened through the same interface and read from the objects of its
-//! repository.
+//! content of a commit is opened through the same interface, from its objects.
 
 mod commit;
 mod commit_files;
@@ -67,8 +66,7 @@ pub struct FolderEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFacts {
     pub size: u64,
-    /// Time in the form of [`codeinfo_core::modified_ns`]. For a commit, a number derived from the
-    /// content.
+    /// Time in the form of [`codeinfo_core::modified_ns`]; for a commit, derived from the content.
     pub modified_ns: u64,
 }
 
@@ -131,8 +129,7 @@ impl RootDir {
         Ok(FolderHandle { opened })
     }
 
-    /// Returns whether something may exist at a path below the root, without opening it. Paths
-    /// behind links and paths without permission count as existing.
+    /// Returns whether a path may exist, which is true behind links and without permission.
     pub fn may_contain(&self, path: &Path) -> bool {
         let mut above = PathBuf::new();
         for part in path.components() {

@@ -1,5 +1,5 @@
-//! Decodes the content of files as text: detects binary content, finds the encoding and normalizes
-//! line ends, so that all parts of the program count the same lines.
+//! Decodes file contents as text: detects binary content and encodings and normalizes line ends, so
+//! that all parts of the program count the same lines.
 
 mod long_lines;
 
@@ -52,8 +52,7 @@ impl TextEncoding {
     pub const UTF_8: Self = Self { name: "UTF-8", is_lossy: false };
 }
 
-/// Decodes the content of a file. Returns `None` if it is not text. The time is linear in the
-/// length.
+/// Decodes the content of a file, in linear time. Returns `None` if it is not text.
 pub fn decode_text(content: &[u8]) -> Option<DecodedText<'_>> {
     if is_binary(content) {
         return None;
@@ -95,8 +94,7 @@ fn decode_other<'a>(
     (odd * BYTES_PER_CONTROL <= all + BYTES_PER_CONTROL / 2).then_some((encoding, text, is_lossy))
 }
 
-/// Returns whether the content has at least as many valid non-ASCII UTF-8 characters as invalid
-/// runs of bytes.
+/// Returns whether valid non-ASCII UTF-8 characters are at least as many as invalid runs of bytes.
 fn is_mostly_utf8(content: &[u8]) -> bool {
     let mut valid = 0_usize;
     let mut invalid = 0_usize;
@@ -108,8 +106,7 @@ fn is_mostly_utf8(content: &[u8]) -> bool {
     invalid <= valid
 }
 
-/// Guesses the legacy encoding of text that is not Unicode. Returns `None` if the lines are too
-/// long for text.
+/// Guesses the legacy encoding of text that is not Unicode; `None` if its lines are too long.
 fn detect_legacy(content: &[u8]) -> Option<&'static Encoding> {
     let ends = memchr_iter(b'\n', content).count() + memchr_iter(b'\r', content).count();
     if (ends + 1) * MAX_LEGACY_LINE < content.len() {
@@ -138,8 +135,7 @@ pub fn is_binary(content: &[u8]) -> bool {
     !is_utf16 && (head.len() < controls * BYTES_PER_CONTROL || head.len() < nuls * BYTES_PER_NUL)
 }
 
-/// Returns whether a byte is a control character that text contains only by mistake. Excludes white
-/// space, backspace and escape.
+/// Returns whether a byte is a control character other than white space, backspace and escape.
 fn is_control(byte: u8) -> bool {
     matches!(byte, 0..=7 | 14..=26 | 28..=31 | 127)
 }

@@ -27,11 +27,9 @@ const MAX_GENERATIONS: u32 = 100_000;
 /// Maximum bytes of a reference and of a file that names a path. Both are one line.
 const MAX_LINE_BYTES: u64 = 8 << 10;
 const MAX_CONFIG_BYTES: u64 = 256 << 10;
-/// Maximum number of references that are followed; a reference may name another one, as `HEAD`
-/// does.
+/// Maximum references that are followed; one may name another, as `HEAD` does.
 const MAX_REFERENCES: usize = 5;
-/// Parts around a short name in the references that it may name, in git's order. The first existing
-/// one counts.
+/// Parts around a short name in the references that it may name, in git's order: the first counts.
 const SHORT_NAME_FORMS: [(&str, &str); 4] =
     [("refs/tags/", ""), ("refs/heads/", ""), ("refs/remotes/", ""), ("refs/remotes/", "/HEAD")];
 
@@ -59,9 +57,8 @@ pub enum CommitLookupError {
 }
 
 impl GitRepository {
-    /// Opens the repository that `folder`, a canonical path, is a worktree of, or that it is
-    /// itself. Returns `None` for any other folder, and for one that claims to be a worktree of a
-    /// repository that does not list it.
+    /// Opens the repository that `folder`, a canonical path, is or is a worktree of; `None` for any
+    /// other folder, and for an alleged worktree that the repository does not list.
     pub fn open(folder: &Path) -> io::Result<Option<Self>> {
         let git = folder.join(GIT);
         match git.symlink_metadata() {
@@ -91,8 +88,7 @@ impl GitRepository {
         worktree.unwrap_or(&self.common)
     }
 
-    /// Returns the web address of `origin`, or else of the first remote with a web address. User
-    /// name and password are removed.
+    /// Returns the web address of `origin`, else of the first remote with one, without credentials.
     pub fn remote_url(&self) -> Option<Url> {
         config::find_web_remote(&self.read_config().ok()?)
     }
@@ -129,8 +125,7 @@ impl GitRepository {
         self.look_up_commit(&id, hex)
     }
 
-    /// Returns the full id of a commit that is named by its id or a prefix of it, no matter whether
-    /// a branch or tag leads to the commit.
+    /// Returns the full id of a commit by an id or a prefix, even if no branch or tag leads to it.
     pub fn find_commit(&self, id: &str) -> Result<String, CommitLookupError> {
         let found = self.look_up_commit(id, self.id_length())?;
         if found.starts_with(id) { Ok(found) } else { Err(CommitLookupError::Unknown) }
@@ -146,8 +141,7 @@ impl GitRepository {
         })
     }
 
-    /// Returns the web address of a commit, without user name and password. `None` without a
-    /// remote on the web.
+    /// Returns the web address of a commit, without credentials; `None` without a web remote.
     pub fn commit_url(&self, id: &str) -> Option<Url> {
         let mut address = self.remote_url()?;
         let host = address.host_str()?.to_owned();
@@ -186,8 +180,7 @@ impl GitRepository {
         ObjectDatabase::open(&self.common, commit.len()).ok()?.first_commit(commit, beat).ok()
     }
 
-    /// Returns a number that changes when the name refers to another commit. The check is cheap.
-    /// Returns `None` if the name no longer refers to anything.
+    /// Returns a number that changes with the name's commit, cheaply; `None` if it names nothing.
     pub fn reference_fingerprint(&self, name: &str) -> Option<u64> {
         let mut state = DefaultHasher::new();
         let found = self.find_reference(name).ok()?;
@@ -258,8 +251,7 @@ struct GitReference {
     id: Option<String>,
 }
 
-/// Opens a folder with a `.git` file: a linked worktree, a submodule, or a worktree whose git
-/// folder is elsewhere.
+/// Opens a folder with a `.git` file: a worktree or submodule whose git folder is elsewhere.
 fn open_linked_worktree(top: &Path) -> io::Result<Option<GitRepository>> {
     let Some(named) = read_text(top, GIT, MAX_LINE_BYTES)?
         .strip_prefix("gitdir:")
@@ -323,8 +315,8 @@ pub fn find_work_tree(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok())
 }
 
-/// Returns the canonical path of the repository around `folder`. Returns `None` if that is the
-/// home folder or a folder above it, because such a repository holds settings.
+/// Returns the canonical path of the repository around `folder`; `None` for the home folder or one
+/// above it, because such a repository holds settings.
 pub fn find_repository(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let canonical = folder.canonicalize().ok()?;
     let home = home.and_then(|path| path.canonicalize().ok());
@@ -333,8 +325,7 @@ pub fn find_repository(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     (!is_home).then(|| found.to_owned())
 }
 
-/// Splits a name such as `main~3` or `HEAD^` into the name of a commit and a number of generations;
-/// `None` if there are too many.
+/// Splits a name such as `main~3` or `HEAD^` into commit and generations; `None` if too many.
 fn split_generations(name: &str) -> Option<(&str, u32)> {
     let end = name.find(['~', '^']).unwrap_or(name.len());
     let (base, mut rest) = name.split_at(end);

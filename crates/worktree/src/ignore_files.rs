@@ -14,8 +14,7 @@ use crate::{
     ignored::{self, IgnoreRules, IgnoreVerdict, PatternUsage},
 };
 
-/// Maximum folders whose ignore files are looked for. Commits of real repositories change files of
-/// a tenth of it.
+/// Maximum folders whose ignore files are looked for; real commits change files of a tenth of it.
 const MAX_FOLDERS: usize = 20_000;
 
 /// Ignore files of a root for paths that may no longer exist. Each file is read once.
@@ -42,8 +41,7 @@ impl IgnoreFiles {
         Self { root, known: RefCell::default(), usage: Cell::default() }
     }
 
-    /// Returns true if the ignore files of its folders exclude a path, or are too many to tell.
-    /// Blocks on the file system.
+    /// Returns true if the ignore files exclude a path or are too many. Blocks on the file system.
     pub fn is_ignored(&self, path: &str) -> bool {
         let (mut rules, mut folder) = (IgnoreRules::default(), String::new());
         for part in path.split('/') {

@@ -24,17 +24,16 @@ pub type IgnoreFileContents = [Option<Vec<u8>>; NAMES.len()];
 
 /// Maximum bytes read of an ignore file; the largest of well-known projects have a tenth.
 pub const MAX_BYTES: usize = 256 * 1024;
-/// Maximum number of patterns in effect in a folder, including those of its parents. Each takes
-/// about a kilobyte.
+/// Maximum patterns in effect in a folder, with those of its parents; each takes about a kilobyte.
 pub const MAX_PATTERNS: usize = 5_000;
 /// Maximum bytes of patterns with wildcards in effect in a folder. They are compiled together,
 /// which takes a thousand times their size, and the compiler fails at ten megabytes.
 pub const MAX_WILD_BYTES: usize = 32 * 1024;
-/// Maximum number of patterns of a walk, over all folders.
+/// Maximum patterns of a walk, over all folders.
 pub const MAX_WALK_PATTERNS: usize = 200_000;
 /// Maximum bytes of patterns with wildcards of a walk: thirty-two folders at their limit.
 pub const MAX_WALK_WILD_BYTES: usize = 1 << 20;
-/// Maximum number of wildcards of a pattern; people do not write more.
+/// Maximum wildcards of a pattern; people do not write more.
 pub const MAX_WILDCARDS: usize = 16;
 /// Maximum bytes of a pattern; a longer one cannot match, because the system allows no longer path.
 pub const MAX_PATTERN_BYTES: usize = 4096;
@@ -144,9 +143,8 @@ impl PatternUsage {
 }
 
 impl IgnoreRules {
-    /// Adds the ignore files of a folder, given by its path below the root.
-    ///
-    /// Returns the rules, and the errors with the names of their files.
+    /// Adds the ignore files of a folder, given by its path below the root. Returns the rules, and
+    /// the errors with the names of their files.
     pub fn with_ignore_files(
         &self,
         folder: &str,
@@ -186,8 +184,7 @@ impl IgnoreRules {
         (Self { nearest: Some(Arc::new(level)) }, error)
     }
 
-    /// Returns true or false if a pattern says whether a file is generated. The nearest folder
-    /// wins.
+    /// Returns true or false if a pattern says whether a file is generated; the nearest one wins.
     pub fn is_generated(&self, path: &str) -> Option<bool> {
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
@@ -205,8 +202,8 @@ impl IgnoreRules {
         self.nearest.as_ref().map(|level| level.usage).unwrap_or_default()
     }
 
-    /// Returns true if a pattern with `!` of a `.codeinfoignore` asks for a path. It overrides all
-    /// rules but those about secrets.
+    /// Returns true if a `.codeinfoignore` asks for a path by `!`. Only rules on secrets outrank
+    /// it.
     pub fn requests(&self, path: &str, is_folder: bool) -> bool {
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
@@ -322,8 +319,7 @@ fn list_requested_below(content: &[u8]) -> Vec<String> {
     patterns.filter(is_wanted).take(MAX_PATTERNS).map(str::to_owned).collect()
 }
 
-/// Returns true if a pattern may match something in a folder: each part of the folder matches that
-/// of the pattern.
+/// Returns true if a pattern may match something in a folder: each part of it fits the pattern's.
 fn leads_through(pattern: &str, folder: &str) -> bool {
     let mut parts = pattern.split('/');
     for name in folder.split('/') {

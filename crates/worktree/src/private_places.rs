@@ -1,8 +1,6 @@
-//! Private places of an account: one list for indexing, the model's shell and toolkits in the
-//! sandbox.
+//! Private places of an account: one list for indexing, the model's shell and sandboxed toolkits.
 //!
-//! A place is private only below a home folder. For example, a `.claude` folder in a repository is
-//! not private.
+//! A place is private only below a home folder: a `.claude` folder in a repository is not.
 
 use std::{
     fmt,
@@ -52,8 +50,7 @@ const GIT: &str = "credentials of git";
 const FORGE: &str = "credentials of a code forge";
 const DATABASE: &str = "passwords of databases";
 
-/// Places with credentials or private data only, because programs are installed in `.cargo/bin`,
-/// `.npm` and `.local/share`.
+/// Places with private data only, because `.cargo/bin`, `.npm` and `.local/share` have programs.
 static PLACES: &[PrivatePlace] = &[
     private_place(".ssh", "SSH keys"),
     private_place(".gnupg", "GnuPG keys"),
@@ -151,8 +148,7 @@ impl PrivatePlace {
         self.path.is_empty()
     }
 
-    /// Returns whether `path`, relative to a home folder, is this place or lies in it. Ignores
-    /// ASCII case, as some file systems do.
+    /// Returns whether `path`, below a home folder, is or lies in this place, ignoring ASCII case.
     fn holds_path(&self, path: &Path) -> bool {
         let mut parts = path.iter();
         let is_same = |part| parts.next().is_some_and(|found| found.eq_ignore_ascii_case(part));
@@ -206,8 +202,7 @@ impl ResolvedPlaces {
         found.map(|(_, place)| *place).or_else(find_in_home)
     }
 
-    /// Returns the private place that contains `below` in `folder`. A check of the name makes most
-    /// calls cheap.
+    /// Returns the private place that contains `below` in `folder`; its name decides most calls.
     pub fn find_entry(&self, folder: &Path, below: &Path) -> Option<&'static PrivatePlace> {
         let name = below.file_name()?;
         let has_name = |place: &PrivatePlace| {
@@ -224,7 +219,6 @@ impl ResolvedPlaces {
     }
 }
 
-/// Returns the part of a path below the home folder of an account.
 fn path_below_home(path: &Path) -> Option<&Path> {
     HOMES.iter().find_map(|home| {
         let mut parts = path.components();

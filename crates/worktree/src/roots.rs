@@ -13,14 +13,13 @@ use codeinfo_core::{PathMap, Root, RootId, UnknownRoot};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use url::Url;
 
-/// Maximum number of concurrent lookups. A lookup may block on a file system that does not respond.
+/// Maximum concurrent lookups. A lookup may block on a file system that does not respond.
 const MAX_LOOKUPS: usize = 4;
 static LOOKUPS: Semaphore = Semaphore::const_new(MAX_LOOKUPS);
 const MAX_WAIT: Duration = Duration::from_secs(2);
 const MAX_PARTS: usize = 64;
 
-/// Finds the root for `reference`: as in [`PathMap::find_enclosing_root`], by a `file://` URL, or through a
-/// link.
+/// Finds the root for `reference`: as in [`PathMap::find_enclosing_root`], by a `file://` URL, or through a link.
 pub async fn find_root(
     paths: &PathMap,
     roots: &[Root],
@@ -48,8 +47,7 @@ pub fn read_file_url(text: &str) -> PathBuf {
     url.and_then(|url| url.to_file_path().ok()).unwrap_or_else(|| PathBuf::from(text))
 }
 
-/// Resolves a path that leads through a link to one of the roots. The part beneath the root is not
-/// resolved. Returns `None` if the path leads to no root.
+/// Resolves a path through a link to one of the roots, but not the part beneath it; `None` if it leads to no root.
 pub async fn follow_link(path: &Path, roots: &[Root]) -> Option<PathBuf> {
     let is_plain = path.components().all(|part| part != Component::ParentDir);
     if !path.is_absolute() || !is_plain || path.components().count() > MAX_PARTS {
@@ -86,8 +84,7 @@ fn find_beneath(path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
 /// Maximum duration of a check. If a network folder hangs, the previous result is used.
 const TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Checks which roots have lost their folder. Clones share one thread, which a folder that hangs
-/// blocks.
+/// Checks which roots have lost their folder. Clones share one thread, which a folder that hangs blocks.
 #[derive(Debug, Clone)]
 pub struct FolderCheck {
     room: Arc<Semaphore>,

@@ -1,5 +1,4 @@
-//! Opens the files and folders of a commit from the objects of a repository. Ignores entries whose
-//! names would lead elsewhere.
+//! Opens files and folders of a commit from objects; ignores entries whose names lead elsewhere.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -21,13 +20,12 @@ use super::{
 };
 
 const MAX_PATH: usize = 4096;
-/// Maximum number of entries of a folder. Git becomes slow with a tenth of it.
+/// Maximum entries of a folder. Git becomes slow with a tenth of it.
 const MAX_ENTRIES: usize = 250_000;
 /// Maximum bytes of a folder's object. Git becomes slow with a tenth of it.
 const MAX_FOLDER_BYTES: u64 = 8 << 20;
-/// Lower and upper bound of the bytes unpacked for all folders of a commit, counting repeated
-/// folders each time. Between them the limit is the size of the repository's packs. Chromium takes
-/// a tenth of the upper bound.
+/// Bounds of the bytes unpacked for all folders of a commit, repeated ones each time; between them
+/// the limit is the size of the packs. Chromium takes a tenth of the upper bound.
 const WORK_BOUNDS: [u64; 2] = [512 << 20, 8 << 30];
 /// Maximum bytes of cached folders. A walk goes from each folder into those below it.
 const MAX_KEPT: usize = 64 << 20;
@@ -101,8 +99,7 @@ impl CommitRoot {
         if path.as_os_str().len() > MAX_PATH || !path.components().all(is_inner) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // Starts from the nearest cached folder above the path. Few paths are deep enough for this
-        // to matter.
+        // Starts from the nearest cached folder above the path.
         let mut unknown = Vec::new();
         let mut known = None;
         for above in path.ancestors() {
@@ -167,7 +164,6 @@ impl CommitRoot {
     }
 }
 
-/// Cache of the folders that were read last.
 struct FolderCache {
     folders: LruCache<PathBuf, Arc<[CommitEntry]>>,
     bytes: usize,
@@ -184,8 +180,7 @@ impl FolderCache {
         self.folders.get(path).cloned()
     }
 
-    /// Adds a folder and drops the least recently used ones. One folder never exceeds the limit by
-    /// itself.
+    /// Adds a folder and drops the least recently used ones; one alone never exceeds the limit.
     fn insert(&mut self, path: PathBuf, items: Arc<[CommitEntry]>) {
         self.bytes += estimate_bytes(&path, &items);
         if let Some((path, items)) = self.folders.push(path, items) {
@@ -225,8 +220,7 @@ fn find_entry<'a>(items: &'a [CommitEntry], name: &OsStr) -> Option<&'a CommitEn
     items.get(items.binary_search_by(|item| item.name.as_os_str().cmp(name)).ok()?)
 }
 
-/// Converts the name of an entry to the system's form. Returns `None` if the name would lead
-/// elsewhere.
+/// Converts the name of an entry to the system's form; `None` if the name would lead elsewhere.
 fn parse_entry_name(name: &[u8]) -> Option<OsString> {
     let leads_elsewhere = matches!(name, b"" | b"." | b"..")
         || name
@@ -244,8 +238,7 @@ fn parse_entry_name(name: &[u8]) -> Option<OsString> {
     std::str::from_utf8(name).ok().map(OsString::from)
 }
 
-/// Derives a number from the content of a file. It is not 0 and has at most 63 bits, so stores keep
-/// it exactly.
+/// Derives a number from a file's content: not 0, and at most 63 bits, which stores keep exactly.
 fn derive_content_stamp(id: &ObjectId) -> u64 {
     let first = id.as_slice().first_chunk().copied().unwrap_or_default();
     (u64::from_be_bytes(first) >> 1).max(1)

@@ -127,8 +127,7 @@ fn kind_of(kind: FileType) -> FolderEntryKind {
     }
 }
 
-/// Converts a time to nanoseconds since the Unix epoch; 0 before it. The types of the parts differ
-/// by platform.
+/// Converts a time to nanoseconds since the Unix epoch; 0 before it. Types differ by platform.
 fn to_nanoseconds(seconds: impl TryInto<u64>, rest: impl TryInto<u64>) -> u64 {
     let (Ok(seconds), Ok(rest)) = (seconds.try_into(), rest.try_into()) else { return 0 };
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)

@@ -1,8 +1,7 @@
 //! Reads the objects of a repository without running git. Nothing is written.
 //!
-//! Objects are not trusted: the size of each, and the cost to unpack it, is checked before it is
-//! read. No link is followed, and objects that the repository borrows from another one are not
-//! read.
+//! Objects are not trusted: their size and the cost to unpack them are checked before they are
+//! read. No link is followed, and objects borrowed from another repository are not read.
 
 use std::{
     fmt, io,
@@ -19,30 +18,26 @@ use super::{FolderEntry, FolderEntryKind, RootDir};
 
 /// Maximum bytes of an object. Git itself warns of files above 50 MB.
 const MAX_BYTES: u64 = 64 << 20;
-/// Maximum bytes that unpacking one object may allocate. A small change of a large file needs that
-/// whole file.
+/// Maximum bytes to unpack one object: a small change of a large file needs that whole file.
 const MAX_UNPACKED: usize = 256 << 20;
 /// Length of a delta chain up to which [`MAX_UNPACKED`] applies. By default git makes chains of 50,
 /// on request up to [`MAX_CHAIN`].
 const USUAL_CHAIN: u32 = 64;
-/// Maximum bytes allocated for an object of a longer chain, because each step builds a whole
-/// object.
+/// Maximum bytes for an object of a longer chain, because each step builds a whole object.
 const MAX_UNPACKED_OF_LONG: usize = 16 << 20;
 const MAX_CHAIN: u32 = 4095;
-/// Maximum bytes of unpacked objects that an [`ObjectReader`] remembers, because their neighbours are
-/// stored as deltas of them. Folders are mostly below ten kilobytes.
+/// Maximum bytes that an [`ObjectReader`] remembers, because neighbours are deltas of them.
 const MAX_REMEMBERED: usize = 32 << 20;
-/// Maximum bytes written to unpack one commit, tag or object of an [`ObjectReader`], about half a
-/// second.
+/// Maximum bytes written to unpack a commit, tag or object of a reader, about half a second.
 const MAX_UNPACK_COST: u64 = 1 << 30;
-/// Maximum number of tags followed; a tag may name another tag.
+/// Maximum tags followed; a tag may name another tag.
 const MAX_TAGS: usize = 8;
-/// Maximum number of commits followed along first parents. Linux has a tenth of it.
+/// Maximum commits followed along first parents. Linux has a tenth of it.
 const MAX_COMMITS: usize = 1_000_000;
 /// Maximum bytes written to unpack the commits between a name such as `main~3` and its commit, about
 /// a quarter of a second. A hundred thousand usual commits have a tenth of it.
 const MAX_ANCESTRY_COST: u64 = 512 << 20;
-/// Maximum number of packs. Git repacks above fifty.
+/// Maximum packs. Git repacks above fifty.
 const MAX_PACKS: usize = 4096;
 const MIN_PREFIX: usize = 4;
 
@@ -147,8 +142,7 @@ impl ObjectDatabase {
         Ok(Self { git: beneath, path, hash, pack_bytes, store, cautious: OnceLock::new() })
     }
 
-    /// Resolves an id, or a prefix of one, to the full id of a commit. Tags are followed to their
-    /// commit.
+    /// Resolves an id, or a prefix of one, to the full id of a commit, through tags.
     pub(crate) fn resolve_commit(&self, id: &str) -> io::Result<String> {
         let handle = self.new_handle();
         // A prefix has the kind of hash of the repository, whatever its length.
@@ -246,8 +240,7 @@ impl ObjectDatabase {
         })
     }
 
-    /// Fails if the file of a loose object is a link or lies behind one, because a link leads
-    /// outside the repository.
+    /// Fails if a loose object's file is a link or behind one, which may lead elsewhere.
     fn check_file(&self, id: &ObjectId) -> io::Result<()> {
         let hex = id.to_string();
         let (prefix, name) = hex.split_at_checked(2).ok_or(ObjectFault::Strange)?;

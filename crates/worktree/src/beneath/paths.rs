@@ -1,7 +1,6 @@
 //! Opens files beneath a root by path, for systems without folder handles.
 //!
-//! Each part of a path is checked for links before it is opened. A link that replaces a part in
-//! between is not detected.
+//! Checks each part for links before opening it. A link that replaces it in between is missed.
 
 use std::{
     ffi::OsStr,

@@ -50,14 +50,12 @@ pub(super) fn find_web_remote(config: &str) -> Option<Url> {
     first
 }
 
-/// Converts the address of a remote to the web address of the repository, without user name and
-/// password. Returns `None` for remotes that are not on the web.
+/// Converts a remote's address to a web address, without credentials; `None` for other remotes.
 pub fn web_address(remote: &str) -> Option<Url> {
     let (host, path) = match remote.split_once("://") {
         Some(("https" | "http" | "ssh" | "git" | "git+ssh", _)) => {
             let address = Url::parse(remote).ok()?;
-            // SSH and git services use other ports than the web server, so only ports of HTTP are
-            // kept.
+            // Ports of SSH and git services differ from the web server's, so only HTTP's are kept.
             let port = address.port().filter(|_| address.scheme().starts_with("http"));
             let name = address.host_str()?;
             let host = port.map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));

@@ -1,5 +1,4 @@
-//! Lists the tracked files of a worktree from git's index, versions 2 to 4, with SHA-1 or SHA-256
-//! ids.
+//! Lists a worktree's tracked files from git's index, versions 2 to 4, with SHA-1 or SHA-256 ids.
 //!
 //! The index is not trusted: its size is bounded and each step is checked.
 
@@ -11,8 +10,7 @@ use crate::beneath::{self, RootDir};
 /// Maximum bytes of an index. The index of a million files has 100 MB.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
 const MAX_PATH_BYTES: usize = 4096;
-/// Maximum bytes of all paths. Version 4 stores each path as its difference to the previous one, so
-/// a small index can contain many long paths.
+/// Maximum bytes of all paths: in version 4, a small index can contain many long paths.
 const MAX_TOTAL_PATH_BYTES: usize = 256 << 20;
 /// Bytes of an entry before its object id.
 const FACTS: usize = 40;
@@ -27,8 +25,7 @@ const EXTENDED: u16 = 0x4000;
 pub struct TrackedPaths(Vec<Box<str>>);
 
 impl TrackedPaths {
-    /// Reads the tracked paths of a folder's repository. Empty if there is no repository or its
-    /// index cannot be read.
+    /// Reads a folder's tracked paths; empty without a repository or if its index is unreadable.
     pub fn read_worktree(root: &Path) -> Self {
         let mut paths: Vec<Box<str>> = Vec::new();
         let git = GitRepository::open(root).ok().flatten();
@@ -109,8 +106,7 @@ fn take_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_be_bytes(*number), rest))
 }
 
-/// Reads a number in git's variable-length format: seven bits per byte, plus one for each further
-/// byte.
+/// Reads a number in git's variable-length format: seven bits a byte, plus one per further byte.
 fn take_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut value = 0_usize;
     for (at, byte) in bytes.iter().enumerate() {
