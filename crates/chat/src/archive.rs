@@ -1,8 +1,7 @@
 //! Archive of the conversations of the web page on disk: one private file each, limited in number and size.
 //!
-//! The first line of a file is the JSON summary of the conversation, and each further line one
-//! turn. Files are replaced atomically, so that a crash leaves the former file. An unreadable file
-//! is moved aside. The archive does not interpret frames.
+//! The first line of a file is the JSON summary of the conversation, each further line one turn. Files are
+//! replaced atomically; an unreadable one is moved aside. The archive does not interpret frames.
 
 mod file;
 mod owners;
@@ -96,9 +95,8 @@ pub struct CitedPath {
 }
 
 impl ConversationSummary {
-    /// Creates the summary of a conversation from its first question.
-    ///
-    /// The server owner's key counts as no token, because the page on the owner's machine needs none.
+    /// Creates the summary of a conversation from its first question. The server owner's key counts as no token,
+    /// because the page on the owner's machine needs none.
     pub fn new(
         id: ConversationId,
         principal: Option<&Principal>,
@@ -142,7 +140,7 @@ pub struct ConversationArchive {
 #[derive(Debug)]
 struct Inner {
     folder: PathBuf,
-    /// Maximum number of conversations; 0 disables the archive.
+    /// Maximum conversations; 0 disables the archive.
     max_conversations: usize,
     files: Mutex<HashMap<ConversationId, ConversationFile>>,
     /// Locked while files are written, one after another.
@@ -215,11 +213,9 @@ impl ConversationArchive {
         self.run_blocking(move |inner| inner.read_conversation(id)).await
     }
 
-    /// Returns the first conversations of `listed`, at most `limit`, whose questions or answers
-    /// contain all words of `text`, ignoring case.
-    ///
-    /// `in_memory` returns the turns of a conversation that is not on disk. Reads all conversations, one search at
-    /// a time; dropping the future ends the search. Unreadable conversations are skipped.
+    /// Returns the first `limit` conversations of `listed` whose questions or answers contain all words of `text`,
+    /// ignoring case. `in_memory` returns the turns of one that is not on disk. Reads all conversations, one
+    /// search at a time; dropping the future ends the search. Unreadable ones are skipped.
     pub async fn find_conversations(
         &self,
         text: &str,
@@ -255,8 +251,7 @@ impl ConversationArchive {
         .await
     }
 
-    /// Stores a turn and replaces its former state. Does nothing if the conversation was removed
-    /// after the turn was asked.
+    /// Stores a turn or its new state, unless the conversation was removed after the turn was asked.
     pub async fn store_turn(
         &self,
         summary: ConversationSummary,
@@ -349,7 +344,6 @@ impl Inner {
         Ok(self.lock_files().remove(&id).is_some())
     }
 
-    /// Removes the oldest conversations until number and size are within the limits.
     fn remove_oldest(&self) {
         loop {
             let files = self.lock_files();

@@ -16,12 +16,9 @@ use super::{
     tool_owner::{ReportedTool, ThreadServers, resolve_reported_tool},
 };
 
-/// Segments of one turn.
-///
-/// An item counts when Codex reports it as complete; parallel tool calls are in the order of completion.
-///
-/// When a response breaks off and is retried, Codex reports finished items again. The repetitions are dropped, as
-/// often as the items were reported before. An unfinished item remains unless the retry repeats its text.
+/// Segments of one turn. An item counts when Codex reports it as complete; parallel tool calls are in the order of
+/// completion. When a response breaks off and is retried, Codex reports finished items again: the repetitions are
+/// dropped, as often as they were reported before. An unfinished item remains unless the retry repeats its text.
 #[derive(Debug, Default)]
 pub(super) struct SegmentAssembler {
     segments: Vec<Segment>,
@@ -74,8 +71,7 @@ impl SegmentAssembler {
         Self { servers, thread_total: tokens, ..Self::default() }
     }
 
-    /// Processes one event that Codex sent at time `at`. Returns the events to report. Once a limit
-    /// is exceeded, all events but the end are ignored.
+    /// Processes an event that Codex sent at `at` and returns the events to report: past a limit, only of the end.
     pub(super) fn apply_event(&mut self, event: CodexEvent, at: Timestamp) -> Vec<ChatEvent> {
         if self.room.exceeded_limit().is_some() {
             return Vec::new();
@@ -162,7 +158,6 @@ impl SegmentAssembler {
         self.segments.len()
     }
 
-    /// Keeps only the first `first` segments.
     pub(super) fn truncate(&mut self, first: usize) {
         self.segments.truncate(first);
     }

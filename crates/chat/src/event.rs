@@ -126,7 +126,6 @@ impl ChatError {
         }
     }
 
-    /// Converts a failure to open the thread of `conversation`.
     pub(super) fn from_open_error(error: CodexError, conversation: Option<ConversationId>) -> Self {
         match (error.code(), conversation) {
             (ErrorCode::LlmUnavailable, _) => {

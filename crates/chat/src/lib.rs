@@ -116,8 +116,7 @@ impl TurnRequest {
 }
 
 impl Chat {
-    /// Creates the chat. `search_url` is the MCP endpoint of the search for Codex, such as
-    /// `http://127.0.0.1:5010/mcp`.
+    /// Creates the chat. `search_url` is the MCP endpoint of the search, such as `http://127.0.0.1:5010/mcp`.
     pub fn new(
         codex: Codex,
         settings: &codeinfo_codex::CodexSettings,
@@ -174,11 +173,9 @@ impl Chat {
         Self { turns, ..self }
     }
 
-    /// Asks a question. Returns once its conversation exists; dropping the future or the turn interrupts Codex.
-    ///
-    /// An unavailable Codex is an error here; check [`Chat::codex_availability`] first to report it
-    /// before arguments are read. A conversation of another client is reported as
-    /// unknown. A revoked client is refused at once.
+    /// Asks a question. Returns once its conversation exists; dropping the future or the turn interrupts Codex. An
+    /// unavailable Codex is an error here; check [`Chat::codex_availability`] first to report it before arguments
+    /// are read. A conversation of another client is reported as unknown. A revoked client is refused at once.
     pub async fn ask(&self, request: TurnRequest) -> Result<Turn, ChatError> {
         let conversation = request.conversation;
         let revoked = request.revoked.clone();
@@ -250,10 +247,8 @@ impl Chat {
         self.resolve_scope("", None, None).await.map(drop)
     }
 
-    /// Returns the repositories that the model's shell would not read for a question that names
-    /// none. Repositories beyond the maximum number are not listed.
-    ///
-    /// Requires that Codex is available.
+    /// Returns the repositories that the model's shell would not read for a question that names none. Repositories
+    /// beyond the maximum number are not listed. Requires that Codex is available.
     pub async fn list_excluded_repositories(&self) -> Result<Vec<ExcludedRepository>, ChatError> {
         let roots = self.store.roots().await?;
         let readable = scope::select_readable(roots.clone(), "");

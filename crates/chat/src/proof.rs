@@ -106,8 +106,7 @@ impl AnswerCheck {
         (is_whole && is_better).then_some(Self { repaired, dropped: gone - repaired, ..self })
     }
 
-    /// Returns the text with wrong citations struck out, the counts, and the checked citations.
-    /// `roots` are all indexed roots.
+    /// Returns the text with wrong citations struck out, the counts and the citations; `roots` are all roots.
     pub(super) fn finish_answer(
         self,
         roots: &[Root],
@@ -151,7 +150,6 @@ impl AnswerCheck {
         (text, counts, citations)
     }
 
-    /// Returns the mark after a contradicted sentence.
     fn build_mark(&self, contradiction: &ClaimContradiction<'_>) -> ClaimMark {
         let ClaimContradiction { claim, excerpt, line } = contradiction;
         let sentence = self.text.get(claim.range.clone()).unwrap_or_default();
@@ -215,10 +213,8 @@ fn doubtful_place(citation: &CheckedCitation) -> Option<UnconfirmedCitation> {
     })
 }
 
-/// Strikes out a citation that does not exist. Marks as doubtful one that exists but does not show
-/// what the sentence says.
-///
-/// Next to another tilde, `~~` would begin a code block, so `<del>` replaces it.
+/// Strikes out a citation that does not exist, and marks as doubtful one that does not show what the sentence
+/// says. Next to another tilde, `~~` would begin a code block, so `<del>` replaces it.
 fn strike_citation(text: &str, citation: &CheckedCitation, cited: &str) -> String {
     if let Some(fault @ (CitationFault::AtOtherLines { .. } | CitationFault::Absent { .. })) =
         &citation.fault

@@ -48,10 +48,8 @@ impl JudgedClaims {
         Self { claims, verdicts }
     }
 
-    /// Creates the claims of a correction of `former`. Unchanged claims keep their verdicts.
-    ///
-    /// Also returns the positions of the claims to read again: for each contradicted claim that
-    /// changed, the new one with the most words in common.
+    /// Creates the claims of a correction of `former`; unchanged ones keep their verdicts. Also returns the
+    /// positions to read again: per changed contradicted claim, the new one with the most words in common.
     pub(crate) fn from_correction(former: &Self, claims: Vec<Claim>) -> (Self, Vec<usize>) {
         let mut judged = Self::new(claims);
         let mut places = Vec::new();

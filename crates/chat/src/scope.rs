@@ -10,7 +10,7 @@ use codeinfo_core::{LastRun, PathMap, Root, RootFilter, RootId, UnknownRoot, pla
 
 use super::ChatError;
 
-/// Maximum number of named repositories to point out to the model.
+/// Maximum named repositories to point out to the model.
 const MAX_NAMED: usize = 3;
 /// Maximum characters of a name, and of a path, in a note.
 const MAX_NAME: usize = 200;
@@ -27,10 +27,8 @@ pub(super) struct QuestionScope {
 }
 
 impl QuestionScope {
-    /// Limits a question to the repository `reference` if given; otherwise points out the `roots`
-    /// that the question names.
-    ///
-    /// Fails if no code is indexed.
+    /// Limits a question to the repository `reference` if given; otherwise points out the `roots` that the
+    /// question names. Fails if no code is indexed.
     pub(super) fn for_question(
         question: &str,
         reference: Option<&str>,
@@ -87,8 +85,7 @@ impl QuestionScope {
         }
     }
 
-    /// Returns the folder of the repository for the question: the requested one, else the one that
-    /// the user works in, else the only one of `roots`.
+    /// Returns the folder of the requested repository, else of the user's, else of the only one of `roots`.
     pub(super) fn repository_folder<'a>(&'a self, roots: &'a [Root]) -> Option<&'a Path> {
         let alone = || if let [only] = roots { Some(only) } else { None };
         self.only.as_ref().or(self.workplace.as_ref()).or_else(alone).and_then(Root::local_folder)
@@ -108,7 +105,6 @@ impl QuestionScope {
         select_readable(self.covered_repositories().select_roots(roots), question)
     }
 
-    /// Returns the note for the model before the question.
     pub(super) fn note_text(&self) -> Option<String> {
         self.note.clone()
     }
@@ -168,15 +164,12 @@ fn has_name(question: &str, name: &str) -> bool {
     })
 }
 
-/// Maximum number of repositories that a shell may read; search covers all. Each one delays every command by about
-/// 5 ms (Codex 0.169), so that 200 of them make a turn with one command four times as slow.
+/// Maximum repositories that a shell may read. Each one delays every command by about 5 ms (Codex 0.169).
 const MAX_ROOTS: usize = 50;
 
-/// Returns the repositories that the shell may read for `question`: first those that it names, then
-/// always the same ones, because a conversation whose repositories change loses its scratch folder.
-///
-/// Excludes repositories that were never indexed completely, or only by a former version, because
-/// their secrets are unknown.
+/// Returns the repositories that the shell may read for `question`: first those that it names, then always the
+/// same ones, because a conversation whose repositories change loses its scratch folder. Excludes repositories
+/// that were never indexed completely, or only by a former version: their secrets are unknown.
 pub(super) fn select_readable(mut roots: Vec<Root>, question: &str) -> Vec<ReadableRoot> {
     roots.retain(|root| root.local_folder().is_some());
     roots.retain(|root| root.last_ingest_at.is_some() && root.private_files.is_some());

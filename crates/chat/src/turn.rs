@@ -31,7 +31,7 @@ use super::{
     tool_owner::build_servers,
 };
 
-/// Maximum number of events that wait for the caller before the turn waits.
+/// Maximum events that wait for the caller before the turn waits.
 const QUEUED_EVENTS: usize = 64;
 /// Maximum time for an interrupted turn to end; Codex takes 10 ms.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
@@ -118,7 +118,6 @@ pub(super) async fn run_turn(
     turn.report_end(pending_answer, outcome).await;
 }
 
-/// Logs and classifies a failure to open a thread.
 async fn log_open_error(
     chat: &Chat,
     error: CodexError,

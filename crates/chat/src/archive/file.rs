@@ -156,8 +156,7 @@ fn damaged_error(path: &Path, reason: &dyn std::error::Error) -> ArchiveError {
 
 /// Maximum words of a search; further ones are ignored.
 const MAX_WORDS: usize = 16;
-/// Maximum number of cited files of a conversation, and of the bytes of their paths, because the
-/// summary line is read at once.
+/// Maximum cited files of a conversation and bytes of their paths, because the summary line is read at once.
 const MAX_CITED: usize = 500;
 const MAX_CITED_BYTES: usize = 256 << 10;
 /// Characters of the excerpt before and after the first match.

@@ -1,5 +1,4 @@
-//! Owners of conversations, in one file. Conversations that began without a token belong to the
-//! server's owner and are not listed.
+//! Owners of conversations, in one file. Those without a token belong to the server's owner and are not listed.
 
 use std::{
     collections::HashSet,
@@ -18,7 +17,7 @@ use tracing::warn;
 use super::{ArchiveError, ConversationArchive, ConversationSummary, FOLDER};
 
 const FILE: &str = "owners.json";
-/// Maximum number of conversations of tokens; the oldest ones become the owner's.
+/// Maximum conversations of tokens; the oldest ones become the owner's.
 const MAX_CONVERSATIONS: usize = 4096;
 
 /// Principals that may continue each conversation. Clones share them.
@@ -85,8 +84,7 @@ impl ConversationOwners {
             || began.unwrap_or(owner.as_str()) == principal.unwrap_or(&owner).as_str()
     }
 
-    /// Records the owner of a new conversation. If that cannot be written, it belongs to the
-    /// server's owner after a restart.
+    /// Records the owner of a new conversation; if the write fails, the server's owner has it after a restart.
     pub async fn record_owner(&self, id: ConversationId, principal: Option<&Principal>) {
         let Some(principal) = principal.filter(|principal| !principal.is_owner()) else { return };
         let name = principal.to_string();

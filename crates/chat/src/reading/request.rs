@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 
 use super::ClaimVerdict;
 
-/// Maximum bytes of a request's text as JSON. With instructions, schema and the additions of Codex,
-/// at most 12,000 bytes are sent.
+/// Maximum bytes of a request's text as JSON; with all that Codex adds, at most 12,000 are sent.
 const MAX_TEXT_BYTES: usize = 7000;
-/// Maximum number of claims in a request; more would leave too little room for each.
+/// Maximum claims in a request; more would leave too little room for each.
 const MAX_CLAIMS: usize = 20;
 /// Bytes of a delimiter with its key and words, or of the delimiters of a claim without excerpts.
 const DELIMITER_BYTES: usize = 48;
@@ -130,10 +129,8 @@ impl ReadingRequest {
         &self.text
     }
 
-    /// Parses the reply into the position and verdict of each claim that was sent.
-    ///
-    /// Claims stay open if the reply violates the schema, repeats their number, or names a number
-    /// or line that was not sent.
+    /// Parses the reply into the position and verdict of each claim. Claims stay open if the reply
+    /// violates the schema, repeats their number, or names a number or line that was not sent.
     pub(crate) fn parse_verdicts(&self, reply: &str) -> Vec<(usize, ClaimVerdict)> {
         let reply: Option<VerdictReply> = serde_json::from_str(reply).ok();
         let mut verdicts: HashMap<u32, Option<VerdictEntry>> = HashMap::new();

@@ -1,5 +1,4 @@
-//! Checks a final answer: citations mechanically and, in parallel, claims by a second reader. The
-//! model corrects mistakes once.
+//! Checks a final answer: citations mechanically, and claims by a second reader. The model corrects mistakes once.
 
 use std::time::Duration;
 
