@@ -1,11 +1,9 @@
 //! Tracks the start and end of each request, bounds its head, and detects an ambiguous length.
 //!
-//! The parser (`hyper`) itself resolves `Content-Length` together with `Transfer-Encoding` and
-//! drops one of them, so the bytes are checked before they reach it. Only input that it accepts
-//! matters here; any other input ends the connection.
+//! The parser (`hyper`) itself drops one of `Content-Length` and `Transfer-Encoding`, so the bytes
+//! are checked before. Only input that it accepts matters; other input ends the connection.
 
-/// Maximum bytes of a request line and its headers. A longer head is answered with 431 and not read
-/// further.
+/// Maximum bytes of a request line and its headers. A longer head is refused with 431.
 pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Bytes of a line that are stored: enough for the relevant headers without padding.
 const MAX_LINE_BYTES: usize = 256;
@@ -29,12 +27,10 @@ enum FramingPart {
     Rest,
 }
 
-/// Head that is incomplete.
 #[derive(Debug, Default)]
 struct PartialHead {
     bytes: usize,
-    /// Start of the current line without its line feed; one byte longer than the maximum if it is
-    /// cut.
+    /// Start of the current line without its line feed; one byte over the maximum if it is cut.
     line: Vec<u8>,
     /// True once the request line is complete.
     begun: bool,
@@ -144,7 +140,6 @@ impl PartialHead {
         }
     }
 
-    /// Returns the part after the head.
     fn next_part(&self) -> FramingPart {
         match self.length {
             _ if self.is_unclear || self.is_chunked => FramingPart::Rest,

@@ -92,8 +92,7 @@ pub(super) fn parse_session(headers: &HeaderMap) -> Option<SessionProof<'_>> {
     Some(SessionProof { cookie, key })
 }
 
-/// Returns the name of the session cookie. It contains the port that the browser sees, because all
-/// ports of a host share cookies.
+/// Returns the name of the session cookie, with the port, as all ports of a host share cookies.
 pub(super) fn cookie_name(headers: &HeaderMap) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = host.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());

@@ -11,8 +11,7 @@ use hyper::{
 
 use super::HttpError;
 
-/// Values of `Sec-Fetch-Site` for requests caused by a page of the listener, or by a person who
-/// typed the address.
+/// Values of `Sec-Fetch-Site` for requests of the listener's own pages, or of a typed address.
 const OWN_SITE: [&str; 2] = ["same-origin", "none"];
 /// Path to which other sites may link.
 const LANDING: &str = "/";
@@ -30,9 +29,8 @@ pub struct AllowedNames {
     pub origins: Vec<String>,
 }
 
-/// Checks `Host` against loopback names and the configured ones, and `Origin` against the
-/// listener's own and the configured ones. Pages of other programs of this machine count as
-/// foreign.
+/// Checks `Host` against loopback and configured names, and `Origin` against the listener's own and
+/// configured ones. Pages of other programs of this machine count as foreign.
 #[derive(Debug, Clone)]
 pub(super) struct OriginGuard {
     allowed: AllowedNames,
@@ -44,7 +42,6 @@ impl OriginGuard {
         Self { allowed: allowed.clone(), port }
     }
 
-    /// Checks a request; the error is the reason to refuse it.
     pub(super) fn check_request(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpError> {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(value), None) = (hosts.next(), hosts.next()) else {
@@ -77,8 +74,7 @@ impl OriginGuard {
         }
     }
 
-    /// Accepts origins of pages that the listener itself serves at `host`, which is known, and
-    /// configured ones.
+    /// Accepts origins of the listener's own pages at `host`, which is known, and configured ones.
     fn knows_origin(&self, origin: &str, host: &str) -> bool {
         let lower_case = origin.to_lowercase();
         lower_case.strip_prefix("http://").is_some_and(|at| self.is_own(at, host))

@@ -1,8 +1,7 @@
 //! HTTP/1.1 on a bound listener: connections, limits, guards and replies.
 //!
 //! Routes, JSON-RPC and the content of a WebSocket are deliberately absent. A handler gets a
-//! [`Request`] that passed the guard and returns a [`Response`]; this crate handles everything that
-//! a stranger can do to a socket.
+//! [`Request`] that passed the guard; this crate handles all that a stranger can do to a socket.
 
 mod error;
 mod framing;
@@ -48,9 +47,9 @@ pub trait RequestHandler: Clone + Send + Sync + 'static {
 pub struct HttpSettings {
     /// Maximum size of a request body, in bytes.
     pub max_body_bytes: usize,
-    /// Maximum number of open connections of one listener; further ones wait to be accepted.
+    /// Maximum open connections of one listener; further ones wait to be accepted.
     pub max_connections: usize,
-    /// Maximum number of JSON-RPC messages in one batch.
+    /// Maximum JSON-RPC messages in one batch.
     pub max_batch: usize,
     /// Maximum bytes of a result of `codebase_question`, unless the answer alone has more.
     pub max_result_bytes: usize,
@@ -67,8 +66,7 @@ pub struct HttpSettings {
 }
 
 impl HttpSettings {
-    /// Lowers the maximum number of connections of one listener to `max_connections`, but at least
-    /// 1.
+    /// Lowers the maximum connections of one listener to `max_connections`, but at least 1.
     pub fn limit_connections(&mut self, max_connections: u64) {
         let max_connections = usize::try_from(max_connections).unwrap_or(usize::MAX).max(1);
         self.max_connections = self.max_connections.min(max_connections);

@@ -1,8 +1,7 @@
 //! Detects loopback connections from another account of this machine.
 //!
 //! Only Linux offers this cheaply: a `NETLINK_SOCK_DIAG` request for the one socket at the other
-//! end takes as long with many sockets as with few. On other systems nothing is looked up, and
-//! `AUTH` defaults to `required`.
+//! end takes as long with many sockets as with few. Elsewhere `AUTH` defaults to `required`.
 
 use std::io;
 #[cfg(target_os = "linux")]
@@ -89,19 +88,17 @@ mod kernel {
     const BY_FAMILY: u16 = 20;
     const REQUEST: u16 = 1;
     const TCP: u8 = 6;
-    /// Kernel numbers of the states of an established connection: `TCP_ESTABLISHED`,
-    /// `TCP_FIN_WAIT1`, `TCP_FIN_WAIT2`, `TCP_CLOSE_WAIT` and `TCP_CLOSING`. A client may end its
-    /// side before it reads the reply.
+    /// States of an established connection: `TCP_ESTABLISHED`, `TCP_FIN_WAIT1`, `TCP_FIN_WAIT2`,
+    /// `TCP_CLOSE_WAIT`, `TCP_CLOSING`. A client may end its side before it reads the reply.
     const CONNECTED_STATES: [u8; 5] = [1, 4, 5, 8, 11];
     /// Sizes in bytes of a header (`nlmsghdr`), a request (`inet_diag_req_v2`) and the fixed part
     /// of a reply (`inet_diag_msg`).
     const HEADER_BYTES: usize = 16;
     const REQUEST_BYTES: usize = 56;
     const REPLY_BYTES: usize = 72;
-    /// Maximum number of replies to earlier requests that are skipped; normally there are none.
+    /// Maximum replies to earlier requests that are skipped; normally there are none.
     const MAX_STALE: usize = 8;
 
-    /// Socket to the kernel's socket diagnostics.
     #[derive(Debug)]
     pub(super) struct SocketDiagnostics {
         socket: OwnedFd,
@@ -116,9 +113,8 @@ mod kernel {
             Ok(Self { socket, sequence: 0 })
         }
 
-        /// Returns the account of the process that holds the socket at `from` connected to `to`.
-        /// Returns `None` for a socket that its process has closed, although some kernels report
-        /// root.
+        /// Returns the account of the process with the socket at `from` connected to `to`; `None`
+        /// if that process has closed it, although some kernels report root.
         pub(super) fn find_account(
             &mut self,
             from: SocketAddr,
@@ -175,8 +171,7 @@ mod kernel {
         written
     }
 
-    /// Reads the account from a reply, if the reply describes the requested socket instead of a
-    /// listening one at its address.
+    /// Reads the account from a reply that describes the requested socket and not a listening one.
     fn parse_account(reply: &[u8], from: SocketAddr, to: SocketAddr) -> Option<u32> {
         let is_described = reply.get(4..6) == Some(&BY_FAMILY.to_ne_bytes());
         let socket = reply.get(HEADER_BYTES..HEADER_BYTES + REPLY_BYTES)?;

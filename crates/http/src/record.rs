@@ -1,5 +1,4 @@
-//! Accounts for requests: one log line when the last byte of a reply has left, and how long a server
-//! has been idle.
+//! Accounts for requests: one log line after the last byte of a reply, and a server's idle time.
 
 use std::{
     convert::Infallible,
@@ -19,8 +18,7 @@ use tracing::{Span, debug, info};
 
 use super::{ResponseBody, slots::ConnectionSlot};
 
-/// Work in progress on the listeners that share it: requests, streamed replies, upgraded
-/// connections.
+/// Work in progress on the listeners that share it: requests, streamed replies, upgrades.
 #[derive(Debug, Clone)]
 pub struct ServerActivity(Arc<Mutex<ActivityState>>);
 
@@ -55,7 +53,6 @@ impl ServerActivity {
     }
 }
 
-/// Guard of work in progress.
 #[derive(Debug)]
 pub(super) struct ActivityGuard(ServerActivity);
 
@@ -67,8 +64,7 @@ impl Drop for ActivityGuard {
     }
 }
 
-/// Extension of a reply that lowers its log line to debug level, for monitors and guessed tokens,
-/// which are frequent.
+/// Extension of a reply that lowers its log line to debug level, for monitors and guessed tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct QuietReply;
 
@@ -79,8 +75,7 @@ pub(super) struct ListenerMetrics {
     pub(super) requests: LabelledTimer<telemetry::RequestLabel>,
 }
 
-/// Log entry of a request; dropping it writes the line. The handler's future holds it, then the
-/// body of the reply, so clients that disconnect are logged as well.
+/// Log entry of a request, written when the handler's future or the reply's body is dropped.
 pub(super) struct RequestLogEntry {
     span: Span,
     counts: ListenerMetrics,

@@ -22,8 +22,7 @@ use super::{HttpError, QuietReply, Response};
 /// White space before a JSON text. Parsers ignore it, and it keeps the connection alive.
 const SPACE: Bytes = Bytes::from_static(b" ");
 
-/// A server-sent event. Only events of a resumable stream have ids, because clients would try to
-/// resume.
+/// A server-sent event. Only events of a resumable stream have ids: clients would try to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
     /// Value of `id:`, if the stream can be resumed after the event.
@@ -130,10 +129,8 @@ pub fn empty_response(status: StatusCode) -> Response {
     response
 }
 
-/// Sends JSON that may take minutes to clients that accept only JSON.
-///
-/// Waits `keep_alive` for the text. After that, the reply starts with white space and repeats it
-/// every `keep_alive` until the text is ready. The status is 200 in both cases.
+/// Sends JSON that may take minutes to clients that accept only JSON. After `keep_alive`, the reply
+/// starts with white space, repeated until the text is ready. The status is 200 in any case.
 pub async fn delayed_json(
     text: impl Future<Output = String> + Send + 'static,
     keep_alive: Duration,

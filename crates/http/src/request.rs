@@ -23,11 +23,9 @@ const OWNER_NEEDED: &str = "only the owner of the server may do that: with the o
 /// Maximum length of an id accepted from a client.
 const MAX_ID_BYTES: usize = 128;
 
-/// Maximum bytes of an unwanted body that are read. A client that is still sending would otherwise
-/// see a reset instead of the reply; one that sends more gets the reset.
+/// Maximum bytes read of an unwanted body, whose sender would see a reset instead of the reply.
 const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
-/// Maximum silence of a client during an unwanted body. After it, the client has read the reply or
-/// never will.
+/// Maximum silence during an unwanted body; the client has read the reply by then or never will.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// Id of a request in the log and in `x-request-id`, received and sent.
@@ -63,7 +61,6 @@ impl fmt::Display for HttpRequestId {
     }
 }
 
-/// Origin of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConnectionPeer {
     pub(super) address: IpAddr,
@@ -74,7 +71,6 @@ pub(super) struct ConnectionPeer {
 pub struct Request {
     pub(super) head: Parts,
     pub(super) body: Incoming,
-    /// Maximum size of the body, in bytes.
     pub(super) max_body_bytes: usize,
     /// Maximum time for the body to arrive.
     pub(super) read_timeout: Duration,
@@ -99,8 +95,7 @@ impl Request {
         &self.head.method
     }
 
-    /// Returns the path as sent, without the query. Maps `/mcp/`, which some clients send, to
-    /// `/mcp`.
+    /// Returns the path as sent, without the query; `/mcp/`, which some clients send, as `/mcp`.
     pub fn path(&self) -> &str {
         let path = self.head.uri.path();
         if path == "/mcp/" { "/mcp" } else { path }
@@ -162,8 +157,7 @@ impl Request {
         self.tasks.stop_token().clone()
     }
 
-    /// Allows a new client to evict the connection during the reply, for replies that the client
-    /// does not wait for.
+    /// Lets a new client evict the connection during a reply that the client does not wait for.
     pub fn allow_eviction(&self) {
         self.slot.mark_idle();
     }
@@ -177,8 +171,7 @@ impl Request {
         }
     }
 
-    /// Reads the whole body, which must be declared as JSON, within the size and time limits. Does
-    /// not parse it.
+    /// Reads the whole body, which must be declared as JSON, within size and time limits, unparsed.
     pub async fn read_json_body(&mut self) -> Result<Bytes, HttpError> {
         self.refuse_other_than_json()?;
         self.slot.mark_idle();
@@ -198,8 +191,7 @@ impl Request {
         Ok(Some(frame.map_err(|_| HttpError::Incomplete)?.into_data().unwrap_or_default()))
     }
 
-    /// Returns the rest of the body, if the client is still sending it. A client that waits for
-    /// `100 Continue` is not.
+    /// Returns the rest of the body, unless its client waits for `100 Continue` or has sent it.
     pub(super) fn into_unread_body(self) -> Option<Incoming> {
         let is_sending = !self.body.is_end_stream() && !self.head.headers.contains_key(EXPECT);
         is_sending.then_some(self.body)
@@ -247,7 +239,6 @@ fn parse_hex_digit(digit: Option<u8>) -> Option<u8> {
     char::from(digit?).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Reads at most `limit` bytes within `timeout`.
 async fn read_body(
     body: &mut Incoming,
     limit: usize,
@@ -275,8 +266,7 @@ async fn collect_frames(body: &mut Incoming, limit: usize) -> Result<Bytes, Http
     Ok(collected.freeze())
 }
 
-/// Reads and discards the rest of a body while the reply is sent. A body that does not end closes
-/// the connection.
+/// Discards the rest of a body while the reply is sent. An endless body closes the connection.
 pub(super) async fn discard_body(mut body: Incoming, timeout: Duration) {
     let discarding = async {
         let mut discarded = 0;

@@ -48,15 +48,13 @@ use super::{
 /// Pause after a failed accept, so that the loop does not spin while file handles are short.
 const BACKOFF: Duration = Duration::from_millis(50);
 
-/// Time that clients wait in the kernel's queue while file handles are short. After it, they are
-/// turned away.
+/// Time in the kernel's queue, while file handles are short, before clients are turned away.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const UNCLEAR: &str = "the length of the body is not clear: send one `Content-Length`, or \
                        `Transfer-Encoding: chunked` without it";
 
-/// Headers of every reply for browsers: its content type is final, and pages of other sites cannot
-/// use it, not even as an image or a script.
+/// Headers of every reply: its content type is final, and pages of other sites cannot use it.
 const HEADERS: [(HeaderName, &str); 2] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -75,9 +73,8 @@ pub struct Listener {
     pub activity: ServerActivity,
 }
 
-/// Serves the connections of `listener` until `tasks` are asked to stop. Then it accepts no more
-/// connections, closes idle ones, and finishes requests in progress; `tasks` waits for them. Fails
-/// without a spare file handle to reserve.
+/// Serves the connections of `listener` until `tasks` stop; then closes idle ones and finishes
+/// requests in progress, for which `tasks` waits. Fails without a spare file handle to reserve.
 pub fn serve<H: RequestHandler>(
     listener: Listener,
     handler: H,
@@ -170,8 +167,7 @@ impl ReservedFileHandle {
     }
 }
 
-/// Accepts a connection and acquires a slot for it. Meanwhile further connections wait in the
-/// kernel's queue.
+/// Accepts a connection and acquires a slot for it; others wait in the kernel's queue meanwhile.
 async fn accept_next(
     listener: &TcpListener,
     slots: &Arc<ConnectionSlots>,
@@ -231,9 +227,8 @@ async fn serve_connection<H: RequestHandler>(
             Ok::<_, Infallible>(server.respond(request, length, slot).await)
         }
     });
-    // The timeout runs from the first byte, or from the last reply, to the end of the head.
-    // Half-closed connections count as closed, which reveals that a client left while its request
-    // is processed.
+    // The timeout runs from the first byte, or the last reply, to the end of the head. Half-closed
+    // connections count as closed: their client has left while its request is processed.
     let exchange = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeout)
@@ -252,8 +247,7 @@ async fn serve_connection<H: RequestHandler>(
     Ok(())
 }
 
-/// Ends a streamed reply when its client is revoked. A complete reply is sent whole, because it may
-/// confirm that the client revoked itself.
+/// Ends a streamed reply when its client is revoked. A complete one, which may confirm it, is sent.
 fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
@@ -358,8 +352,7 @@ impl<H: RequestHandler> HttpServer<H> {
             if rest.size_hint().lower() > self.http.max_body_bytes as u64 {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            // Discarded while the refusal is sent, so that the client reads the refusal instead of
-            // a reset, and need not send the whole body first.
+            // Discarded during the refusal, so that the client reads that instead of a reset.
             let discarding = discard_body(rest, self.http.read_timeout);
             let stopping = self.tasks.stop_token().clone();
             let until_stopped = async move { stopping.run_until_cancelled(discarding).await };
@@ -368,8 +361,7 @@ impl<H: RequestHandler> HttpServer<H> {
         response
     }
 
-    /// Checks a request and returns its admission. The guard runs first, so the bearer of a request
-    /// from a foreign web page is never judged.
+    /// Admits a request. The guard comes first, so the bearer of a foreign page is never judged.
     fn authorize_request(&self, head: &Parts) -> Result<AuthContext, HttpError> {
         self.guard.check_request(&head.uri, &head.headers)?;
         let bearer = gate::parse_bearer(&head.headers)?;

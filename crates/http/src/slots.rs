@@ -17,8 +17,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-/// Slots for connections. When none is free, the connection that has waited longest for its client
-/// is closed.
+/// Slots for connections. If none is free, the one that has waited longest for its client closes.
 #[derive(Debug)]
 pub(super) struct ConnectionSlots {
     free: Arc<Semaphore>,
@@ -46,8 +45,7 @@ impl ConnectionSlots {
         })
     }
 
-    /// Acquires a slot. If none is free, closes the connection that has waited longest; if all have
-    /// a request in progress, waits until one has none.
+    /// Acquires a slot. If none is free, closes the connection that has waited longest, or waits.
     pub(super) async fn acquire_slot(self: &Arc<Self>) -> io::Result<Arc<ConnectionSlot>> {
         let slot = |permit| {
             let slots = Arc::clone(self);
@@ -115,8 +113,7 @@ impl ConnectionSlot {
         self.slots.began.notify_one();
     }
 
-    /// Marks the connection as working on a request. Never returns for a connection that was
-    /// selected for closing, which is dropped together with this future.
+    /// Marks the connection as working. Never returns for one that was selected for closing.
     pub(super) async fn mark_busy(&self) {
         let is_there = {
             let mut waiting = self.slots.lock_idle();

@@ -1,5 +1,4 @@
-//! The socket of a connection: tracks the bytes read, and ends the connection of a client that
-//! reads nothing.
+//! The socket of a connection: tracks bytes read, and fails for a client that reads nothing.
 
 use std::{
     future::Future,
@@ -25,8 +24,7 @@ use super::{framing::RequestFraming, slots::ConnectionSlot};
 const NONE: u64 = u64::MAX;
 
 /// Stream that reads no more of a head than allowed, and whose writes fail after `limit` without
-/// progress. Otherwise a client that never reads would hold its reply, and the turn behind it,
-/// until the turn's own time limit.
+/// progress: a client that never reads would hold its reply, and the turn behind it.
 pub(super) struct ConnectionSocket {
     stream: TcpStream,
     slot: Arc<ConnectionSlot>,

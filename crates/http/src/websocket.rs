@@ -40,9 +40,9 @@ const PROTOCOL: &str = "websocket";
 const VERSION: &str = "13";
 /// Length of a key: 16 bytes in Base64.
 const KEY_CHARS: usize = 24;
-/// Maximum number of messages waiting to be sent; beyond it, nothing is read.
+/// Maximum messages waiting to be sent; beyond it, nothing is read.
 const MAX_QUEUED: usize = 8;
-/// Maximum number of pings without a sign of life from the client.
+/// Maximum pings without a sign of life from the client.
 const MAX_UNANSWERED: u32 = 2;
 /// Buffer size in bytes of a connection, which may be idle for hours.
 const BUFFER_BYTES: usize = 4 * 1024;
