@@ -19,8 +19,7 @@ use super::{
 
 /// Maximum bytes of names, types and spaces that are skipped.
 const MAX_GAP: usize = 48;
-/// Maximum bytes of a value that are judged; the rest shares the verdict. The limit is small
-/// because a hostile text may be full of names.
+/// Maximum bytes of a value that are judged, for hostile texts full of names; the rest shares the verdict.
 const MAX_JUDGED: usize = 128;
 const MAX_BLOCK_LINES: usize = 200;
 /// Maximum bytes of a block that are judged; its further lines count as secrets.

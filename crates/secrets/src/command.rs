@@ -1,5 +1,4 @@
-//! Finds passwords in options of programs: `curl -u name:SECRET`, `mysql -pSECRET`, `sshpass -p SECRET`,
-//! `docker login -p SECRET`.
+//! Finds passwords in options of programs: `curl -u name:SECRET`, `mysql -pSECRET`, `docker login -p SECRET`.
 
 use std::ops::Range;
 
@@ -58,8 +57,7 @@ pub(super) fn find_login_password(
     is_login.then_some(end - password.len()..end)
 }
 
-/// Returns the password that the option at `option` takes. The range includes the space before the
-/// option.
+/// Returns the password that the option at `option` takes. The range includes the space before the option.
 pub(super) fn find_option_password(
     text: &str,
     option: Range<usize>,

@@ -13,9 +13,8 @@ use super::{manifest, shape, token::next_line};
 const MIN_DRAWN: usize = 16;
 const SENTENCE_WORDS: usize = 4;
 
-/// Returns whether the text is data with a private key, or nothing but secrets. Such files are the
-/// key of a service account, a manifest of secrets, and the credentials that a cluster, a registry
-/// or Terraform stores. In code and prose, a key is replaced like other values instead.
+/// Returns whether the text is data with a private key, or nothing but secrets, such as a service
+/// account's key or a cluster's credentials. In code and prose, a key is replaced instead.
 pub(super) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
     let has = |part: &str| text.contains(part);
     let is_object = text.trim_start().starts_with('{');
@@ -84,12 +83,10 @@ const MIN_BODY_RUN: usize = 20;
 const MIN_LONG_RUN: usize = 40;
 /// Maximum bytes of a key. The longest keys in use have a fifth of it.
 const MAX_KEY_BYTES: usize = 64 * 1024;
-/// Minimum bytes of a run of base64, unless it ends with `=`. Shorter runs are words of the code
-/// around a key.
+/// Minimum bytes of a run of base64, unless it ends with `=`; shorter ones are words around a key.
 const MIN_RUN: usize = 12;
 
-/// Starts of the bodies of private keys in base64: the lengths of their DER, or the name of the
-/// OpenSSH format.
+/// Starts of private keys in base64: the lengths of their DER, or the name of the OpenSSH format.
 pub(super) const KEY_BODY_STARTS: &[&str] =
     &["MII", "MIG", "MHcCAQ", "MHQCAQ", "MC4CAQ", OPENSSH_BODY];
 const OPENSSH_BODY: &str = "b3BlbnNzaC1rZXkt";
@@ -99,8 +96,7 @@ const MIN_FIRST_LINE: usize = 60;
 pub(super) const KEY_BEGIN: &str = "-----BEGIN ";
 const KEY_END: &str = "-----END ";
 
-/// Returns whether the text contains a private key. Code that only names the first line of a key
-/// does not.
+/// Returns whether the text contains a private key, not only the first line of one.
 pub(super) fn holds_key(text: &str) -> bool {
     text.split(KEY_BEGIN).skip(1).any(|rest| strip_key_header(rest).is_some())
 }
@@ -148,8 +144,7 @@ fn line_length(text: &[u8], at: usize) -> usize {
     text.get(at..).unwrap_or_default().iter().take_while(|byte| is_base64(**byte)).count()
 }
 
-/// Returns whether base64 is a DER sequence that starts with the version 0 or 1. Certificates and
-/// public keys start with another sequence.
+/// Returns whether base64 is a DER sequence of version 0 or 1, unlike public keys and certificates.
 fn starts_private_key(body: &[u8]) -> bool {
     if body.starts_with(OPENSSH_BODY.as_bytes()) {
         return true;
@@ -175,9 +170,8 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
 }
 
-/// Returns whether a key follows: base64 on the next line (possibly written as `\n`), or a long
-/// run of base64 further on. Placeholders do not count: keys cut short by dots, examples marked as
-/// such, one letter repeated.
+/// Returns whether a key follows: base64 on the next line (possibly written as `\n`), or a long run
+/// further on, but no placeholder: cut short by dots, marked as example, one letter repeated.
 fn starts_key_body(body: &str) -> bool {
     let after_header = body.trim_start_matches([' ', '\t', '\r']);
     let line_ends = ["\n", "\\n", "\\r\\n", "\\\\n"];

@@ -11,9 +11,8 @@ pub fn fold_paths(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&
     while max < named.len() && fold_once(named, max, &may_stand) {}
 }
 
-/// Replaces the contents of folders by the folders, until at most `max` paths remain or all
-/// folders with several paths are folded. If no folder has several paths, folds the deepest
-/// folders. Returns whether a folder was found.
+/// Folds folders with several paths, or else the deepest ones, until at most `max` paths remain.
+/// Returns whether a folder was found.
 fn fold_once(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) -> bool) -> bool {
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
     for (folder, _) in named.iter().filter_map(|path| path.rsplit_once('/')) {

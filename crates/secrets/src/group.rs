@@ -106,8 +106,7 @@ fn find_group_body(text: &str, word: Range<usize>) -> Option<(usize, &str, &'sta
 const MAX_COLUMNS: usize = 64;
 const MAX_HEADING: usize = 1024;
 const MAX_ROW: usize = 4096;
-/// Headings of accounts. Next to one of them, a column of passwords lists accounts instead of
-/// describing options.
+/// Headings of accounts. Beside one, a column of passwords lists accounts instead of options.
 const ACCOUNT_HEADINGS: &[&str] =
     &["account", "email", "host", "login", "name", "server", "user", "username"];
 
@@ -156,8 +155,7 @@ pub(super) fn find_table_secrets(text: &str, into: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Adds the secrets of the rows of an SQL `INSERT` whose first words end at `at`. Returns the end
-/// of the text read.
+/// Adds the secrets of an SQL `INSERT` whose first words end at `at`. Returns the end of its text.
 pub(super) fn find_insert_secrets(
     text: &str,
     at: usize,
@@ -245,8 +243,7 @@ fn split_row(row: &str, separator: u8, quote: u8) -> impl Iterator<Item = (usize
     })
 }
 
-/// Trims spaces, quotes and code marks off a cell. Returns the length of the trimmed start, and the
-/// value.
+/// Trims spaces, quotes and code marks. Returns the length of the trimmed start, and the value.
 fn trim_cell(cell: &str) -> (usize, &str) {
     let is_mark = |c: char| c.is_whitespace() || "\"'`*".contains(c);
     let value = cell.trim_start_matches(is_mark);

@@ -4,8 +4,7 @@ use codeinfo_lang::{Language, LanguageKind, StructureReader};
 
 use super::shape::{is_drawn, is_placeholder, is_random, is_wordy};
 
-/// Reading mode of a file. In code, names are followed by expressions, so that a value must look
-/// more like a secret.
+/// Reading mode of a file, which decides how much a value must look like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DetectionMode {
     /// Names and literal values: JSON, YAML, INI, XML, Terraform.
@@ -36,8 +35,7 @@ impl DetectionMode {
         }
     }
 
-    /// Returns the mode for arguments. In a script they can only be values; elsewhere they may be
-    /// values in an example of a script.
+    /// Returns the mode for arguments, which can only be values in a script, but not elsewhere.
     pub(super) fn for_argument(self) -> Self {
         match self {
             Self::Data | Self::Script => Self::Data,

@@ -1,9 +1,9 @@
 //! Detects secrets by path, by content and by value, and removes them from source text.
 //!
 //! Secrets are never indexed, even if an ignore file asks for it. They are removed before the text
-//! is split into chunks, so that no later stage, from terms to excerpts, sees one; only the version
-//! of a file is computed from its original bytes. The kind of file decides how much a value must
-//! look like a secret: names in code are followed by expressions, names in data by values.
+//! is split into chunks, so that no later stage sees one; only the version of a file is computed
+//! from its original bytes. The kind of file decides how much a value must look like a secret:
+//! names in code are followed by expressions, names in data by values.
 //!
 //! This crate does no I/O.
 

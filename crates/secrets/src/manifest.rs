@@ -1,5 +1,4 @@
-//! Finds the values of Kubernetes secrets, objects in YAML or JSON whose values are secrets under
-//! any name.
+//! Finds values of Kubernetes secrets, YAML or JSON objects with secrets under any name.
 
 use std::ops::Range;
 

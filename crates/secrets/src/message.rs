@@ -16,8 +16,7 @@ const SECRET_NAMES: [&str; 8] =
 const DELIMITERS: &[char] =
     &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '=', ' '];
 
-/// Returns `message` on one line, without escape sequences, addresses, paths and anything that
-/// looks like a key.
+/// Returns `message` on one line, without escape sequences, addresses, paths and likely keys.
 pub fn redact_message(message: &str) -> String {
     let (examined, _) = message.split_at(message.floor_char_boundary(MAX_BYTES));
     // JSON within JSON escapes its quotes and line ends.

@@ -58,8 +58,7 @@ const SECRET_EXTENSIONS: &[&str] = &[
 const DOUBTFUL_EXTENSIONS: &[&str] =
     &["cer", "crt", "csr", "der", "gpg", "key", "p7b", "pem", "pgp"];
 
-/// Extensions of files that contain only values. With these, a name such as `credentials` is
-/// certainly secret; with others, the content decides.
+/// Extensions of files with values only: here, a name such as `credentials` is certainly secret.
 const VALUE_EXTENSIONS: &[&str] = &[
     "bak", "cfg", "conf", "config", "enc", "ini", "json", "old", "orig", "plist", "properties",
     "toml", "xml", "yaml", "yml",
@@ -122,8 +121,7 @@ pub fn is_secret_path(path: &str) -> bool {
     secret_name(path).is_some()
 }
 
-/// Returns how certainly a file, by its path below the root, is a secret; `None` if nothing in the
-/// path implies one.
+/// Returns how certainly a file is a secret by its path below the root; `None` if it is not.
 pub fn secret_name(path: &str) -> Option<SecretNameCertainty> {
     let lower = path.to_lowercase();
     let mut parts = lower.rsplit('/');
@@ -155,8 +153,7 @@ pub fn is_published(path: &str) -> bool {
         || parts.any(|folder| EXAMPLE_FOLDERS.contains(&folder))
 }
 
-/// Returns whether a file lists the available settings, as `.env.example` does. Such a file is not
-/// hidden.
+/// Returns whether a file lists available settings, as `.env.example` does; it is not hidden then.
 pub fn is_settings_example(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or(path).starts_with(".env") && is_example(path)
 }

@@ -23,8 +23,7 @@ pub struct RedactedText<'a> {
     pub count: u64,
 }
 
-/// Maximum passes. A mark changes the context of neighbouring values, which may reveal another
-/// secret.
+/// Maximum passes; a mark changes the context of other values, which may reveal another secret.
 const MAX_PASSES: usize = 8;
 
 /// Kind of secret that a literal may indicate.
@@ -109,8 +108,7 @@ pub fn redact_secrets<'a>(
     redacted
 }
 
-/// Replaces secrets by the mark. Their ranges are on character boundaries, in order and without
-/// overlap.
+/// Replaces secrets by the mark; their ranges are in order, apart and on character boundaries.
 fn replace_with_marks(text: &str, secrets: &[Range<usize>]) -> String {
     let mut marked = String::with_capacity(text.len());
     let (mut rest, mut at) = (text, 0);
@@ -140,8 +138,7 @@ fn find_secrets(path: &str, text: &str, mode: DetectionMode) -> Vec<Range<usize>
             group::find_table_secrets(text, &mut found);
         }
     }
-    // End of the secrets found. Skips literals inside of them, so that no byte is read again for
-    // each.
+    // End of the secrets found; literals inside are skipped, so that no byte is read twice.
     let mut reached = 0;
     let mut inserted = 0;
     // Building a finder of short literals cannot fail.

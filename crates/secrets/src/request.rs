@@ -117,7 +117,6 @@ fn is_token(value: &str, has_scheme: bool, mode: DetectionMode) -> bool {
         || (is_plain && near.len() >= 12 && shape::is_drawn(near) && !shape::is_placeholder(near))
 }
 
-/// Adds the values of cookies after the name of their header.
 pub(super) fn find_cookie_values(text: &[u8], name: Range<usize>, into: &mut Vec<Range<usize>>) {
     let before = text.get(..name.start).unwrap_or_default();
     let is_known = [&b"et-"[..], b"ET-", b"--"].iter().any(|lead| before.ends_with(lead));

@@ -58,8 +58,7 @@ fn is_spelled(lower: &str) -> bool {
     HARMLESS_WORDS.contains(&first) && is_wordy(rest)
 }
 
-/// Returns whether each part of a value is a word or a short number, as in `X-Api-Key`, `sha256`,
-/// `/etc/key.pem` and `settings.SECRET_KEY`.
+/// Returns whether all parts of a value are words or short numbers, as in `X-Api-Key` or `sha256`.
 pub(super) fn is_wordy(value: &str) -> bool {
     value.split(|c: char| "!-_./:\\ ,@=%&*".contains(c)).all(|part| {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -95,9 +94,8 @@ pub(super) fn is_random(value: &[u8]) -> bool {
     is_varied(value) && str::from_utf8(examined_prefix(value)).is_ok_and(|text| !is_wordy(text))
 }
 
-/// Returns whether the text after the prefix of a token is a token. The prefix is strong evidence,
-/// so that words may be part of it. Sentences, alphabetical rows and repeated letters are not
-/// tokens.
+/// Returns whether the text after the prefix of a token is one. The prefix is strong evidence, so
+/// words may be part of it, but sentences, alphabetical rows and repeated letters are not.
 pub(super) fn is_token(value: &[u8]) -> bool {
     let value = examined_prefix(value);
     let Ok(text) = str::from_utf8(value) else { return false };

@@ -1,5 +1,4 @@
-//! Finds tokens of clouds, forges, registries and services by their prefixes, by their form (Discord), or
-//! by a service name before them (Twilio).
+//! Finds tokens of services by their prefixes, by their form (Discord), or by a service name before them (Twilio).
 
 use std::ops::Range;
 
@@ -47,8 +46,7 @@ impl TokenAlphabet {
 /// A prefix, the alphabet after it, and the minimum length of the rest in bytes.
 pub(super) type PrefixPattern = (&'static str, TokenAlphabet, usize);
 
-/// A middle part, the alphabet before it with minimum and maximum length, and the alphabet after it
-/// with minimum length.
+/// A middle part, the alphabet before it with minimum and maximum length, and that after it with minimum length.
 pub(super) type InfixPattern =
     (&'static str, (TokenAlphabet, usize, usize), (TokenAlphabet, usize));
 
@@ -126,8 +124,7 @@ pub(super) fn find_jwt_lines(text: &[u8], at: usize, into: &mut Vec<Range<usize>
     }
 }
 
-/// Returns the start of the next line's text that continues the text before `end`. Skips quotes
-/// and signs that join literals.
+/// Returns where the next line continues the text before `end`, after quotes and signs that join literals.
 pub(super) fn next_line(text: &[u8], end: usize) -> Option<usize> {
     let rest = text.get(end..)?;
     let gap =
@@ -153,8 +150,7 @@ fn run_length(rest: &[u8], body: TokenAlphabet) -> usize {
     rest.iter().take_while(|byte| body.contains(**byte)).count()
 }
 
-/// Returns whether the last byte before a token belongs to the same word. The end of an escape,
-/// such as `\n` or `%3D`, does not.
+/// Returns whether the last byte before a token belongs to its word, unlike an escape such as `\n` or `%3D`.
 fn follows_word(before: &[u8]) -> bool {
     match before {
         [] | [.., b'\\', b'n' | b'r' | b't'] => false,
@@ -163,8 +159,7 @@ fn follows_word(before: &[u8]) -> bool {
     }
 }
 
-/// Minimum and maximum lengths of the parts of a Discord token: the number of a bot, a time, a
-/// hash.
+/// Minimum and maximum lengths of the parts of a Discord token: the number of a bot, a time, a hash.
 const DISCORD_PARTS: [(usize, usize); 3] = [(23, 28), (6, 7), (25, 45)];
 const MAX_TWILIO_GAP: usize = 200;
 const TWILIO_BYTES: usize = 32;
@@ -219,8 +214,7 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
 }
 
-/// Adds the Twilio tokens shortly after the service name, which ends at `at`: 32 hexadecimal
-/// digits.
+/// Adds the Twilio tokens shortly after the service name, which ends at `at`: 32 hexadecimal digits.
 pub(super) fn find_twilio_tokens(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     let Some(rest) = text.get(at..) else { return };
     // One byte more tells whether the last word ends there.
@@ -250,8 +244,7 @@ pub(super) const INFIXES: &[InfixPattern] = &[
     ("-us", (TokenAlphabet::Hex, 32, 32), (TokenAlphabet::Digit, 1)),
 ];
 
-/// All tokens known by their prefix. The data come from the services' own descriptions, with
-/// slightly shorter lengths.
+/// All tokens known by their prefix, from the services' own descriptions, with slightly shorter lengths.
 pub(super) const TOKENS: &[PrefixPattern] = &[
     // Clouds.
     ("AKIA", TokenAlphabet::Upper, 16),

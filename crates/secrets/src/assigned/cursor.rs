@@ -41,8 +41,7 @@ impl ValueCursor<'_> {
         byte_at(self.bytes, self.at)
     }
 
-    /// Returns the text in the first quotes after a name in code, if only types, brackets and signs
-    /// precede them.
+    /// Returns the first quoted text after a name in code, behind only types, brackets and signs.
     pub(super) fn read_code_literal(&mut self, name: &Range<usize>) -> Option<AssignedValue> {
         let closers = self.skip_bytes(b"\\\"'`])");
         let before = name.start.checked_sub(1).map_or(0, |before| byte_at(self.bytes, before));
@@ -62,15 +61,13 @@ impl ValueCursor<'_> {
         let between = self.bytes.get(start..self.at)?;
         let mut lines = between.split(|byte| *byte == b'\n');
         let line = lines.next()?.trim_ascii_end();
-        // A name at the end of a line does not belong to the next line, unless a sign connects
-        // them.
+        // A name at the end of a line belongs to the next line only if a sign connects them.
         let goes_on =
             lines.next().is_none() || line.last().is_some_and(|sign| b"=:(+".contains(sign));
         (goes_on && self.at > start).then(|| self.read_quoted()).flatten()
     }
 
-    /// Returns the literal of an SQL statement, possibly inside of a function call or after a
-    /// plugin name.
+    /// Returns the literal of an SQL statement, maybe inside of a call or after a plugin name.
     pub(super) fn read_sql_literal(&mut self) -> Option<AssignedValue> {
         self.skip_bytes(b" (");
         if self.consume_text("BY ")
@@ -189,8 +186,7 @@ impl ValueCursor<'_> {
         }
     }
 
-    /// Returns whether the next line is indented by more than `column` and is not an item, a field
-    /// or a comment.
+    /// Returns whether the next line is indented over `column` and no item, field or comment.
     fn is_continued(&self, column: usize) -> bool {
         let rest = self.bytes.iter().skip(self.at).copied();
         let next_line = rest.skip_while(|byte| b"\r\n".contains(byte)).take(MAX_JUDGED);
@@ -280,8 +276,7 @@ impl ValueCursor<'_> {
         })
     }
 
-    /// Returns whether the quote before a value ends a string that code concatenates with another
-    /// one.
+    /// Returns whether the quote before a value ends a string that code joins with another one.
     pub(super) fn is_joined(&self, value: &AssignedValue) -> bool {
         value.quote.is_some() && b" .+,)]};".contains(&byte_at(self.bytes, value.range.start))
     }

@@ -43,8 +43,7 @@ impl<'a> AssignedName<'a> {
         count(['}', ']']) < count(['{', '['])
     }
 
-    /// Returns whether the value under the name of a credential is the scope of a signature: a
-    /// user, a day and a service.
+    /// Returns whether a credential is the scope of a signature: a user, a day and a service.
     pub(super) fn is_of_scope(&self, value: &str) -> bool {
         let is_day = |part: &str| part.len() == 8 && part.bytes().all(|byte| byte.is_ascii_digit());
         self.text.to_ascii_lowercase().ends_with("credential")
@@ -57,8 +56,7 @@ impl<'a> AssignedName<'a> {
         is_option || PASSWORD_VARIABLES.contains(&self.text)
     }
 
-    /// Returns whether the name sets a password in an SQL statement: `IDENTIFIED BY`, or `PASSWORD`
-    /// in a statement about users.
+    /// Returns whether the name sets an SQL password: `IDENTIFIED BY`, or `PASSWORD` about users.
     pub(super) fn is_statement(&self, bytes: &[u8]) -> bool {
         let name = self.text.to_ascii_lowercase();
         if name.ends_with("identified by") {
@@ -72,8 +70,7 @@ impl<'a> AssignedName<'a> {
             || line.ends_with("identified with ")
     }
 
-    /// Returns whether the name is that of a harmless token, or part of a name with colons (an
-    /// ARN).
+    /// Returns whether the name is of a harmless token, or part of a name with colons (an ARN).
     pub(super) fn is_harmless(&self, bytes: &[u8]) -> bool {
         if self.before.ends_with(':') && byte_at(bytes, self.range.end) == b':' {
             return true;
@@ -173,8 +170,7 @@ const USER_STATEMENTS: &[&str] = &[
     "set password", "grant ",
 ];
 
-/// Names of tokens that are not secret, such as positions in lists, numbers of requests and
-/// versions.
+/// Names of tokens that are not secret, such as list positions, request numbers and versions.
 const HARMLESS_TOKENS: &[&str] = &[
     "cancellation", "change", "client", "continuation", "idempotency", "lock", "next", "page",
     "purchase", "request", "session_start", "sync", "publickey", "update", "nextpage", "backward",
