@@ -51,8 +51,7 @@ struct BlameWalk {
 
 impl HistoryReader {
     /// Finds the commits of the lines `first` to `last`, counted from 1, that a file has in `tip`.
-    /// Renamed files are followed, moved and copied lines are not. Lines for which the budget does
-    /// not suffice are left out.
+    /// Renames are followed, moved and copied lines are not. Lines beyond the budget are left out.
     pub fn blame_lines(
         &mut self,
         tip: &CommitId,

@@ -7,11 +7,11 @@ use crate::CommitId;
 /// Limits of one question. What was found before a limit was reached is returned.
 #[derive(Debug, Clone)]
 pub struct HistoryBudget {
-    /// Maximum number of commits looked at.
+    /// Maximum commits looked at.
     pub max_commits: usize,
     /// Maximum bytes of the objects looked at.
     pub max_bytes: u64,
-    /// Maximum number of commits returned, each with up to 16 KiB of its message.
+    /// Maximum commits returned, each with up to 16 KiB of its message.
     pub max_results: usize,
     /// Time at which to stop. One object is unpacked, or two files are compared, to the end.
     pub deadline: Instant,

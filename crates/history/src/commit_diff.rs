@@ -46,7 +46,6 @@ pub struct FilePatch {
     pub hunks: Vec<DiffHunk>,
 }
 
-/// A file with its versions.
 struct ChangedVersions {
     path: Vec<u8>,
     old_path: Vec<u8>,
@@ -68,8 +67,7 @@ impl HistoryReader {
         Ok(CommitDiff { commit, files, stop: self.find_stop(result) })
     }
 
-    /// Lists the paths of the files that a commit changed, without looking for renames. Empty where
-    /// a clone was cut.
+    /// Lists the paths that a commit changed, without renames; empty where a clone was cut.
     pub fn list_paths(
         &mut self,
         id: &CommitId,
@@ -126,7 +124,6 @@ impl HistoryReader {
         Ok(Some(FilePatch { file, hunks: render_hunks(&old, &new, &hunks, &shown) }))
     }
 
-    /// Compares the files of a commit with those of its first parent.
     fn diff_parent(&mut self, id: &CommitId) -> WalkResult<Vec<TreeChange>> {
         let node = self.visit_commit(id)?;
         let parent = node.parents.first().map(|parent| self.load_commit(parent)).transpose()?;

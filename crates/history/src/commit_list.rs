@@ -7,8 +7,7 @@ use crate::{
     budget::WalkResult, commit_diff::stop_error, walk::WalkQueue,
 };
 
-/// Number of known commits looked at that are older than all listed ones. Git looks at five; wrong
-/// times are mostly those of few commits.
+/// Number of known commits looked at that are older than all listed ones; git looks at five.
 const MAX_OLDER: usize = 100;
 
 /// Commits, newest first.

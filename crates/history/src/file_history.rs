@@ -60,8 +60,7 @@ struct FileWalk {
 }
 
 impl HistoryReader {
-    /// Finds the commits, from `tip` backwards, that changed the file at a path. Merges are not
-    /// listed: the commits that they bring are.
+    /// Finds the commits from `tip` backwards that changed a file, not merges but those they bring.
     pub fn file_history(
         &mut self,
         tip: &CommitId,
@@ -143,8 +142,7 @@ impl HistoryReader {
     }
 }
 
-/// Returns how a file changed, without whether it was copied. `None` if it exists in neither
-/// version.
+/// Returns how a file changed, except if it was copied; `None` if it exists in neither version.
 pub(crate) fn classify_change(
     new: (&[u8], Option<FileEntry>),
     old: (&[u8], Option<FileEntry>),

@@ -1,5 +1,4 @@
-//! Reads the history of a repository without running git: commits, and which of them changed a
-//! file or lines of it.
+//! Reads a repository's history without running git: commits, and which changed a file or lines.
 //!
 //! Repositories are not trusted. Each question has a [`HistoryBudget`], and each answer says in its
 //! `stop` why it looked no further. The results agree with those of `git log`, `git log --follow`,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use gix_imara_diff::{Algorithm, Diff, InternedInput};
 
-/// Maximum number of lines of a text that is compared. The comparison takes up to half a second.
+/// Maximum lines of a text that is compared. The comparison takes up to half a second.
 const MAX_LINES: usize = 150_000;
 /// Bytes at the start of a file in which git looks for NUL, the sign of a binary file.
 const BINARY_PREFIX: usize = 8000;

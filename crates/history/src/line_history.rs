@@ -122,8 +122,7 @@ impl HistoryReader {
         Ok(())
     }
 
-    /// Hands lines to the first parent that has them, or else lists the commit and hands what they
-    /// were made of to each parent.
+    /// Hands lines to the first parent with them, or lists the commit and hands on their origins.
     fn follow_lines(
         &mut self,
         id: &CommitId,
@@ -194,8 +193,7 @@ fn push_lines(queue: &mut WalkQueue<FileLines>, parent: &ParentFile, ranges: Vec
     );
 }
 
-/// Returns the hunks that touch lines of the new version, and the lines of the old version that
-/// the lines were or are made of.
+/// Returns the hunks that touch new lines, and the old lines that these were or are made of.
 fn map_ranges(hunks: &[LineHunk], ranges: &[Range<u32>]) -> (Vec<LineHunk>, Vec<Range<u32>>) {
     let is_touched = |hunk: &&LineHunk| {
         ranges.iter().any(|range| hunk.after.end > range.start && hunk.after.start < range.end)

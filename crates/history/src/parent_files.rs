@@ -10,7 +10,6 @@ use crate::{
     reader::FileEntry,
 };
 
-/// A file as a parent of a commit has it.
 pub(crate) struct ParentFile {
     pub(crate) id: CommitId,
     pub(crate) node: Arc<CommitNode>,
@@ -22,9 +21,9 @@ pub(crate) struct ParentFile {
 }
 
 impl HistoryReader {
-    /// Finds a file in the parents of a commit, up to the first that has the same file. If none
-    /// has, the file is searched for by its content in parents that lack its path. With
-    /// `with_copies` and a single parent, files that the commit keeps are searched as well.
+    /// Finds a file in the parents of a commit, up to the first with the same file. If none has it,
+    /// its content is searched for in parents that lack its path, and, `with_copies` and a single
+    /// parent, also in files that the commit keeps.
     pub(crate) fn find_parent_files(
         &mut self,
         node: &CommitNode,
@@ -56,7 +55,6 @@ impl HistoryReader {
         Ok(files)
     }
 
-    /// Compares two versions of a file by lines.
     pub(crate) fn diff_versions(
         &mut self,
         before: &FileEntry,
@@ -75,8 +73,7 @@ impl HistoryReader {
         }
     }
 
-    /// Reads two versions of a file; that of a file that does not exist is empty. Returns `None` if
-    /// they cannot be compared.
+    /// Reads two versions of a file, empty if it does not exist; `None` if they cannot be compared.
     pub(crate) fn read_versions(
         &mut self,
         before: Option<FileEntry>,

@@ -20,8 +20,7 @@ const MAX_COMMIT_BYTES: u64 = 16 << 20;
 const MAX_TREE_BYTES: u64 = 4 << 20;
 /// Maximum bytes of a file that is compared by lines.
 pub(crate) const MAX_FILE_BYTES: u64 = 8 << 20;
-/// Maximum number of commits remembered, about 200 bytes each. Questions about one repository read
-/// the same commits.
+/// Maximum commits remembered, about 200 bytes each, because questions read the same commits.
 const MAX_REMEMBERED_COMMITS: NonZero<usize> = NonZero::new(150_000).unwrap();
 /// Maximum bytes of folders remembered.
 const MAX_REMEMBERED_TREES: usize = 64 << 20;
@@ -30,10 +29,8 @@ const MAX_REMEMBERED_FILES: NonZero<usize> = NonZero::new(8).unwrap();
 /// Maximum bytes of the file that lists where a clone was cut.
 const MAX_SHALLOW_BYTES: u64 = 16 << 20;
 
-/// Answers questions about the history of one repository.
-///
-/// It remembers commits and folders, so the second question is faster; objects that are written
-/// later are found.
+/// Answers questions about the history of one repository. Remembers commits and folders, so the
+/// second question is faster; objects that are written later are found.
 #[derive(Debug)]
 pub struct HistoryReader {
     objects: ObjectReader,
@@ -45,7 +42,6 @@ pub struct HistoryReader {
     usage: BudgetUsage,
 }
 
-/// Part of its budget that a question has used.
 #[derive(Debug)]
 struct BudgetUsage {
     budget: HistoryBudget,
@@ -171,7 +167,6 @@ impl HistoryReader {
         Ok(tree)
     }
 
-    /// Finds the file at a path below a folder.
     pub(crate) fn find_entry(
         &mut self,
         tree: &CommitId,

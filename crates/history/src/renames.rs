@@ -1,5 +1,4 @@
-//! Finds the file that another one was renamed or copied from, by the share of equal lines, as git
-//! does.
+//! Finds the file that another was renamed or copied from, by the share of equal lines, as in git.
 
 use std::{
     cmp::Reverse,
@@ -51,8 +50,7 @@ impl RenameSource {
 }
 
 impl HistoryReader {
-    /// Finds the path that a file, which the old folder lacks, had there. Considers deleted files,
-    /// and if `with_copies` also those that remain.
+    /// Finds the old path of a file among deleted files, and if `with_copies` also remaining ones.
     pub(crate) fn find_old_path(
         &mut self,
         path: &[u8],

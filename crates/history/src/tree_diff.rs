@@ -8,8 +8,7 @@ use crate::{
     reader::{FileEntry, list_entries},
 };
 
-/// Maximum files that differ between two commits. The largest imports of real repositories have a
-/// quarter of it.
+/// Maximum files that differ between two commits; the largest real imports have a quarter of it.
 const MAX_CHANGES: usize = 250_000;
 /// Maximum depth of folders. Real repositories have a fifth of it.
 const MAX_DEPTH: usize = 100;
@@ -26,8 +25,7 @@ pub(crate) struct TreeChange {
 }
 
 impl HistoryReader {
-    /// Lists the files that differ between two folders, in the order of their paths. Without an
-    /// old folder, all of the new one are listed.
+    /// Lists the files that differ between two folders by path; all files without an old folder.
     pub(crate) fn diff_trees(
         &mut self,
         before: Option<CommitId>,
@@ -93,8 +91,7 @@ impl HistoryReader {
     }
 }
 
-/// Returns the entries of a folder by name. Git writes them in another order, with folders as if
-/// their names ended in `/`.
+/// Returns the entries of a folder by name; git orders folders as if their names ended in `/`.
 fn sort_entries(tree: Option<&[u8]>, id: Option<CommitId>) -> WalkResult<Vec<(&[u8], FileEntry)>> {
     let (Some(tree), Some(id)) = (tree, id) else { return Ok(Vec::new()) };
     let mut entries = list_entries(tree, &id).collect::<Result<Vec<_>, _>>()?;
