@@ -36,8 +36,7 @@ impl CommentSyntax {
                 .any(|(start, end)| line.starts_with(start) || line.starts_with(end))
     }
 
-    /// Returns whether a line starts or continues a comment. Lines within `/* */` often start with
-    /// a star.
+    /// Returns whether a line starts or continues a comment, such as a line in `/* */` with a star.
     pub(crate) fn is_comment_line(&self, line: &str) -> bool {
         let text = line.trim_start();
         let has_stars = || self.block.iter().any(|(start, _)| *start == "/*");
@@ -48,8 +47,7 @@ impl CommentSyntax {
 /// Starts of comment lines in any language, including lines within comments.
 const COMMENTS: &[&str] = &["//", "/*", "*", "#", "--", ";", "<!--", "%", "\"\"\"", "'''", "{-"];
 
-/// Starts of comments in any language, with the ends of those that may span lines. Longer marks
-/// come before their prefixes.
+/// Starts of comments in any language, with ends of those that may span lines; longer marks first.
 pub const ANY_DELIMITERS: &[(&str, &str)] = &[
     ("<!--", "-->"),
     ("<%--", "--%>"),
@@ -88,14 +86,12 @@ pub fn is_certain_comment(line: &str) -> bool {
     starts_with_any(line, CERTAIN_COMMENTS)
 }
 
-/// Returns whether a line may precede the signature of a definition in any language: a comment or
-/// an attribute.
+/// Returns whether a line may precede a definition in any language: a comment or an attribute.
 pub fn is_lead(line: &str) -> bool {
     starts_with_any(line, COMMENTS) || starts_with_any(line, ATTRIBUTES)
 }
 
-/// Returns whether a line begins like a description of code: a comment, documentation or a
-/// heading. Unlike [`is_comment`], it never matches code.
+/// Returns whether a line begins like a comment, documentation or a heading. Never matches code.
 pub fn is_description(line: &str) -> bool {
     starts_with_any(line, DESCRIPTIONS)
 }

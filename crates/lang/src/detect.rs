@@ -95,8 +95,7 @@ pub(crate) fn is_generated_name(name: &str) -> bool {
     languages::iter_all().flat_map(|language| language.generated).any(|end| name.ends_with(end))
 }
 
-/// Extensions of binary files. Other extensions of possibly binary files, such as `.dat`, `.lib`
-/// and `.pkl`, are excluded; the first bytes decide for those.
+/// Extensions of binary files, without possibly binary ones such as `.dat`: there, bytes decide.
 const BINARY_EXTENSIONS: &[&str] = &[
     "7z", "aac", "aiff", "apk", "avi", "avif", "avro", "blend", "bmp", "bz2", "cab", "deb", "dll",
     "dmg", "docx", "dylib", "eot", "exe", "feather", "flac", "flv", "gguf", "gif", "glb", "gz",

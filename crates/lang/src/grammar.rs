@@ -91,8 +91,7 @@ pub enum ConstructKind {
     Scope,
     /// Constant or variable. Named if it spans several lines.
     Value,
-    /// Wrapper of another definition, such as `export` or decorators. Takes the name of that
-    /// definition.
+    /// Wrapper of another definition, such as `export` or decorators, whose name it takes.
     Wrapper,
     /// Nameless and always split: `extern "C"`, `#ifdef`.
     Transparent,
@@ -111,8 +110,7 @@ pub enum NameSource {
     Receiver,
     /// The text of the first line: a heading.
     Heading,
-    /// The field `name`, if the value is a node of one of these kinds or the node is at the top of
-    /// the file.
+    /// The field `name`, if the value is a node of one of these kinds, or at the top of the file.
     Function(&'static [&'static str]),
     Inner,
     None,

@@ -17,9 +17,9 @@ const MANIFESTS: &[&str] = &[
 const MANIFEST_ENDINGS: &[&str] = &[".cabal", ".csproj", ".gemspec"];
 const ENTRY_POINTS: &[&str] =
     &["__init__", "__main__", "index", "lib", "main", "manage", "program"];
-/// Maximum number of folders above an entry point, as in `crates/cli/src/main.rs`.
+/// Maximum folders above an entry point, as in `crates/cli/src/main.rs`.
 const MAX_FOLDERS: usize = 3;
-/// Maximum number of folders above a Python package, which is below the repository or below `src`.
+/// Maximum folders above a Python package, which is below the repository or below `src`.
 const MAX_PYTHON_FOLDERS: usize = 2;
 
 /// Returns the kind of landmark that a path below the repository implies.

@@ -26,8 +26,7 @@ pub struct Language {
     pub test_starts: &'static [&'static str],
     /// Endings of the names of tests in lower case, besides those that mark tests in any language.
     pub test_paths: &'static [&'static str],
-    /// Line before the tests in a file of code, and the start of the next line. The tests extend to
-    /// the end of the file.
+    /// Line before the tests, which extend to the end of the file, and the start of the next line.
     pub inner_tests: Option<(&'static str, &'static str)>,
     /// Endings of names that only generators and minifiers use, in lower case.
     pub generated: &'static [&'static str],
@@ -62,8 +61,7 @@ pub enum StructureReader {
     AnyLayout,
     Headings(HeadingStyle),
     Sql(&'static SqlKeywords),
-    /// Markup, by headings or otherwise by layout, with scripts and styles of other languages
-    /// between tags.
+    /// Markup, by headings or else by layout, with scripts and styles of other languages in tags.
     Page {
         headings: Option<HeadingStyle>,
         layout: &'static LayoutRules,
@@ -154,8 +152,7 @@ impl Language {
             .position(|(line, next)| line == mark && next.starts_with(start) && next.ends_with('{'))
     }
 
-    /// Returns whether a line starts or continues a comment of the language. Pages and prose may
-    /// contain any language, so every form of comment counts there.
+    /// Returns whether a line starts or continues a comment: of any language in pages and prose.
     pub fn is_comment(&self, line: &str) -> bool {
         let is_mixed =
             matches!(self.reader, StructureReader::Page { .. }) || self.kind == LanguageKind::Prose;

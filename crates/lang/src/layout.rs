@@ -42,8 +42,7 @@ pub enum DefinitionStyle {
     Calls,
     /// `M.open = function() … end`: an assigned function.
     Assigned,
-    /// `name arguments = …` at the start of a line. Further equations of the same name belong to
-    /// it.
+    /// `name arguments = …` at the start of a line, with further equations of the same name.
     Equations,
     /// `key:` with nested lines.
     Keys,

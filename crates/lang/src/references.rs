@@ -16,9 +16,8 @@ pub const FOLDER_MODULES: [&str; 5] = ["__init__", "index", "mod", "lib", "main"
 const OPERATOR: &str = "operator";
 const MAX_WRAPPINGS: usize = 4;
 
-/// Lists the possible names in a reference. The first is the reference without backticks and call
-/// arguments. For example, `` `shop.Cart::add()` `` gives `shop.Cart::add` and `add`. The list is
-/// never empty.
+/// Lists the possible names in a reference, first the reference without backticks and call
+/// arguments: `` `shop.Cart::add()` `` gives `shop.Cart::add` and `add`. Never empty.
 pub fn list_possible_names(name: &str) -> Vec<&str> {
     let written = unwrap_name(name);
     let mut readings = vec![written];

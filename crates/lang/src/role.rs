@@ -57,8 +57,7 @@ impl FileRole {
         }
     }
 
-    /// Returns whether files in a folder of this lower-case name have this role. The last part of
-    /// the name suffices: `versioned_docs`, `integration-tests`.
+    /// Returns whether folders of this lower-case name, or with this last part, have this role.
     fn has_folder_name(self, folder: &str) -> bool {
         let last = folder.rsplit(['_', '-']).next().unwrap_or_default();
         [folder, last].iter().any(|name| {
@@ -111,8 +110,7 @@ pub fn detect_roles(path: &str) -> impl Iterator<Item = FileRole> {
     })
 }
 
-/// Returns whether a file with these roles may define names. Documents, pages and data only repeat
-/// them.
+/// Returns whether a file with these roles may define names; documents, pages and data do not.
 pub fn may_define(roles: &[FileRole]) -> bool {
     !roles.iter().any(|role| matches!(role, FileRole::Docs | FileRole::Data | FileRole::Page))
 }

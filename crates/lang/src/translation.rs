@@ -9,8 +9,7 @@ const LANGUAGE_CODES: &[&str] = &[
 /// Maximum letters of a region or script after the code of a language.
 const MAX_REGION: usize = 4;
 
-/// Returns the path of a document without codes of languages: `docs/zh-CN/use.md` and
-/// `docs/use.ja.md` become `docs/use.md`.
+/// Returns a path without codes of languages: `docs/zh-CN/use.md` becomes `docs/use.md`.
 pub fn find_original_path(path: &str) -> String {
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
     let (stem, extension) = file.rsplit_once('.').unwrap_or((file, ""));

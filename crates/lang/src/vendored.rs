@@ -1,19 +1,16 @@
-//! Detection of folders with third-party packages or build outputs, by evidence inside and beside
-//! them.
+//! Detects folders with third-party packages or build outputs, by evidence inside and beside.
 
 use std::path::Path;
 
 /// Expected contents of a folder, judged by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderContents {
-    /// Third-party packages, each in its own folder. Folders of adapters to packages may have the
-    /// same name.
+    /// Third-party packages, each in its own folder; folders of adapters may have the same name.
     Packages,
     Outputs,
 }
 
-/// Evidence that a folder contains what its name implies. In the lists, `*` matches any start of a
-/// name.
+/// Evidence that a folder contains what its name implies; `*` matches any start of a name.
 struct FolderRule {
     name: &'static str,
     kind: FolderContents,
@@ -120,8 +117,7 @@ const BUILT: &[&str] = &[
     "CMakeCache.txt", "asset-manifest.json", "bdist.linux-x86_64", "build.ninja", "intermediates",
 ];
 
-/// Files that mark a folder of any name as a cache (<https://bford.info/cachedir/>) or as a Python
-/// environment.
+/// Files that mark any folder as a cache (<https://bford.info/cachedir/>) or Python environment.
 const MARKERS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
 
 /// Files that every package contains.
@@ -133,15 +129,13 @@ const MANIFESTS: &[&str] = &[
 
 const LICENCES: &[&str] = &["license", "licence", "copying", "unlicense"];
 
-/// Returns whether folders of this lower-case name contain third-party packages without evidence
-/// beside them.
+/// Returns whether folders of this lower-case name are third-party packages without evidence.
 pub(crate) fn is_always_packages(name: &str) -> bool {
     let rule = RULES.iter().find(|rule| rule.name == name);
     rule.is_some_and(|rule| rule.kind == FolderContents::Packages && rule.beside.is_empty())
 }
 
-/// Returns the expected contents of a folder by its name. Only further evidence excludes the folder
-/// from the index.
+/// Returns a folder's expected contents by its name, which further evidence must confirm.
 pub fn expected_contents(folder: &Path) -> Option<FolderContents> {
     find_rule(folder).map(|rule| rule.kind)
 }
@@ -168,8 +162,7 @@ pub fn fits_inside(folder: &Path, inside: &[&str]) -> bool {
     find_rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.inside)))
 }
 
-/// Returns whether a folder in a folder of packages is a package: it has its own manifest or
-/// licence.
+/// Returns whether a folder in a folder of packages is one: it has its own manifest or licence.
 pub fn is_package(inside: &[&str]) -> bool {
     let is_licence = |name: &str| {
         let lower = name.to_lowercase();

@@ -1,13 +1,11 @@
 //! Splits text into identifiers, and identifiers into words.
 //!
-//! This is the only definition of a word: the built-in model, the lexical terms and the ranking
-//! rules use it. It works on bytes and mostly allocates nothing; [`split_words`], [`fold_name`] and
-//! [`grouped_numbers`] return new strings.
+//! This is the only definition of a word, for the model, the lexical terms and the ranking. It
+//! works on bytes; only [`split_words`], [`fold_name`] and [`grouped_numbers`] return new strings.
 
 const MIN_STEM: usize = 3;
 
-/// Common words of questions, in the singular. They are not informative about names in code. As
-/// terms, they and their other forms hardly count.
+/// Common words of questions, in the singular; as terms, they and their other forms hardly count.
 pub const STOP_WORDS: &[&str] = &[
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "code",
     "could", "did", "do", "doe", "for", "from", "get", "has", "have", "how", "i", "if", "in",
@@ -70,8 +68,7 @@ pub fn fold_name(name: &[u8]) -> String {
     name.iter().filter(|b| **b != b'_').map(|b| char::from(b.to_ascii_lowercase())).collect()
 }
 
-/// Removes the ending of a simple plural, so that `items` and `item` are one word. `class`,
-/// `status`, `axis` and short words such as `css` do not change.
+/// Removes the ending of a simple plural: of `items`, but not of `class`, `status` or `css`.
 fn strip_plural(part: &[u8]) -> &[u8] {
     match part {
         [_, _, .., before, b's' | b'S']
@@ -83,9 +80,8 @@ fn strip_plural(part: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the start that the forms of a word share: `pars` for `parse`, `parses`, `parsed` and
-/// `parsing`, `quer` for `query` and `queries`. Cuts a few endings, so that names in code that
-/// only begin alike stay apart. A wider stemmer (also `-er`, `-or`, `-ion`) does no better here.
+/// Returns the start that forms of a word share: `pars` for `parse` and `parsing`. Cuts few
+/// endings, to keep names apart; a wider stemmer (also `-er`, `-or`, `-ion`) does no better.
 pub fn stem_word(word: &[u8]) -> &[u8] {
     let singular = strip_plural(word);
     let verb = [b"ing".as_slice(), b"ed"].iter().find_map(|end| strip_ending(singular, end));
@@ -117,8 +113,7 @@ fn is_vowel(byte: u8) -> bool {
     matches!(byte.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
 }
 
-/// Returns the numbers with grouped digits in a text, without their separators: `86400000` for
-/// `86_400_000`, `0xFFFF` for `0xFF_FF`.
+/// Returns numbers with grouped digits, without their separators: `86400000` for `86_400_000`.
 pub fn grouped_numbers(text: &str) -> impl Iterator<Item = String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '\'');
     let may_group = text.as_bytes().windows(2).any(|pair| match pair {
@@ -138,9 +133,8 @@ fn join_groups(number: &str) -> Option<String> {
     (groups.len() > 1 && groups.iter().all(is_group)).then(|| groups.concat())
 }
 
-/// Returns whether a character belongs to a script without spaces between words, or, as in Korean,
-/// with words that include particles: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer and
-/// Tibetan.
+/// Returns whether a character belongs to a script without spaces between words, or whose words
+/// include particles: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer, Tibetan.
 pub fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{0E00}'..='\u{0FFF}' | '\u{1000}'..='\u{109F}' | '\u{1100}'..='\u{11FF}'
         | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{31FF}'

@@ -54,8 +54,7 @@ pub static ROFF: Language = Language {
     ..Language::PLAIN
 };
 
-/// Returns whether a path leads to a manual page, such as `man/jq.1` or `man/man5/crontab.5`.
-/// Elsewhere such endings are versions and numbers.
+/// Returns whether a path leads to a manual page, such as `man/jq.1`; elsewhere `.1` is a version.
 pub(crate) fn is_manual(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
