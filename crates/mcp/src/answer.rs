@@ -38,8 +38,7 @@ pub struct McpContext {
 pub enum McpReply {
     /// Status 202 without a body.
     Accepted,
-    /// Status 200 with the JSON answer to `initialize` and the client's name. The edge may start a
-    /// session.
+    /// Status 200 with the answer to `initialize` and the client's name, for a session of the edge.
     Greeting {
         text: String,
         client: Option<String>,
@@ -66,10 +65,8 @@ impl McpReply {
     }
 }
 
-/// Answers a POST.
-///
-/// Malformed messages and invalid headers have their own status. Any result of a well-formed legacy
-/// request has status 200, on which its clients rely.
+/// Answers a POST. Malformed messages and invalid headers have their own status; any result of a
+/// well-formed legacy request has status 200, on which its clients rely.
 pub async fn answer_post(
     endpoint: &Arc<dyn Endpoint>,
     post: McpPost<'_>,
@@ -209,8 +206,7 @@ impl PostExchange<'_> {
         }
     }
 
-    /// Replies to a cancelled call. The client expects no answer, but HTTP requires one if there is no
-    /// stream.
+    /// Replies to a cancelled call, for which HTTP requires an answer if there is no stream.
     fn reply_to_cancelled(&self, caller: &ReplyTarget) -> McpReply {
         match self.accepts {
             AcceptedFormats::JsonAndEvents | AcceptedFormats::EventsOnly => {
@@ -274,8 +270,7 @@ fn error_status(era: ProtocolEra, error: &JsonRpcError) -> u16 {
     if era == ProtocolEra::Modern && error.code == -32601 { 404 } else { 200 }
 }
 
-/// Answers one message of a batch. Messages are answered one after the other, so that a batch uses
-/// no more resources at a time than a request.
+/// Answers one message of a batch, one at a time, so that a batch uses no more than a request.
 async fn answer_batch_element(
     endpoint: &dyn Endpoint,
     message: JsonRpcMessage,

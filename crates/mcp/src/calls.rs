@@ -10,8 +10,7 @@ use tokio::sync::Notify;
 
 use super::message::JsonRpcId;
 
-/// Sender of a message. Request ids repeat between clients, so an id alone does not identify a
-/// call.
+/// Sender of a message. Request ids repeat between clients, so an id alone identifies no call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct MessageSender {
     pub(super) session: Option<String>,
@@ -20,8 +19,7 @@ pub(super) struct MessageSender {
 }
 
 impl MessageSender {
-    /// Returns whether `other` is the same client, as well as can be told. A session is the same
-    /// from any address.
+    /// Returns whether `other` is likely the same client. A session is the same from any address.
     fn is_same_client(&self, other: &Self) -> bool {
         let is_one_session = self.session == other.session;
         let is_named = self.session.is_some() || self.address == other.address;
@@ -82,7 +80,6 @@ pub(super) struct CallGuard {
 }
 
 impl CallGuard {
-    /// Returns once the client has cancelled the call.
     pub(super) async fn wait_until_cancelled(&self) {
         self.cancelled.notified().await;
     }

@@ -14,8 +14,7 @@ use super::{JsonRpcError, Schema, SchemaError};
 pub struct EndpointInfo {
     /// Title for people.
     pub title: String,
-    /// Instructions for a model. The first line must state the purpose of the server, since some
-    /// clients display only that line.
+    /// Instructions for a model; the first line, all that some clients show, states the purpose.
     pub instructions: String,
     pub tools: Vec<McpTool>,
     /// Set if all clients see the same for the lifetime of the server.
@@ -44,10 +43,8 @@ pub enum CallUpdate {
     Done(Result<McpToolResult, ToolCallError>),
 }
 
-/// An MCP endpoint as one request sees it.
-///
-/// Implementations are raw search and the toolkits of a turn on the main listener, and the question
-/// server.
+/// An MCP endpoint as one request sees it: raw search or the toolkits of a turn on the main
+/// listener, or the question server.
 pub trait Endpoint: Send + Sync + 'static {
     /// Returns the description of the endpoint for this request.
     fn endpoint_info(&self) -> &EndpointInfo;
@@ -62,9 +59,7 @@ pub trait Endpoint: Send + Sync + 'static {
     }
 
     /// Returns a stream with an item for each change of the list of tools; `None` if it never
-    /// changes.
-    ///
-    /// The stream ends when the server stops. Dropping it ends the watch.
+    /// changes. The stream ends when the server stops. Dropping it ends the watch.
     fn watch_tool_changes(&self) -> Option<BoxStream<'static, ()>> {
         None
     }
@@ -72,16 +67,14 @@ pub trait Endpoint: Send + Sync + 'static {
     /// Refuses tool calls while they cannot work. Called before arguments are parsed.
     fn gate_calls(&self) -> BoxFuture<'_, Result<(), JsonRpcError>>;
 
-    /// Refuses to list tools while they cannot work.
-    ///
-    /// An endpoint may list them nevertheless, because some clients never repeat a refused request.
+    /// Refuses to list tools while they cannot work. An endpoint may list them nevertheless,
+    /// because some clients never repeat a refused request.
     fn gate_list(&self) -> BoxFuture<'_, Result<(), JsonRpcError>> {
         self.gate_calls()
     }
 
-    /// Calls `tool`, one of [`EndpointInfo::tools`].
-    ///
-    /// `arguments` are not validated yet. `meta` has the members of the request's `_meta`.
+    /// Calls `tool`, one of [`EndpointInfo::tools`]. `arguments` are not validated yet; `meta` has
+    /// the members of the request's `_meta`.
     fn call_tool<'a>(
         &'a self,
         tool: &'a McpTool,
@@ -97,8 +90,7 @@ pub enum ToolIdempotence {
     Changing,
 }
 
-/// Behaviour of calls that a client may rely on, listed as `annotations`. The default is that of
-/// the protocol.
+/// Behaviour that clients may rely on, listed as `annotations`; the default is the protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has these four")]
 pub struct ToolHints {
@@ -175,8 +167,7 @@ impl McpTool {
         self
     }
 
-    /// Replaces the listed schema by the part that clients support; validation keeps the original
-    /// one.
+    /// Replaces the listed schema by what clients support; validation keeps the original one.
     #[must_use]
     pub fn with_listed_schema(mut self, schema: Value) -> Self {
         if let Some(listed) = self.listed.get_mut("inputSchema") {

@@ -26,9 +26,7 @@ pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Server name of both endpoints.
 pub(super) const NAME: &str = "codeinfo";
-/// Member of `_meta` with the capabilities of the client.
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Member of `_meta` with the server of a result.
 const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Cache time of lists, which change only with the program.
@@ -61,8 +59,6 @@ pub(super) enum ProtocolEra {
 
 impl ProtocolEra {
     /// Detects the era from the body, and checks it against the header `MCP-Protocol-Version`.
-    ///
-    /// Whether a modern request is well formed is decided in [`check_request`].
     pub(super) fn detect_era(
         request: &JsonRpcRequest,
         header: Option<&str>,
@@ -86,8 +82,7 @@ pub(super) fn is_modern(version: &str) -> bool {
     MODERN <= version && version.starts_with("20")
 }
 
-/// Refuses a legacy header with an unsupported version. It may be missing, since some clients never
-/// send it.
+/// Refuses a legacy header with an unsupported version. Some clients never send a header.
 pub(super) fn check_header(header: Option<&str>) -> Result<(), JsonRpcError> {
     match header {
         Some(version) if !LEGACY.contains(&version) => Err(unsupported_version_error(version)),

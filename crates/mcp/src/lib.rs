@@ -1,5 +1,4 @@
-//! JSON-RPC 2.0 and the wire rules of the Model Context Protocol in both eras: a POST in, a reply
-//! out.
+//! JSON-RPC 2.0 and the wire rules of both eras of the Model Context Protocol: POST in, reply out.
 //!
 //! The crate has no I/O, no HTTP types and no tools. An edge passes headers and a body, provides
 //! its tools through [`Endpoint`], and sends the result of [`answer_post`].

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Number, Value, json};
 
-/// Member of `_meta` with the name of the client. Requests of the first era get it from
-/// `initialize`.
+/// Member of `_meta` with the name of the client; in the first era, `initialize` has the name.
 pub const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 
 /// Request id: text or an integer of at most 64 bits, echoed unchanged.
@@ -164,10 +163,8 @@ pub(super) fn parse_message(value: Value) -> JsonRpcMessage {
     }
 }
 
-/// Returns the members of `params`.
-///
-/// `null` and `[]`, which some clients send for no parameters, have none. Returns `None` for other
-/// values that are not objects.
+/// Returns the members of `params`; none for `null` and `[]`, which some clients send for no
+/// parameters. Returns `None` for other values that are not objects.
 fn read_params(params: Option<Value>) -> Option<Map<String, Value>> {
     match params {
         None | Some(Value::Null) => Some(Map::new()),

@@ -89,8 +89,7 @@ async fn build_discover_result(endpoint: &dyn Endpoint) -> JsonMembers {
     ])
 }
 
-/// Declares capabilities, including empty resources and prompts: some clients request them in any
-/// case and give up on an error.
+/// Declares capabilities, also empty resources and prompts: some clients give up on an error.
 fn build_capabilities(endpoint: &dyn Endpoint) -> Value {
     let tools = if endpoint.watch_tool_changes().is_some() {
         json!({ "listChanged": true })

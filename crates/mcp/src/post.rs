@@ -1,5 +1,4 @@
-//! A message to an MCP endpoint: its body, its headers, its sender, and the reply formats that it
-//! accepts.
+//! A message to an MCP endpoint: its body, headers, sender, and the reply formats that it accepts.
 
 use std::{borrow::Cow, net::IpAddr};
 
@@ -22,8 +21,7 @@ pub fn name_session(session: &str, client: Option<&str>) -> String {
     if name.is_empty() { id.to_owned() } else { format!("{id}{CLIENT_MARK}{name}") }
 }
 
-/// Splits a session into its id and the name of its client. A session id made up by a client stays
-/// whole.
+/// Splits a session into its id and its client's name; an id made up by a client stays whole.
 fn split_session(session: &str) -> (&str, Option<&str>) {
     let is_id =
         |id: &str| id.len() == ID_BYTES && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
@@ -64,12 +62,9 @@ impl<'a> McpPost<'a> {
         Self::sent_in(session.as_deref(), Some(headers), body)
     }
 
-    /// Creates the message of a stream frame, such as a WebSocket message.
-    ///
-    /// A frame has no headers, so its version is that of `_meta`, and progress is wanted. `session`
-    /// must be unique to the stream.
-    ///
-    /// A client may cancel a call by a later frame, so frames must be answered in order: poll each
+    /// Creates the message of a stream frame, such as a WebSocket message. A frame has no headers:
+    /// its version is that of `_meta`, and progress is wanted. `session` must be unique to the
+    /// stream. Frames must be answered in order, as a later one may cancel a call: poll each
     /// [`answer_post`](super::answer_post) once before starting the next one.
     pub fn from_frame(session: &str, body: &'a [u8]) -> Self {
         Self::sent_in(Some(session), None, body)

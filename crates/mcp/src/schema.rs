@@ -47,8 +47,7 @@ impl Schema {
         Ok(Self { value, validator, recursion: SchemaRecursion::default() })
     }
 
-    /// Creates a third-party schema. Its patterns are matched in linear time, and external
-    /// references are not fetched.
+    /// Creates a third-party schema; patterns match in linear time, and nothing is fetched.
     pub fn from_untrusted(value: Value) -> Result<Self, SchemaError> {
         let recursion = SchemaRecursion::measure_schema(&value).map_err(SchemaError)?;
         let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
@@ -62,10 +61,8 @@ impl Schema {
         &self.value
     }
 
-    /// Validates and deserialises `instance`.
-    ///
-    /// Each fault is a sentence that names the offending member, without its value, which may be
-    /// long or private.
+    /// Validates and deserialises `instance`. Each fault is a sentence that names the offending
+    /// member, without its value, which may be long or private.
     pub fn validate_and_parse<T: DeserializeOwned>(
         &self,
         instance: Value,

@@ -78,10 +78,8 @@ pub(super) async fn wait_for_answer(caller: ReplyTarget, mut call: RunningCall) 
     }
 }
 
-/// Returns the messages of a running call: progress, if the client wants it, then the response.
-///
-/// A progress message is repeated every `keep_alive`, since many clients give up on a call after a
-/// minute without progress. The stream ends without a response if the client cancels the call.
+/// Returns the messages of a running call: progress if wanted, repeated every `keep_alive` because
+/// many clients give up after a minute without, then the response unless the call is cancelled.
 pub(super) fn stream_messages(
     caller: ReplyTarget,
     call: RunningCall,
@@ -149,9 +147,8 @@ impl ProgressStream {
     }
 }
 
-/// Opens the stream of change notifications that a `GET` asks for.
-///
-/// Returns `None` if the client accepts no events, is of the second era, or the tools never change.
+/// Opens the stream of change notifications that a `GET` asks for; `None` if the client accepts no
+/// events, is of the second era, or the tools never change.
 pub fn open_change_stream(
     endpoint: &dyn Endpoint,
     get: &McpPost<'_>,
@@ -171,8 +168,7 @@ pub fn tools_changed_message() -> String {
     json!({ "jsonrpc": "2.0", "method": CHANGED }).to_string()
 }
 
-/// Opens the stream of a subscription: the acknowledgement, each change, and the result when the
-/// server stops.
+/// Opens the stream of a subscription: acknowledgement, changes, and a result as the server stops.
 pub(super) fn open_subscription(
     endpoint: &dyn Endpoint,
     request: &JsonRpcRequest,
