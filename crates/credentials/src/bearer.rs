@@ -55,9 +55,7 @@ impl BearerFingerprint {
 
 const FILE: &str = "owner.key";
 
-/// Reads the owner's key of a data folder, for sending it to the server that has the folder open.
-///
-/// Returns `None` if there is no key yet.
+/// Reads the owner's key of a data folder, for the server that has it open; `None` if there is no key yet.
 pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, CredentialError> {
     let path = data_dir.join(FILE);
     let Some(bytes) = read_private_file(&path)? else { return Ok(None) };

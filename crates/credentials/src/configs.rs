@@ -1,5 +1,5 @@
-//! Encrypted configurations of principals. Each write adds a version in a separate file. One small
-//! file, which is replaced last, names the current version.
+//! Encrypted configurations of principals. Each write adds a version in its own file; a small file,
+//! replaced last, names the current one.
 
 use std::{
     fs,
@@ -27,7 +27,7 @@ const CURRENT: &str = "current";
 const SEALED: &str = "sealed";
 const KEY_FILE: &str = "secret.key";
 const MAX_BYTES: usize = 64 * 1024;
-/// Maximum number of configurations of all principals together.
+/// Maximum configurations of all principals together.
 const MAX_CONFIGS: usize = 256;
 const MAX_VERSIONS: usize = 20;
 const IDS: Uuid = Uuid::from_u128(0x7d0f_5d61_9d6c_4d0e_8a4f_3f0a_52c1_e6b7);

@@ -1,5 +1,4 @@
-//! Records the highest generation of each replaced file in a separate file, to detect files
-//! restored from a backup.
+//! Records the highest generation of each replaced file separately, to detect files restored from a backup.
 //!
 //! The record is written after the file, so after a crash it may be behind but never ahead. The generations are
 //! not authenticated, because an account that may write these files may also read the owner's key.
@@ -27,10 +26,8 @@ pub(super) fn read_highest(data_dir: &Path, name: &str) -> Result<u64, Credentia
     number.ok_or(CredentialError::Damaged { path, reason: "it holds no number; remove it" })
 }
 
-/// Fails if the recorded generation of `name` is higher than `number`, the generation of the file at `path`.
-///
-/// Records `number` if it is higher: the file was written before generations were recorded, or just
-/// before a crash.
+/// Fails if the recorded generation of `name` is above `number`, that of the file at `path`. Records a higher
+/// `number`: the file was written before generations were recorded, or just before a crash.
 pub(super) fn check_generation(
     data_dir: &Path,
     name: &str,

@@ -40,10 +40,8 @@ pub struct CredentialStore {
 }
 
 impl CredentialStore {
-    /// Opens the stored data in `data_dir`, and creates the owner's key if it is missing.
-    ///
-    /// `key` encrypts the configurations; `None` uses the key file. Only one process at a time may
-    /// have the store open, which the lock of the data folder ensures.
+    /// Opens the stored data in `data_dir`; creates a missing owner's key. `key` encrypts the
+    /// configurations; `None` uses the key file. The lock of the data folder keeps others out.
     pub async fn open(
         data_dir: &Path,
         key: Option<SecretKey>,

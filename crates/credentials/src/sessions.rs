@@ -15,7 +15,7 @@ use super::{CredentialError, bearer::BearerFingerprint, fresh_key};
 
 const CODE_LIFE: Duration = Duration::from_mins(1);
 const SESSION_LIFE: Duration = Duration::from_hours(12);
-/// Maximum number of codes, and of sessions. The oldest one ends when another is added.
+/// Maximum codes, and sessions. The oldest one ends when another is added.
 const MAX_ENTRIES: usize = 16;
 
 /// Sessions of a server. Clones share them.

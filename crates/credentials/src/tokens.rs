@@ -1,5 +1,4 @@
-//! Named tokens: creation, listing, revocation and recognition. Their hashes are in one file, which
-//! each change replaces.
+//! Named tokens, created, listed, revoked and recognised; each change replaces the file of hashes.
 //!
 //! The owner's key may do everything; a token concerns only its own name. This is checked where the
 //! change is made, so that a token cannot replace itself while it is revoked.
@@ -30,7 +29,7 @@ use super::{
 const FILE: &str = "tokens.json";
 /// Name under which the generation of the file is recorded.
 const NAME: &str = "tokens";
-/// Maximum number of active tokens. Each request is compared with all of them.
+/// Maximum active tokens. Each request is compared with all of them.
 const MAX_TOKENS: usize = 256;
 /// Maximum time until the last use of a token is on disk.
 const SAVE_EVERY: Duration = Duration::from_mins(1);
@@ -332,7 +331,6 @@ impl TokenTable {
     }
 }
 
-/// Checks that `caller` may act on the token `name`.
 fn check_permission(caller: &Principal, name: &Principal) -> Result<(), CredentialError> {
     if caller.is_owner() || caller == name {
         return Ok(());
