@@ -40,8 +40,7 @@ pub enum ServerVisibility {
     Announced,
     /// The server serves one command of this process.
     Private,
-    /// The server serves a command that reports problems. It starts even if the store cannot be
-    /// opened, and refuses requests that need the store.
+    /// Serves a command that reports problems, even without a store; requests that need it fail.
     Examined,
 }
 
@@ -133,8 +132,8 @@ impl Server {
         let ingest = services.ingest.clone();
         let activity = ServerActivity::default();
         if visibility == ServerVisibility::Announced {
-            // Starts the first probe early, so that its result is ready for the first question.
-            // Most single commands do not use Codex, so their server probes only when needed.
+            // Starts the first probe early, for the first question. Most single commands do not use
+            // Codex, so their server probes only when needed.
             drop(services.codex.availability());
         }
         let gateway = services.toolkits.clone();
@@ -216,9 +215,8 @@ impl Server {
         self.store.damage()
     }
 
-    /// Stops in order: refuses new connections, finishes or interrupts running requests, ends
-    /// Codex, then writes out the store. Takes about the grace period at most; returns whether
-    /// everything ended within it.
+    /// Stops in order: refuses connections, ends requests and Codex, writes out the store. Takes
+    /// about the grace period at most; returns whether everything ended within it.
     pub async fn stop(mut self) -> bool {
         // Other processes that look for a server wait until this one has ended.
         let silent = LockHolder { until_idle: self.until_idle, ..LockHolder::this_process() };
@@ -329,8 +327,7 @@ pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Acquires the lock of the data folder, on a blocking thread, so that an unresponsive folder does
-/// not delay signals.
+/// Locks the data folder, on a blocking thread: an unresponsive folder must not delay signals.
 async fn lock_data_dir(folder: &Path, tasks: &Tasks) -> Result<DataDirLock, StartError> {
     let own = folder.to_owned();
     let acquired = tasks.spawn_blocking(move || DataDirLock::acquire(&own)).await;

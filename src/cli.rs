@@ -1,8 +1,7 @@
 //! The command line: parses arguments, calls a server over its HTTP API, and prints for people.
 //!
 //! If no server holds the data folder, the process starts one on free loopback ports for the one
-//! command, so that everything works in the same way. `doctor` starts one even if the store cannot
-//! be opened, and checks the remaining parts.
+//! command. `doctor` starts one even if the store cannot be opened, and checks the rest.
 
 mod access;
 mod answer;

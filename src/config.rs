@@ -40,7 +40,7 @@ pub struct Config {
     /// True if a server keeps the index up to date while files change.
     pub watch: bool,
     pub relays: RelaySettings,
-    /// Maximum number of conversations that the page keeps; 0 keeps none.
+    /// Maximum conversations that the page keeps; 0 keeps none.
     pub conversations_kept: usize,
     pub page: PageSettings,
     /// Variables that were removed from the environment, for a server that this process starts.

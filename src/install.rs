@@ -1,7 +1,6 @@
 //! `codeinfo install` and `uninstall`: set up clients in their own files, and undo that.
 //!
-//! Changes are planned, shown, and written after confirmation. No server and no lock of the data
-//! folder is needed.
+//! Changes are planned, shown, and written after confirmation, without a server or a lock.
 
 mod args;
 mod change;

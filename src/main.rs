@@ -21,8 +21,7 @@ use codeinfo_core::{
     task, telemetry,
 };
 
-/// Indexing allocates and frees memory on many threads; this allocator returns it to the system,
-/// whose own one keeps more than twice as much.
+/// Allocator that returns memory to the system; the default one keeps more than twice as much.
 #[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -62,8 +61,7 @@ fn main() -> ExitCode {
     if !matches!(arguments.command, CliCommand::Serve { until_idle: false, .. })
         && !config.log.chosen
     {
-        // A command prints what matters for a person, and the log of a server for relays has no
-        // reader.
+        // A command prints what matters for a person; the log of a server for relays has no reader.
         "warn".clone_into(&mut config.log.level);
     }
     if let Err(error) = telemetry::start_logging(&config.log, &config.data_dir) {
@@ -140,9 +138,8 @@ fn run_without_settings(command: &CliCommand) -> Option<ExitCode> {
     })
 }
 
-/// Returns whether the processor has the instructions that `.cargo/config.toml` enables; without
-/// them the program would crash silently. The check of the standard library does not help, because
-/// the compiler resolves it to `true`.
+/// Returns whether the processor has the instructions that `.cargo/config.toml` enables, without
+/// which the program would crash silently. The compiler resolves the library's own check to `true`.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse4.2"))]
 fn has_required_instructions() -> bool {
     // Bits of leaf 1: SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2 and POPCNT.

@@ -124,8 +124,7 @@ enum ServerProcess {
     Own(Box<Server>),
 }
 
-/// Finds the server of the data folder or starts one. Another command, or a starting server, may
-/// hold the folder for a moment without an address.
+/// Finds the data folder's server or starts one. Others may hold the folder briefly, unannounced.
 async fn find_or_start_server(
     config: &Config,
     visibility: ServerVisibility,

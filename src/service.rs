@@ -22,8 +22,7 @@ use crate::{
     },
 };
 
-/// Settings that a service takes from the current environment. Keys are excluded, because backups
-/// and other programs read the service's file.
+/// Settings that a service takes from the environment, without keys: other programs read its file.
 const SETTINGS: &[&str] = &[
     "PATH",
     "HOST",
@@ -221,8 +220,8 @@ impl ServiceManager {
         print_line(&format!("the server runs at {url}, and starts with your sessions"))
     }
 
-    /// Waits until the server is up that the manager starts, and returns its address. `former` is
-    /// the process that held the data folder before, and that ends if it belonged to the service.
+    /// Waits until the manager's server is up, and returns its address. `former` held the data
+    /// folder before, and ends if it belonged to the service.
     async fn wait_until_up(
         &self,
         program: &Path,

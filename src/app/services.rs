@@ -32,8 +32,7 @@ type StoreAndEmbedder = (Store, Arc<dyn Embedder>);
 /// Maximum time that the start waits for an embedding service whose dimensions are unknown.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the store and the embedder. For an examined server, a store that fails to open is replaced
-/// by one that reports the failure.
+/// Opens the store and the embedder; an examined server gets a store that reports its failure.
 pub(super) async fn open_store_and_embedder(
     config: &Config,
     on_mismatch: OnMismatch,
@@ -99,8 +98,7 @@ async fn probe_dimensions(embedder: &dyn Embedder) -> Result<usize, String> {
     embedder.dimensions().ok_or_else(|| "it returned no vector".to_owned())
 }
 
-/// Determines the dimensions of a service: from the settings, from the embedded store, or by a
-/// request. Returns `None` while they are unknown.
+/// Determines a service's dimensions by settings, embedded store or request; `None` while unknown.
 async fn determine_dimensions(
     service: &EmbeddingService,
     config: &Config,
@@ -130,8 +128,7 @@ async fn determine_dimensions(
     Ok(service.dimensions())
 }
 
-/// Returns the model and dimensions recorded in the embedded store. A store that cannot be read is
-/// rebuilt when it is opened.
+/// Returns the embedded store's model and dimensions; an unreadable store is rebuilt on opening.
 async fn read_recorded_model(
     config: &Config,
     tasks: &Tasks,
@@ -211,7 +208,7 @@ struct ToolkitDependencies<'a> {
 }
 
 /// Builds the gateway. `base_url` is the address of the main listener for Codex; `services` owns
-/// the gateway's work, and `adapters` owns the processes of toolkits, which end after the turns.
+/// its work, and `adapters` the processes of toolkits, which end after the turns.
 fn build_gateway(
     config: &Config,
     below: ToolkitDependencies<'_>,

@@ -35,8 +35,7 @@ pub(super) fn build_turn_body(
     body
 }
 
-/// Asks over `POST /turns`, so that the page lists the conversation. Stops a turn that is not
-/// watched to its end.
+/// Asks over `POST /turns`, so that the page lists the conversation; stops an unwatched turn.
 pub(super) async fn ask_question(
     client: &ApiClient,
     body: &Value,
@@ -101,8 +100,7 @@ async fn watch_turn(client: &ApiClient, turn: &str, as_json: bool) -> Result<(),
     Err(broken_reply(client, "the stream ended before the answer"))
 }
 
-/// Prints an event. `last_tool` is the built-in tool that ended last, to which a list of files
-/// belongs.
+/// Prints an event. `last_tool` is the built-in tool that ended last, to which files belong.
 fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError> {
     match frame {
         ChatFrame::Thinking { text } => print_note(&format!("{text}\n")),
@@ -127,8 +125,7 @@ fn show_frame(frame: &ChatFrame, last_tool: &mut String) -> Result<(), CliError>
     }
 }
 
-/// Prints the failure of a call, or the number of uses that it found. The files of other calls
-/// follow separately.
+/// Prints the failure of a call, or its number of uses. The files of other calls follow separately.
 fn show_result(name: &str, result: Option<&Value>, error: Option<&str>) -> Result<(), CliError> {
     if let Some(error) = error {
         // The rest is advice for the model.

@@ -1,5 +1,4 @@
-//! `check`: checks the citations in documents against the files of their repository, for people,
-//! editors and CI.
+//! `check`: checks citations in documents against their repository, for people, editors and CI.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -82,7 +81,6 @@ pub fn check_citations(arguments: &CheckCommand) -> Result<CheckOutcome, CliErro
     print_report(&here, &found, arguments)
 }
 
-/// Checks documents of one repository, and fixes them if requested.
 fn check_repository(
     root: &Path,
     targets: CheckTargets,

@@ -18,13 +18,11 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 pub struct ApiClient {
     http: reqwest::Client,
     base: Url,
-    /// The owner's key, if it can be read.
     key: Option<Secret>,
 }
 
 impl ApiClient {
-    /// Creates a client for the server at `base`, such as `http://127.0.0.1:5010`. `key` identifies
-    /// the owner.
+    /// Creates a client for the server at `base`, `http://HOST:PORT`. `key` identifies the owner.
     pub fn new(base: &str, key: Option<Secret>) -> Result<Self, CliError> {
         install_crypto_provider();
         // Proxies and certificates of the environment are for other machines.
@@ -158,8 +156,8 @@ impl ApiClient {
     }
 }
 
-/// Joins a message and its details; for a single error, both have the same text. Drops the name of
-/// a parameter before its value, because a person typed only the value.
+/// Joins a message and its details, which are equal for a single error. Drops a parameter's name
+/// before its value, because a person typed only the value.
 fn join_details(message: &str, details: Vec<String>) -> String {
     let value = message.strip_prefix("`path` ").filter(|value| value.starts_with('`'));
     let shown = value.unwrap_or(message).to_owned();

@@ -28,8 +28,7 @@ use super::{
 const POLL: Duration = Duration::from_millis(100);
 const UNKNOWN: u64 = u64::MAX;
 
-/// Indexes folders one after the other. Reports a failed or cancelled run, or an unavailable store,
-/// without ending the server, which still serves the earlier index.
+/// Indexes folders one after the other. Only reports failures: the earlier index is still served.
 pub async fn ingest_served_folders(client: &ApiClient, paths: &[PathBuf]) -> Result<(), CliError> {
     for path in paths {
         match ingest_folder(client, path, None, None, None).await {
@@ -46,8 +45,7 @@ pub async fn ingest_served_folders(client: &ApiClient, paths: &[PathBuf]) -> Res
     Ok(())
 }
 
-/// Indexes the named folders one after the other. Reports the failure of one and continues with the
-/// others; returns the last error.
+/// Indexes the named folders one after the other, past failures; returns the last error.
 pub(super) async fn ingest_named_folders(
     client: &ApiClient,
     paths: &[PathBuf],
@@ -80,8 +78,7 @@ pub(super) async fn ingest_named_folders(
     failed.map_or(Ok(()), Err)
 }
 
-/// Indexes one folder with a progress bar, then gives it the SCIP index in a file. Cancels the run
-/// when the person interrupts.
+/// Indexes one folder with a progress bar, then gives it a SCIP index. Interrupts cancel it.
 pub(super) async fn ingest_folder(
     client: &ApiClient,
     path: &Path,
@@ -125,8 +122,7 @@ pub(super) async fn ingest_folder(
     print_line(&format!("{} has {described} of {root}", name.display()))
 }
 
-/// Indexes a folder before it is searched. Prints the summary to standard error, because standard
-/// output has only results.
+/// Indexes a folder before it is searched; the summary goes to standard error, apart from results.
 ///
 /// # Errors
 ///
@@ -137,8 +133,7 @@ pub async fn ingest_for_search(client: &ApiClient, folder: &Path) -> Result<(), 
     finish_run(client, &folder.display().to_string(), run_id, print_note).await.map(drop)
 }
 
-/// Returns an absolute path without `.` and `..`. Also cleans `.@NAME`, a commit of the folder
-/// itself.
+/// Returns an absolute path without `.` and `..`; also cleans `.@NAME`, a commit of the folder.
 fn clean_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -153,8 +148,7 @@ fn clean_path(path: &Path) -> PathBuf {
     clean
 }
 
-/// Embeds every repository again, one after the other. Reports a failure, such as a missing folder,
-/// and continues with the others.
+/// Embeds every repository again, one after the other, and reports failures without stopping.
 pub async fn reembed_all(client: &ApiClient) -> Result<(), CliError> {
     let RootsReply { roots } = client.get(&["ingest", "roots"]).await?;
     for ListedRoot { id, path, .. } in roots {
@@ -275,8 +269,7 @@ fn report_run(
     }
 }
 
-/// Describes the changes of a run: ` (12 new chunks, 1 deleted file)`. Its message names skipped
-/// files.
+/// Describes the changes of a run: ` (12 new chunks, 1 deleted file)`.
 fn describe_changes(counts: &RunCounts) -> String {
     let counted = [(counts.embedded, "new chunk"), (counts.deleted, "deleted file")];
     let nonzero = counted.into_iter().filter(|(count, _)| *count > 0);
@@ -284,8 +277,7 @@ fn describe_changes(counts: &RunCounts) -> String {
     if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) }
 }
 
-/// Builds a progress bar on standard error, which is hidden without a terminal. The server
-/// estimates the remaining time, because it knows the sizes of the files.
+/// Builds a progress bar on standard error, with the remaining time that the server estimates.
 fn build_progress_bar(left: &Arc<AtomicU64>) -> ProgressBar {
     let left = Arc::clone(left);
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());

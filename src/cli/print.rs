@@ -16,8 +16,7 @@ pub fn print_line(text: &str) -> Result<(), CliError> {
     Ok(write_to_stdout(&replace_control_characters(text))?)
 }
 
-/// Writes the title of a result to standard output. On a terminal, its name is bold and the rest is
-/// dimmed.
+/// Writes the title of a result to standard output: on a terminal, name bold and rest dimmed.
 pub(super) fn print_title(name: &str, rest: &str) -> Result<(), CliError> {
     let safe_name = replace_control_characters(name);
     let safe_rest = replace_control_characters(rest);
@@ -62,8 +61,7 @@ fn describe_age(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// Writes a value as indented JSON to standard output. Escapes control characters, which JSON may
-/// contain, so that they cannot control a terminal; the value stays the same.
+/// Writes indented JSON to standard output; escapes characters that could control a terminal.
 pub(super) fn print_json(value: &Value) -> Result<(), CliError> {
     let mut text = String::new();
     for c in format!("{value:#}").chars() {
@@ -89,8 +87,7 @@ pub(super) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) ->
     rows.iter().map(align).collect()
 }
 
-/// Returns at most `max_chars` characters of a text: whole words, followed by `…` if text is
-/// missing.
+/// Returns at most `max_chars` characters of a text: whole words, and `…` in place of the rest.
 pub(super) fn shorten_text(text: &str, max_chars: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
     let cut = text.get(..end).unwrap_or_default();
@@ -116,8 +113,7 @@ pub(super) fn scope_parameter(repository: Option<String>) -> Option<(String, Str
     named.or_else(here)
 }
 
-/// Resolves a repository typed by a person to the name or path that the server knows. Names contain
-/// no `/`; text with one, `.` and `..` are paths, which become absolute.
+/// Resolves a typed repository: text with `/`, `.` and `..` are paths, which become absolute.
 pub fn resolve_reference(name: &str) -> String {
     let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
     let canonical_path = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();

@@ -1,5 +1,4 @@
-//! Prints the uses, callers and callees of a definition, the calls between two, what a change
-//! reaches, and the commits of a file.
+//! Prints uses, callers, callees and call paths of definitions, effects of changes, and commits.
 
 use std::io::IsTerminal;
 

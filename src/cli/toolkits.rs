@@ -182,8 +182,7 @@ async fn apply_action(scoped: &ScopedClient<'_>, name: &str, action: &str) -> Re
     align_toolkits(&[serde_json::from_value(toolkit)?]).iter().try_for_each(|text| print_line(text))
 }
 
-/// Starts the stopped toolkits, so that their tools are known. Returns those that did not start,
-/// with reasons.
+/// Starts the stopped toolkits, so that their tools are known. Returns failures with reasons.
 async fn start_all(scoped: &ScopedClient<'_>) -> Result<Vec<(String, String)>, CliError> {
     let ToolDirectory { toolkits, .. } = scoped.get_directory().await?;
     let waits = toolkits
@@ -247,8 +246,7 @@ async fn call_tool(scoped: &ScopedClient<'_>, tool: &str, arguments: &str) -> Re
     text.lines().try_for_each(|line| print_line(&single_line(line)))
 }
 
-/// Shows the programs that the file of a repository would run, and allows them if the person
-/// agrees.
+/// Shows the programs in a repository's file, and allows them if the person agrees.
 async fn allow_file(
     client: &ApiClient,
     path: &Path,

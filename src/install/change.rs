@@ -32,15 +32,13 @@ enum ChangeTarget {
     Undone,
 }
 
-/// A file to be changed, with its record.
 struct KnownFile {
     file: EditableFile,
     record_file: RecordFile,
     record: Option<ChangeRecord>,
     /// The file before the first change, if nothing else has changed it since.
     before: Option<OriginalContent>,
-    /// True if an earlier change of the same command affects it, because links lead two clients to
-    /// one file.
+    /// True if an earlier change of the command affects it, because links lead two clients to it.
     is_planned: bool,
 }
 
@@ -49,13 +47,11 @@ impl KnownFile {
         self.file.text.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether CodeInfo added the permission in the file.
     fn is_permitted(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.is_permitted)
     }
 
-    /// Returns the file without the content of CodeInfo: no file if CodeInfo created it and nothing
-    /// else is in it.
+    /// Returns the file without CodeInfo's content, or no file if CodeInfo created it for that.
     fn remove_content(
         &self,
         path: &Path,
@@ -186,8 +182,7 @@ impl<'a> ChangePlan<'a> {
         self.add_change(name, known, before, ChangeTarget::Set { text, is_added, is_permitted })
     }
 
-    /// Plans to restore the original of a file, or else to remove `content`. Returns whether the
-    /// file has it.
+    /// Plans to restore a file's original, or to remove `content`. Returns whether the file has it.
     pub(super) fn remove_content(
         &mut self,
         name: &str,
@@ -280,8 +275,7 @@ impl<'a> ChangePlan<'a> {
     }
 }
 
-/// Prints a permission that remains although it is unwanted, or that has no effect although it is
-/// wanted.
+/// Prints a permission that remains although unwanted, or has no effect although wanted.
 fn print_permission(
     name: &str,
     path: &Path,

@@ -1,5 +1,5 @@
-//! Files of a client, some of which several clients share by links. They are read within bounds, and
-//! replaced atomically with their mode and link preserved.
+//! Files of a client, some of which several clients share by links. They are read within bounds,
+//! and replaced atomically with their mode and link preserved.
 
 use std::{
     io,
@@ -203,7 +203,6 @@ pub(super) fn refuse_large(path: &Path, bytes: u64) -> Result<(), InstallError> 
     Err(InstallError::unfit_file(path, format!("is larger than {} MiB", MAX_BYTES >> 20)))
 }
 
-/// Returns the path of an existing or new file without links.
 pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, InstallError> {
     let absolute =
         std::path::absolute(path).map_err(|source| InstallError::for_file(path, source))?;

@@ -1,5 +1,4 @@
-//! Supported clients: the files and forms of their MCP servers, and the signs by which they are
-//! found.
+//! Supported clients: files and forms of their MCP servers, and the signs by which they are found.
 
 use std::{
     ffi::OsStr,
@@ -32,18 +31,15 @@ pub struct SupportedClient {
     form: EntryForm,
     /// Folder of its settings, which exists if the client is installed.
     folder: fn(&UserFolders<'_>) -> PathBuf,
-    /// Files below `folder` that may contain its servers; the first existing one is edited, or else
-    /// the first one.
+    /// Files below `folder` for its servers; the first existing one is edited, else the first.
     servers: &'static [&'static str],
-    /// File below `folder` with a person's own lines, which the client shows its model in every
-    /// folder.
+    /// File below `folder` with a person's own lines, which the model sees in every folder.
     instructions: Option<&'static str>,
     /// Members of a sub-agent's file that name its tool.
     pub(super) sub_agent: Option<&'static str>,
     programs: &'static [&'static str],
 }
 
-/// Form of a server's entry, which differs by client.
 #[derive(Debug, Clone, Copy)]
 enum EntryForm {
     /// Has `tool_timeout_sec`, in seconds.
@@ -272,7 +268,6 @@ impl SupportedClient {
         files.iter().find(is_there).or(files.first()).cloned().unwrap_or_default()
     }
 
-    /// Returns whether the client asks a person before each call by default.
     pub(super) fn asks_before_calls(&self) -> bool {
         matches!(self.form, EntryForm::Claude) || self.has_trust()
     }

@@ -54,8 +54,7 @@ impl FileContent {
         }
     }
 
-    /// Returns `text` without an unwanted hook or permission. Revokes only a permission that
-    /// CodeInfo added.
+    /// Returns `text` without an unwanted hook, or an unwanted permission that CodeInfo added.
     pub(super) fn revoke_from(
         &self,
         text: &str,
@@ -136,8 +135,7 @@ impl FileContent {
         Some((found, "remove it there, or the permission has no effect"))
     }
 
-    /// Returns whether the content is a whole file; one that a person wrote or changed is then not
-    /// touched.
+    /// Returns whether the content is a whole file, which stays if a person wrote or changed it.
     pub(super) fn is_whole_file(&self) -> bool {
         matches!(self, Self::SubAgent(_))
     }
@@ -155,8 +153,7 @@ fn permission_element() -> ListElement {
     }
 }
 
-/// Returns a rule for the tool or for all tools of the server, in a list of Claude Code's
-/// permissions.
+/// Returns a rule for the tool or all tools of the server, in a list of Claude Code's permissions.
 fn rule_element(list: &'static str) -> ListElement {
     let is_same = |value: &Value| {
         matches!(value.as_str(), Some(CLAUDE_RULE | "mcp__codeinfo" | "mcp__codeinfo__*"))

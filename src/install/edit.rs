@@ -1,5 +1,4 @@
-//! Edits one server in the text of a file, and keeps all other text. The entry is independent of the
-//! syntax of the file.
+//! Edits one server in the text of a file and keeps other text. Entries are independent of syntax.
 
 mod json;
 mod tables;
@@ -44,8 +43,7 @@ impl EditRefusal {
     }
 }
 
-/// Returns `text` with the server in `section`. Updates an existing one, and keeps its other
-/// members.
+/// Returns `text` with the server in `section`. An existing one is updated and keeps other members.
 pub(super) fn add_server(
     syntax: FileSyntax,
     section: &str,
@@ -88,8 +86,7 @@ pub(super) fn is_set(section: &str, text: &str, name: &str) -> bool {
         == Some(true.into())
 }
 
-/// Returns whether a JSON text has nothing but empty lists and objects below members with these
-/// names.
+/// Returns whether a JSON text has only empty lists and objects below members with these names.
 pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
     json::is_emptied(text.trim_start_matches(BYTE_ORDER_MARK), names)
 }

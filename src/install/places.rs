@@ -1,5 +1,4 @@
-//! Where things are on this machine: the folders in which a person's programs keep their settings, and
-//! the command by which clients start this program.
+//! Folders of programs' settings on this machine, and the command by which clients start this one.
 
 use std::{
     ffi::OsStr,
@@ -80,8 +79,7 @@ pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
         .find(|file| file.metadata().is_ok_and(|found| is_executable(&found)))
 }
 
-/// Comment that marks a shell line of CodeInfo. `cmd.exe` reads it as arguments of the command
-/// before it, which ignores them.
+/// Comment that marks a shell line of CodeInfo; to `cmd.exe`, ignored arguments of the command.
 pub(super) const HOOK_MARK: &str = " # codeinfo";
 
 /// Program from which a client is started. A desktop does not pass on the `PATH` of a shell.
@@ -139,8 +137,8 @@ pub(super) fn find_launch(
     ProgramLaunch::new(command, &[])
 }
 
-/// Returns the shell line that runs a command of this program, and that succeeds if the program is
-/// gone. Returns `None` for a program that a runner must unpack first, which takes seconds.
+/// Returns the shell line that runs a command of this program, and succeeds if the program is gone;
+/// `None` for a program that a runner must unpack first, which takes seconds.
 pub(super) fn shell_line(
     launch: &ProgramLaunch,
     command: &str,

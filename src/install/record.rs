@@ -1,9 +1,7 @@
-//! Records what `install` changed, so that it can be undone: the originals of files, created folders,
-//! and refusals of a person.
+//! Records what `install` changed, to undo it: originals of files, created folders, and refusals.
 //!
 //! Each changed file has two small files in the data folder: `NAME.before` with the original bytes,
-//! and `NAME.changed`, which describes them. A file that someone else changed since is not
-//! restored.
+//! and `NAME.changed`, which describes them. A file that others changed since is not restored.
 
 use std::{
     collections::BTreeSet,
@@ -71,8 +69,7 @@ impl RecordFile {
         self.record_path("before")
     }
 
-    /// Returns the record. An unreadable one counts as missing; then only the entry of CodeInfo is
-    /// removed.
+    /// Returns the record; without a readable one, only the entry of CodeInfo is removed.
     pub(super) fn load_record(&self) -> Option<ChangeRecord> {
         let bytes =
             atomic::read_if_exists(&self.record_path("changed"), FileAccess::Owner).ok()??;
@@ -95,8 +92,7 @@ impl RecordFile {
         (hash_text(&text) == *digest).then_some(OriginalContent::Text(text))
     }
 
-    /// Records the change from `before` to `after`. Extends a record of the same original, and
-    /// keeps `is_made` in a new one.
+    /// Records a change. Extends a record of the same original, and keeps `is_made` in a new one.
     pub(super) fn save_change(
         &self,
         before: &OriginalContent,

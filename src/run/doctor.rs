@@ -42,8 +42,7 @@ pub(super) async fn run_doctor(config: &Config) -> Result<(), CommandError> {
     if ports_are_ok { Ok(()) } else { Err(CliError::Checks.into()) }
 }
 
-/// Prints whether the configured ports are free, or used by the server of this data folder. Returns
-/// whether all are well.
+/// Prints whether the configured ports are free or of this folder's server; true if all are well.
 async fn check_ports(config: &Config) -> Result<bool, CommandError> {
     let lock_holder = codeinfo_store::find_lock_holder(&config.data_dir)?;
     let mut all_ok = true;
@@ -65,8 +64,7 @@ async fn check_ports(config: &Config) -> Result<bool, CommandError> {
     Ok(all_ok)
 }
 
-/// Prints a line for each program and one for the clients. A missing program is a note, because not
-/// everyone needs it.
+/// Prints a line for each program, as a note if it is missing, and one for the clients.
 async fn check_machine(config: &Config) -> Result<(), CliError> {
     for (program, consequence) in PROGRAMS {
         match read_version(program).await {
@@ -96,8 +94,7 @@ async fn check_machine(config: &Config) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the last word of the first line of `PROGRAM --version`; `None` if the program does not
-/// run.
+/// Returns the last word of the first line of `PROGRAM --version`; `None` if it does not run.
 async fn read_version(program: &str) -> Option<String> {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);

@@ -1,5 +1,4 @@
-//! Hints about the index of a folder: offers a person to index it before `search` and `ask`, and
-//! reminds the model of Claude Code, by `codeinfo hook`, that it is indexed.
+//! Hints about the index of a folder: an offer to a person, and a reminder by `codeinfo hook`.
 
 use std::{
     io::{self, IsTerminal, Read, Write},
@@ -92,8 +91,7 @@ pub(super) async fn offer_to_index(
     })
 }
 
-/// Returns whether a question would be refused because Codex is unavailable; an index would not
-/// help.
+/// Returns whether Codex is unavailable, so that a question would be refused even with an index.
 async fn lacks_codex(client: &ApiClient) -> bool {
     let ready = client.get::<Value>(&["ready"]).await;
     matches!(ready, Err(CliError::Refused { code, .. }) if code == ErrorCode::LlmUnavailable.as_str())
@@ -119,8 +117,7 @@ fn is_offered(folder: &Path, config: &Config) -> bool {
     !is_home && can_be_indexed(folder, &private_places(config))
 }
 
-/// Returns the reminder if the server confirms in time that the prompt's folder is indexed and a
-/// question would be answered.
+/// Returns the reminder if the server says in time that the folder is indexed and questions work.
 pub fn find_reminder(arguments: &HookCommand) -> Option<&'static str> {
     let (sender, receiver) = mpsc::sync_channel(1);
     // A thread that waits for a silent server ends with the process.

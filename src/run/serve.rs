@@ -27,8 +27,7 @@ use crate::{
     config::Config,
 };
 
-/// Starts the server, indexes its folders, and runs until a signal or, for a relay's server, until
-/// it is unused.
+/// Starts the server, indexes its folders, and runs until a signal, a relay's until it is unused.
 pub(super) async fn run_server(
     command: CliCommand,
     mut config: Config,
@@ -126,8 +125,7 @@ async fn start_or_take_over(
     started
 }
 
-/// Starts the server. If asked to stop meanwhile, it completes the start, to leave nothing half
-/// done, then stops and returns `None`.
+/// Starts the server. If asked to stop meanwhile, completes the start, stops, and returns `None`.
 async fn start_server(
     config: &Config,
     on_mismatch: OnMismatch,
@@ -167,13 +165,12 @@ async fn stop_server(server: Server, signals: &mut StopSignals) -> Result<(), Co
     }
 }
 
-/// Maximum time for the server to end, in multiples of its grace: twice for running work, once for
-/// the store.
+/// Maximum time for the server to end, in graces: two for running work, one for the store.
 const GRACE_FACTOR: u32 = 3;
 const SLACK: Duration = Duration::from_secs(10);
 
-/// Asks a server that relays started to stop, and waits until it has ended. Relays start no other
-/// server until the result is dropped. Does not touch a server started by a person or a service.
+/// Asks a server that relays started to stop, and waits for its end. Relays start no other one
+/// until the result is dropped. Leaves servers of a person or a service alone.
 async fn take_over(config: &Config) -> Result<File, CommandError> {
     let folder = &config.data_dir;
     let start_lock = acquire_start_lock(folder).await?;

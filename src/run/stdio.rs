@@ -1,5 +1,4 @@
-//! `codeinfo stdio`: relays standard streams to the server of the data folder, and starts one if none
-//! runs.
+//! `codeinfo stdio`: relays standard streams to the data folder's server, and starts one if needed.
 
 use std::{
     env,
@@ -177,8 +176,7 @@ impl DataDirServer<'_> {
     }
 }
 
-/// Detaches the server from signals of the client's terminal or process group, and from files that
-/// the client left open.
+/// Detaches the server from the client's terminal, process group and open files.
 #[cfg(unix)]
 fn detach_process(command: &mut Command) {
     command.process_group(0);

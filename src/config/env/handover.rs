@@ -5,9 +5,8 @@ use std::io;
 /// Variable of a restarted process: the file descriptor of its keys.
 pub const VARIABLE: &str = "CODEINFO_HANDOVER";
 
-/// Restarts this program in the same process if its environment contains keys. A process can change
-/// its environment, but not what `/proc` shows of it to other processes of the user. An in-memory
-/// file passes the keys on. Returns only if there are no keys, or on failure.
+/// Restarts this program if its environment contains keys, which `/proc` shows to other processes
+/// of the user; an in-memory file passes them on. Returns only without keys, or on failure.
 #[cfg(target_os = "linux")]
 pub fn hide_keys() -> io::Result<()> {
     use std::{
@@ -79,8 +78,7 @@ pub(super) fn take_handed_variables() -> io::Result<Vec<(String, String)>> {
     Ok(Vec::new())
 }
 
-/// Returns whether a variable contains a key of this or another program, or an address with a
-/// password.
+/// Returns whether a variable contains a key of any program, or an address with a password.
 #[cfg(target_os = "linux")]
 fn is_key(name: &str, value: &str) -> bool {
     !value.is_empty() && (is_key_name(name) || value.contains("://") && value.contains('@'))

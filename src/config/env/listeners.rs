@@ -12,8 +12,7 @@ use super::{
 
 /// Maximum silence in a long reply in milliseconds, an hour.
 const MAX_KEEP_ALIVE_MS: u64 = 60 * 60 * 1000;
-/// Number of kept conversations by default; [`MAX_CONVERSATIONS_KEPT`] bounds it because each is a
-/// file.
+/// Default number of kept conversations, and its maximum, because each is a file.
 const CONVERSATIONS_KEPT: usize = 200;
 const MAX_CONVERSATIONS_KEPT: usize = 10_000;
 const MAX_FOLDER_ROOTS: usize = 64;
@@ -37,8 +36,7 @@ const LINE: &str = "{line}";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum AuthSetting {
-    /// Everyone who reaches the listeners; over loopback on Linux, only the server's account and
-    /// root.
+    /// Everyone; over loopback on Linux, only processes of the server's account and of root.
     Optional,
     Required,
 }
@@ -69,8 +67,7 @@ pub(super) fn to_lowercase_names(names: &[String]) -> Vec<String> {
     names.iter().map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect()
 }
 
-/// Returns the host names for the listeners: the configured ones, and the bound address if it is
-/// specific. DNS rebinding cannot forge an address.
+/// Returns the configured host names and a specific bound address, which rebinding cannot forge.
 pub(super) fn list_allowed_hosts(names: &[String], bound: IpAddr) -> Vec<String> {
     let mut hosts = to_lowercase_names(names);
     if !bound.is_loopback() && !bound.is_unspecified() {
@@ -111,8 +108,7 @@ pub(super) fn conversations_kept(set: Option<usize>) -> Result<usize, ConfigErro
     Ok(kept)
 }
 
-/// Returns the folders to choose from. By default, that is the mapped folder of repositories, or
-/// the home folder.
+/// Returns the folders to choose from; by default the mapped folder of repositories, or home.
 fn folder_roots(raw: &RawSettings) -> Result<Vec<PathBuf>, ConfigError> {
     let bad = |reason: &str| invalid_setting("FOLDER_ROOTS", reason);
     let Some(text) = raw.folder_roots.as_deref().map(str::trim) else {

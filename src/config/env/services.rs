@@ -62,8 +62,7 @@ pub(super) fn parse_embedding_settings(
     }))
 }
 
-/// Completes a base such as `http://127.0.0.1:11434/v1` to the URL for embeddings. A bare host gets
-/// `/v1`, the path of every known service.
+/// Completes a base to the URL for embeddings. A bare host gets `/v1`, which all services have.
 fn complete_endpoint(text: &str) -> Result<Url, ConfigError> {
     let bad = |reason: &str| invalid_setting("EMBEDDING_URL", reason);
     let mut url = Url::parse(text).map_err(|error| bad(&format!("is not a URL: {error}")))?;
@@ -108,8 +107,7 @@ fn check_key(key: &str, url: &Url, is_local: bool) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Keeps blanks, because a model may be trained with them, and replaces `\n`,
-/// because setting files cannot contain line breaks.
+/// Keeps blanks, which a model may need, and replaces `\n`, as setting files have no line breaks.
 fn parse_prefix(text: Option<&str>) -> String {
     text.unwrap_or_default().replace("\\n", "\n")
 }

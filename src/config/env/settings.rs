@@ -9,8 +9,7 @@ use serde::Deserialize;
 use super::{default_mcp_port, default_port, handover};
 use crate::config::Config;
 
-/// Declares the settings, so that every setting that is read is also listed. A blank default means
-/// that the default is computed at the start or absent.
+/// Declares and lists the settings. A blank default is computed at the start or absent.
 macro_rules! settings {
     ($($(#[$attribute:meta])* $name:ident: $kind:ty = $default:literal,)*) => {
         #[derive(Debug, Deserialize)]
@@ -110,8 +109,7 @@ settings! {
 const MAX_VALUE: usize = 500;
 const KEPT_IN_A_FILE: &str = "SECRET_KEY";
 
-/// Returns every setting, in the order of `.env.example`. `set` has the variables that are not
-/// blank.
+/// Returns every setting, in the order of `.env.example`. `set` has the variables with values.
 pub(super) fn list_settings(set: &[(String, String)], config: &Config) -> Vec<EffectiveSetting> {
     ALL.iter()
         .map(|(name, default)| build_setting(&name.to_uppercase(), default, set, config))

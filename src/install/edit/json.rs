@@ -1,6 +1,5 @@
-//! Edits one server, or an element of a list of settings, in JSON with comments and trailing commas.
-//! Inserts, removes or replaces bytes
-//! at the positions that the parser reports, and keeps all others.
+//! Edits one server, or an element of a list, in JSON with comments and trailing commas. Inserts,
+//! removes or replaces bytes at positions that the parser reports, and keeps all others.
 
 mod splice;
 
@@ -76,7 +75,6 @@ pub(super) fn find_member_value(text: &str, section: &str, name: &str) -> Option
     Value::from(server.value.clone()).get(name).cloned()
 }
 
-/// Returns `text` without member `name` of the server.
 pub(super) fn without_member(text: &str, section: &str, name: &str) -> Result<String, EditRefusal> {
     edit_server(text, section, |members| {
         Ok(find_member(members, name)?
@@ -176,8 +174,7 @@ fn find_server<'a, 'b>(
     Ok(find_member(servers, NAME)?.map(|server| (servers, server)))
 }
 
-/// Finds a member by name. Refuses a duplicate, because clients read the last one and people see
-/// the first.
+/// Finds a member by name. Refuses a duplicate: clients read the last one, people see the first.
 fn find_member<'a, 'b>(
     object: &'b Object<'a>,
     name: &str,
@@ -232,8 +229,7 @@ pub(in crate::install) struct ListElement {
 }
 
 impl ListElement {
-    /// Returns `text` with the element at the end of its list. Updates only the command of an
-    /// equivalent one.
+    /// Returns `text` with the element at its list's end, or an equivalent one's command updated.
     pub(super) fn add_to(&self, text: &str) -> Result<String, EditRefusal> {
         let [outer, inner] = self.path;
         let Some(root) = parse_document(text)? else { return self.add_to(&empty_object(text)) };

@@ -114,8 +114,7 @@ fn is_same(one: &toml_edit::Value, other: &toml_edit::Value) -> bool {
     }
 }
 
-/// Moves the comments above a removed table to the next table, or to the end, because they may
-/// describe what precedes them.
+/// Moves comments above a removed table to the next table or the end; they may describe other text.
 fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     let above = removed.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
     if above.trim().is_empty() {

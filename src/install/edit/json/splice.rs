@@ -58,14 +58,12 @@ impl JsonStyle {
         format!("{indent}{}", self.unit.as_deref().unwrap_or_default())
     }
 
-    /// Renders an object whose line is indented by `indent`.
     pub(super) fn render_object(&self, indent: &str, members: &[(&str, String)]) -> String {
         let lines: Vec<String> =
             members.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
         self.render_enclosed(indent, ('{', '}'), &lines)
     }
 
-    /// Renders a value whose line is indented by `indent`.
     pub(super) fn render_value(&self, indent: &str, value: &Value) -> String {
         let inner = self.indent_deeper(indent);
         match value {
@@ -96,8 +94,7 @@ impl JsonStyle {
     }
 }
 
-/// Returns `text` with a member at the end of `container`. `member` receives the indentation of its
-/// line.
+/// Returns `text` with a member at the end of `container`; `member` gets its line's indentation.
 pub(super) fn insert_member(
     text: &str,
     container: &JsonContainer,
@@ -121,8 +118,7 @@ pub(super) fn insert_member(
         let own = last.and_then(|last| line_indent(text, last.start));
         let indent = own.map_or_else(|| style.indent_deeper(base), str::to_owned);
         let member = format!("{}{indent}{}{trailing}", style.end, member(&indent));
-        // The closing bracket moves to its own line, if it was on one line with the members or
-        // follows a comment.
+        // The closing bracket moves to its own line if it shares one with members or a comment.
         let needs_line = last.is_none() && !slice(text, at..close).contains('\n');
         (member, if needs_line { format!("{}{base}", style.end) } else { String::new() })
     } else {
