@@ -284,3 +284,28 @@ async fn what_is_cut_is_said() {
     let origins: Vec<bool> = shallow.commits.iter().map(|commit| commit.is_origin).collect();
     assert_eq!(origins, [false]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_may_pack_objects_while_questions_are_asked() {
+    let plant = PlantHistory::create().await;
+    for rate in 30..60 {
+        plant.write("pump.py", &PUMP.replace("10", &rate.to_string()));
+        plant.commit(&format!("Pump at {rate}"));
+    }
+    plant.ingest().await;
+    let known = render::render_history(&plant.find_path("pump.py:6").await);
+    let folder = plant.repository.0.clone();
+    // Each window makes another pack, and git removes the one that questions read.
+    let packing = tokio::task::spawn_blocking(move || {
+        run_git(&folder, &["gc", "--quiet", "--prune=now"]);
+        for window in 1..16 {
+            run_git(&folder, &["repack", "-adfq", &format!("--window={window}")]);
+        }
+    });
+    let mut asked = 0;
+    while !packing.is_finished() || asked < 10 {
+        assert_eq!(render::render_history(&plant.find_path("pump.py:6").await), known);
+        asked += 1;
+    }
+    packing.await.unwrap();
+}

@@ -131,8 +131,15 @@ impl ObjectDatabase {
                 return Err(ObjectFault::Strange.into());
             }
             for pack in entries {
-                let facts = packs.read_facts(&pack?)?.ok_or(ObjectFault::Strange)?;
-                pack_bytes = pack_bytes.saturating_add(facts.size);
+                match packs.read_facts(&pack?) {
+                    Ok(facts) => {
+                        pack_bytes =
+                            pack_bytes.saturating_add(facts.ok_or(ObjectFault::Strange)?.size);
+                    }
+                    // Git packs its objects again meanwhile.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
             }
         } else if beneath.may_contain(Path::new("objects/pack")) {
             return Err(ObjectFault::Strange.into());
