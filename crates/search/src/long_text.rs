@@ -14,7 +14,7 @@ const MAX_TITLE: usize = 2 * 1024;
 const INDENT: &str = "    ";
 
 /// Maximum terms that are searched. Each costs as much as one of a short question.
-const MAX_TERMS: usize = 96;
+const MAX_TERMS: usize = 64;
 /// Weight of the terms of the title relative to those of the prose.
 const TITLE_TERM: f32 = 4.0;
 /// Weight of the terms that only code has.

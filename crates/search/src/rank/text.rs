@@ -17,6 +17,8 @@ const MIN_STEM_BYTES: usize = 3;
 const MIN_SIMILAR_STEM_BYTES: usize = 4;
 /// Maximum words that are searched: the longest ones of a longer query, which has pasted text.
 const MAX_WORDS: usize = 64;
+/// Maximum words of a long text outside of its title, the longest ones.
+const MAX_BODY_WORDS: usize = 16;
 /// Weight of a word of a long text outside of its title.
 const BODY_WORD: f32 = 0.5;
 
@@ -70,7 +72,8 @@ impl<'a> QueryStems<'a> {
         });
         let mut seen = HashSet::new();
         asked.retain(|(stem, _)| seen.insert(*stem));
-        asked.truncate(MAX_WORDS);
+        let title_words = asked.partition_point(|(_, word)| !is_in_body(word));
+        asked.truncate(MAX_WORDS.min(title_words + MAX_BODY_WORDS));
         let mut stems = Vec::new();
         let mut stand_for = Vec::new();
         for (place, (stem, word)) in asked.iter().enumerate() {
@@ -228,6 +231,15 @@ mod tests {
         let words = ('a'..='h').flat_map(|a| ('a'..='h').map(move |b| format!("longword{a}{b}")));
         let long: String = words.collect::<Vec<String>>().join(" ");
         assert_eq!(shares_of(&format!("{long} tiny word"), &[&long, "tiny word"])[..], [1.0, 0.0]);
+    }
+
+    #[test]
+    fn of_a_long_text_the_words_of_the_title_and_the_longest_others_count() {
+        let long: String = ('a'..='z').map(|letter| format!("longword{letter}k ")).collect();
+        let report = format!("Zebra lost\n{long} and a tiny word");
+        let shares = shares_of(&report, &["zebra", "longwordpk", "longwordqk", "tiny"]);
+        assert!(shares[1] < shares[0] && 0.0 < shares[1], "{shares:?}");
+        assert_eq!(shares[2..], [0.0, 0.0]);
     }
 
     #[test]
