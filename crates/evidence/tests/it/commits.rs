@@ -458,3 +458,27 @@ async fn a_hundred_thousand_commits_are_searched_at_scale() {
     eprintln!("100,000 commits: read in {read:?}, searched in {:?}", again.elapsed());
     assert_eq!(found.commits[0].subject, "Paint the fence", "{:?}", found.notes);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_may_pack_objects_while_commits_are_searched() {
+    let history = IndexedHistory::new().await;
+    let repository = history.create("shop", &["Begin", "Paint the fence"]).await;
+    for number in 0..20 {
+        commit_change(&repository, &format!("part{number}.py"), &format!("Build part {number}"));
+    }
+    let known = history.find("paint the fence").await.commits[0].id.clone();
+    let folder = repository.0.clone();
+    let packing = tokio::task::spawn_blocking(move || {
+        run_git(&folder, &["gc", "--quiet", "--prune=now"]);
+        for window in 1..16 {
+            run_git(&folder, &["repack", "-adfq", &format!("--window={window}")]);
+        }
+    });
+    let mut asked = 0;
+    while !packing.is_finished() || asked < 10 {
+        let found = history.find("paint the fence").await;
+        assert_eq!((found.commits[0].id.as_str(), found.notes.len()), (known.as_str(), 0));
+        asked += 1;
+    }
+    packing.await.unwrap();
+}

@@ -4,6 +4,7 @@
 //! read. No link is followed, and objects borrowed from another repository are not read.
 
 use std::{
+    ffi::OsString,
     fmt, io,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -40,6 +41,8 @@ const MAX_ANCESTRY_COST: u64 = 512 << 20;
 /// Maximum packs. Git repacks above fifty.
 const MAX_PACKS: usize = 4096;
 const MIN_PREFIX: usize = 4;
+/// Maximum tries to find an object while the packs change.
+const MAX_TRIES: usize = 8;
 
 /// Reasons why an object cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,8 +234,9 @@ impl ObjectDatabase {
         id: &ObjectId,
     ) -> io::Result<LocatedObject<'a>> {
         self.check_file(id)?;
-        let header =
-            handle.try_header(id).map_err(|_| ObjectFault::Strange)?.ok_or(ObjectFault::Missing)?;
+        let header = self.retry_while_packing(|| {
+            handle.try_header(id).map_err(|_| ObjectFault::Strange)?.ok_or(ObjectFault::Missing)
+        })?;
         let chain = header.num_deltas().unwrap_or_default();
         if chain > MAX_CHAIN {
             return Err(ObjectFault::Strange.into());
@@ -245,6 +249,34 @@ impl ObjectDatabase {
             size: header.size(),
             chain,
         })
+    }
+
+    /// Repeats a search without success while git replaces packs, which may have moved the object.
+    fn retry_while_packing<T>(
+        &self,
+        find: impl Fn() -> Result<T, ObjectFault>,
+    ) -> Result<T, ObjectFault> {
+        let mut packs = None;
+        for _ in 1..MAX_TRIES {
+            let result = find();
+            if !matches!(result, Err(ObjectFault::Missing | ObjectFault::Strange)) {
+                return result;
+            }
+            let packs_now = self.list_packs();
+            if packs_now == packs {
+                return result;
+            }
+            packs = packs_now;
+        }
+        find()
+    }
+
+    fn list_packs(&self) -> Option<Vec<OsString>> {
+        let mut folder = self.git.open_folder(Path::new("objects/pack")).ok()?;
+        let entries = folder.list_entries().take(MAX_PACKS * 4).filter_map(Result::ok);
+        let mut names: Vec<OsString> = entries.map(|entry| entry.name).collect();
+        names.sort_unstable();
+        Some(names)
     }
 
     /// Fails if a loose object's file is a link or behind one, which may lead elsewhere.
@@ -341,18 +373,20 @@ impl LocatedObject<'_> {
         if self.size > MAX_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let mut bytes = Vec::new();
-        let found = if self.chain > USUAL_CHAIN {
-            let handle = self.objects.cautious_store()?.to_cache_arc();
-            handle.try_find(&self.id, &mut bytes).map(|found| found.is_some())
+        let cautious;
+        let handle = if self.chain > USUAL_CHAIN {
+            cautious = self.objects.cautious_store()?.to_cache_arc();
+            &cautious
         } else {
-            self.handle.try_find(&self.id, &mut bytes).map(|found| found.is_some())
+            self.handle
         };
-        match found {
-            Ok(true) => Ok(bytes),
-            Ok(false) => Err(ObjectFault::Missing.into()),
-            Err(_) => Err(ObjectFault::Strange.into()),
-        }
+        let read = || {
+            let mut bytes = Vec::new();
+            let found = handle.try_find(&self.id, &mut bytes);
+            found.map_err(|_| ObjectFault::Strange)?.ok_or(ObjectFault::Missing)?;
+            Ok(bytes)
+        };
+        Ok(self.objects.retry_while_packing(read)?)
     }
 }
 
