@@ -352,7 +352,7 @@ impl<'a> HistorySession<'a> {
         self.max_diff_lines = MAX_PATCH_LINES;
         let found = self.reader.file_patch(&id, path, MAX_PATCH_BYTES, &budget)?;
         let commit = self.reader.list_commits(&id, &[], &budget).commits.pop();
-        let commit = commit.ok_or("the commit could not be read in time")?;
+        let commit = commit.ok_or("the commit could not be read")?;
         let mut report = CommitReport::new(&commit);
         self.add_change(&mut report, &commit, found.file, &found.hunks);
         self.report.commits.push(report);
@@ -516,7 +516,7 @@ impl<'a> HistorySession<'a> {
     /// Reads the lines of a file in a commit, with marks in place of secrets.
     fn read_censored(&mut self, id: &CommitId, path: &str) -> Result<CommittedLines, &'static str> {
         let found = self.reader.read_file_at(id, path, &self.budget(1));
-        let content = found.map_err(|_| "its lines could not be read in time")?.unwrap_or_default();
+        let content = found.map_err(|_| "its lines could not be read")?.unwrap_or_default();
         let (text, language) = censor_content(path, &content)?;
         let count = text.split('\n').count();
         // A carriage return alone ends a line of the text, but not one of Git.
