@@ -235,7 +235,8 @@ mod tests {
 
     #[test]
     fn of_a_long_text_the_words_of_the_title_and_the_longest_others_count() {
-        let long: String = ('a'..='z').map(|letter| format!("longword{letter}k ")).collect();
+        let words = ('a'..='z').map(|letter| format!("longword{letter}k"));
+        let long = words.collect::<Vec<String>>().join(" ");
         let report = format!("Zebra lost\n{long} and a tiny word");
         let shares = shares_of(&report, &["zebra", "longwordpk", "longwordqk", "tiny"]);
         assert!(shares[1] < shares[0] && 0.0 < shares[1], "{shares:?}");
