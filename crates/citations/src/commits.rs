@@ -77,6 +77,16 @@ pub(super) struct ReadCommit {
     /// Path of the cited file below the root.
     pub(super) rel_path: Option<String>,
     pub(super) content: Arc<CommitContent>,
+    /// Former and new paths of changed files.
+    changed_paths: Arc<[String]>,
+}
+
+impl ReadCommit {
+    /// Returns whether the commit changes a file at a path or the end of one, or is cited with it.
+    pub(super) fn has_path(&self, path: &str) -> bool {
+        let is_known = |known: &String| ends_with(known, path);
+        self.changed_paths.iter().any(is_known) || self.rel_path.as_ref().is_some_and(is_known)
+    }
 }
 
 #[derive(Debug)]
@@ -122,6 +132,7 @@ pub(super) fn read_commits(
                 commit: CitedCommit { id: reference.id.clone(), url: None, shown_by: None },
                 rel_path: reference.path.clone(),
                 content: Arc::clone(content),
+                changed_paths: Arc::default(),
             }),
         }
     };
@@ -231,6 +242,8 @@ impl<'a> CommitTrees<'a> {
         let diff = reader.commit_diff(&id.parse().ok()?, &next_budget(self.deadline)).ok()?;
         let url = git.commit_url(&id).map(String::from);
         let commit = CitedCommit { id, url, shown_by: None };
+        let changed_paths =
+            diff.files.iter().take(MAX_PATHS).flat_map(list_paths).cloned().collect();
         Some(LocatedCommit {
             index,
             root,
@@ -238,6 +251,7 @@ impl<'a> CommitTrees<'a> {
             ignore_files,
             reader,
             diff,
+            changed_paths,
             deadline: self.deadline,
             texts: None,
         })
@@ -251,6 +265,7 @@ struct LocatedCommit<'a> {
     ignore_files: IgnoreFiles,
     reader: HistoryReader,
     diff: CommitDiff,
+    changed_paths: Arc<[String]>,
     deadline: Instant,
     texts: Option<Arc<CommitContent>>,
 }
@@ -261,7 +276,13 @@ impl LocatedCommit<'_> {
         let mut rel_path = path.map(|path| path.trim_start_matches("./").to_owned());
         let found = self.read_content(&mut rel_path, has_lines);
         let content = found.unwrap_or_else(|| CommitContent::Unread.into());
-        ReadCommit { root: Some(self.index), commit: self.commit.clone(), rel_path, content }
+        ReadCommit {
+            root: Some(self.index),
+            commit: self.commit.clone(),
+            rel_path,
+            content,
+            changed_paths: Arc::clone(&self.changed_paths),
+        }
     }
 
     /// Reads the commit's texts, or a file; completes a path that ends a single changed path.

@@ -84,6 +84,9 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time after which comparing stops. The remaining citations are left unchecked.
 const MAX_COMPARE_TIME: Duration = Duration::from_secs(5);
 
+/// Maximum missing paths that are compared with those of cited commits.
+const MAX_FORMER_PATHS: usize = 50;
+
 /// Number of citations before and after one whose lines are compared with its own.
 const NEIGHBOURS: usize = 2;
 
@@ -226,7 +229,8 @@ impl CitationChecker {
             roots.retain(|root| root.id == only);
         }
         let commits = self.read_commits(&mut citations, &roots).await?;
-        let (meanings, records) = self.resolve_citations(&citations, &roots, scope).await?;
+        let (mut meanings, records) = self.resolve_citations(&citations, &roots, scope).await?;
+        drop_former_paths(text, &citations, &mut meanings, &commits);
         // Paths that are not citations may be names.
         let (citations, meanings): (Vec<Citation>, Vec<PathMeaning>) = citations
             .into_iter()
@@ -459,6 +463,37 @@ impl ReadPlaces {
             return files.first();
         }
         self.files.get(meaning.as_file()?)?.as_ref()
+    }
+}
+
+/// Drops paths without lines that are not found, if a commit cited in the same paragraph changes or
+/// is cited with them: they are about that commit.
+fn drop_former_paths(
+    text: &str,
+    citations: &[Citation],
+    meanings: &mut [PathMeaning],
+    commits: &[ReadCommit],
+) {
+    let share_paragraph = |one: &Citation, other: &Citation| {
+        let (one, other) = (&one.range, &other.range);
+        let between = text.get(one.end.min(other.end)..one.start.max(other.start));
+        between.is_some_and(|between| !between.contains("\n\n") && !between.contains("\n\r\n"))
+    };
+    let cited = citations.iter().zip(&*meanings).filter_map(|(citation, meaning)| match meaning {
+        PathMeaning::Commit(at) => Some((citation, commits.get(*at)?)),
+        _ => None,
+    });
+    let cited: Vec<(&Citation, &ReadCommit)> = cited.collect();
+    let missing = citations.iter().zip(meanings).filter(|(citation, meaning)| {
+        matches!(meaning, PathMeaning::Nothing(_)) && citation.lines.is_empty()
+    });
+    for (citation, meaning) in missing.take(MAX_FORMER_PATHS) {
+        let is_former = |(other, commit): &(&Citation, &ReadCommit)| {
+            share_paragraph(citation, other) && commit.has_path(&citation.path)
+        };
+        if cited.iter().any(is_former) {
+            *meaning = PathMeaning::NotACitation;
+        }
     }
 }
 

@@ -174,6 +174,34 @@ async fn lines_are_those_of_the_commit_and_removed_ones_those_of_its_parent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_a_commit_removed_is_no_mistake_beside_the_commit() {
+    let boiler = BoilerHistory::create(&[]).await;
+    boiler.change("src/valve.py", "def open_valve():\n    pass\n", "Add the valve");
+    run_git(&boiler.repository.0, &["rm", "--quiet", "src/valve.py"]);
+    let id = boiler.change("src/pump.py", &PUMP.replace("10", "30"), "Remove the valve");
+    boiler.index.ingest(&boiler.repository).await;
+    let short = cut_id(&id, 10);
+    for (sentence, citations) in [
+        ("The valve was in src/valve.py until it was removed (boiler@ID).", 1),
+        ("In `src/valve.py` the valve was opened (boiler@ID:src/valve.py).", 1),
+        ("Removed (boiler@ID):\n- src/valve.py\n- see src/pump.py", 2),
+    ] {
+        let checked = boiler.check(&sentence.replace("ID", short)).await;
+        assert_eq!(checked.len(), citations, "{sentence}: {checked:#?}");
+        assert!(checked.iter().all(|one| one.state != CitationState::Wrong), "{checked:#?}");
+    }
+    for sentence in [
+        "The valve is in src/valve.py.",
+        "The valve is in src/valve.py:1-2 (boiler@ID).",
+        "The valve is in src/valves.py (boiler@ID).",
+        "The valve is in src/valve.py.\n\nSee boiler@ID.",
+    ] {
+        let checked = boiler.check(&sentence.replace("ID", short)).await;
+        assert_eq!(checked[0].state, CitationState::Wrong, "{sentence}: {checked:#?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unknown_ids_are_wrong_only_with_the_name_of_a_repository() {
     let boiler = BoilerHistory::create(&[]).await;
     // Their ids begin alike.
