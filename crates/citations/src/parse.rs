@@ -142,6 +142,11 @@ impl CitationScanner<'_> {
     }
 
     fn parse_citation(&self, run: Range<usize>) -> Option<Citation> {
+        self.parse_place(run, false)
+    }
+
+    /// Parses a path, which after a commit and a colon needs no folder.
+    fn parse_place(&self, run: Range<usize>, after_commit: bool) -> Option<Citation> {
         let in_link = self.is_link_target(&run);
         let path = self.trim_path_marks(&run, in_link);
         let end = path.end;
@@ -160,7 +165,8 @@ impl CitationScanner<'_> {
             _ => path.start,
         };
         let path = unescape_path(self.text.get(start..end)?, in_link)?;
-        let certainty = rate_certainty(&path, reference.is_some(), self.piece.kind, in_link)?;
+        let is_named = in_link || after_commit;
+        let certainty = rate_certainty(&path, reference.is_some(), self.piece.kind, is_named)?;
         let written = start..end;
         let mut range = written.clone();
         let mut ranges = Vec::new();
@@ -289,12 +295,12 @@ fn unescape_path(written: &str, in_link: bool) -> Option<String> {
     Some(path)
 }
 
-/// Rates how certainly a path refers to a file; `None` if it is something else.
+/// Rates how certainly a path refers to a file; `None` if it is something else. A link or a commit may name it.
 fn rate_certainty(
     path: &str,
     has_lines: bool,
     kind: MarkdownPieceKind,
-    in_link: bool,
+    is_named: bool,
 ) -> Option<CitationCertainty> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_path = path.contains('/');
@@ -319,7 +325,7 @@ fn rate_certainty(
             Some(CitationCertainty::Location)
         }
         (_, true) if is_path || has_extension => Some(CitationCertainty::IfFound),
-        (MarkdownPieceKind::Prose, false) if is_path && is_known || in_link && has_extension => {
+        (MarkdownPieceKind::Prose, false) if is_path && is_known || is_named && has_extension => {
             Some(CitationCertainty::Path)
         }
         (MarkdownPieceKind::Code, false) if is_path && (is_known || has_extension) => {

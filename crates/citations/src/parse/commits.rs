@@ -73,7 +73,7 @@ impl CitationScanner<'_> {
         if run.start != from + gap.len() || is_commit {
             return None;
         }
-        let place = self.parse_citation(run)?;
+        let place = self.parse_place(run, gap == ":")?;
         let is_close = gap == ":" || self.piece.kind == MarkdownPieceKind::Code;
         let is_relative = !place.path.starts_with(['/', '~']);
         (is_relative && (is_close || !place.lines.is_empty())).then_some(place)

@@ -202,6 +202,29 @@ async fn a_path_that_a_commit_removed_is_no_mistake_beside_the_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_a_commit_needs_no_folder() {
+    let boiler = BoilerHistory::create(&[]).await;
+    let id = boiler.change("setup.cfg", "[pump]\ntimeout = 30\n", "Configure the pump");
+    boiler.change("src/pump.py", &PUMP.replace("10", "30"), "Be patient");
+    boiler.index.ingest(&boiler.repository).await;
+    let id = cut_id(&id, 10);
+    for sentence in
+        ["Configures the pump (boiler@ID:setup.cfg).", "Configures the pump: `boiler@ID:setup.cfg`"]
+    {
+        let judged = boiler.judge(&sentence.replace("ID", id)).await;
+        assert!(judged.starts_with("confirmed") && judged.ends_with(", setup.cfg"), "{judged}");
+    }
+    for (sentence, state) in [
+        ("Configures the pump (boiler@ID:setup.toml).", "wrong"),
+        ("Configures the pump: boiler@ID:so it does.", "confirmed"),
+        ("Configures the pump (boiler@ID:$x.cfg).", "confirmed"),
+    ] {
+        let judged = boiler.judge(&sentence.replace("ID", id)).await;
+        assert!(judged.starts_with(state), "{sentence}: {judged}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unknown_ids_are_wrong_only_with_the_name_of_a_repository() {
     let boiler = BoilerHistory::create(&[]).await;
     // Their ids begin alike.
