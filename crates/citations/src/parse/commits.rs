@@ -28,7 +28,10 @@ impl CitationScanner<'_> {
         let (written_repo, written_id, rest) = split_commit(self.text.get(written.clone())?)?;
         let starts_code =
             self.piece.kind == MarkdownPieceKind::Code && written.start == self.piece.range.start;
-        if self.piece.kind == MarkdownPieceKind::Fenced || written_repo.is_none() && !starts_code {
+        // `app@1a2b3c4^` is another commit.
+        let is_parent = self.text_from(written.end).starts_with('^');
+        let is_no_citation = is_parent || self.piece.kind == MarkdownPieceKind::Fenced;
+        if is_no_citation || written_repo.is_none() && !starts_code {
             return None;
         }
         let place = match rest {

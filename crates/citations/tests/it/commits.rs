@@ -214,6 +214,12 @@ async fn a_file_of_a_commit_needs_no_folder() {
         let judged = boiler.judge(&sentence.replace("ID", id)).await;
         assert!(judged.starts_with("confirmed") && judged.ends_with(", setup.cfg"), "{judged}");
     }
+    for sentence in
+        ["Before, boiler@ID^ had no setup.cfg.", "Before, `boiler@ID~1` had no setup.cfg."]
+    {
+        let checked = boiler.check(&sentence.replace("ID", id)).await;
+        assert!(checked.iter().all(|one| one.commit.is_none()), "{sentence}: {checked:#?}");
+    }
     for (sentence, state) in [
         ("Configures the pump (boiler@ID:setup.toml).", "wrong"),
         ("Configures the pump: boiler@ID:so it does.", "confirmed"),
