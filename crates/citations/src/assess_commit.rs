@@ -12,22 +12,28 @@ use codeinfo_lang::words::{fold_name, stem_word};
 use super::{
     CheckedCitation, Citation,
     assess::{CitationContext, CitationVerdict, CitedLines},
-    commits::{CommitContent, CommitEvidence, CommitTexts, ReadCommit},
+    commits::{ChangeTerms, CommitContent, CommitEvidence, CommitTexts, ReadCommit},
     fault::{CitationFault, CitationState},
     fit::{CitedStatement, TermLines},
 };
 
 /// Minimum share of the words of a sentence, by weight, that confirm a citation.
 const MIN_SHARE: f32 = 0.5;
-const HISTORY_WORDS: [&str; 20] = [
-    "commit", "change", "changed", "changes", "introduce", "introduced", "add", "added", "adds",
-    "remove", "removed", "says", "message", "history", "since", "merge", "merged", "made",
-    "author", "version",
+/// Words that say that something was added, and that something was removed.
+const ADDITION_WORDS: [&str; 6] = ["add", "added", "adds", "introduce", "introduced", "introduces"];
+const REMOVAL_WORDS: [&str; 6] = ["remove", "removed", "removes", "delete", "deleted", "deletes"];
+const HISTORY_WORDS: [&str; 13] = [
+    "commit", "change", "changed", "changes", "says", "message", "history", "since", "merge",
+    "merged", "made", "author", "version",
 ];
 
-static HISTORY_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    HISTORY_WORDS.iter().map(|word| fold_name(stem_word(word.as_bytes()))).collect()
-});
+static ADDITION_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| stem_words(&ADDITION_WORDS));
+static REMOVAL_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| stem_words(&REMOVAL_WORDS));
+static HISTORY_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| stem_words(&HISTORY_WORDS));
+
+fn stem_words(words: &[&str]) -> HashSet<String> {
+    words.iter().map(|word| fold_name(stem_word(word.as_bytes()))).collect()
+}
 
 /// Judges a citation by what was read of its commit; `None` if nothing was. `cited` are the lines
 /// of the commit's file with those of the neighbours.
@@ -85,19 +91,34 @@ impl CommitTexts {
     fn find_evidence(&self, statement: &CitedStatement) -> Option<CommitEvidence> {
         let Self { message, origin, changes } = self;
         let clause = &statement.clause;
-        let is_history_word = |stem: &str| HISTORY_STEMS.contains(stem);
+        let is_addition = clause.has_any(&ADDITION_STEMS);
+        let is_removal = clause.has_any(&REMOVAL_STEMS);
+        let is_history_word = |stem: &str| {
+            let words = [&*HISTORY_STEMS, &*ADDITION_STEMS, &*REMOVAL_STEMS];
+            words.iter().any(|stems| stems.contains(stem))
+        };
         let fits = |texts: &[&TermLines]| {
             clause.share_within(texts, is_history_word).is_some_and(|share| share >= MIN_SHARE)
         };
-        let everything: Vec<&TermLines> = changes.iter().chain([message, origin]).collect();
+        // What was removed is not shown by a line that was added.
+        let fits_change = |change: &ChangeTerms, others: &[&TermLines]| {
+            let added = (is_addition || !is_removal).then_some(&change.added);
+            let removed = (is_removal || !is_addition).then_some(&change.removed);
+            let texts: Vec<&TermLines> =
+                added.into_iter().chain(removed).chain(others.iter().copied()).collect();
+            fits(&texts)
+        };
+        let lines = changes.iter().flat_map(|change| [&change.added, &change.removed]);
+        let everything: Vec<&TermLines> = lines.chain([message, origin]).collect();
         if !clause.has_numbers_within(&everything) {
             return None;
         }
-        if !fits(&[origin]) && changes.iter().any(|change| fits(&[change, origin])) {
+        if !fits(&[origin]) && changes.iter().any(|change| fits_change(change, &[origin])) {
             return Some(CommitEvidence::Diff);
         }
         let mut all = changes.iter();
-        let is_said = fits(&[message, origin]) || all.any(|one| fits(&[one, message, origin]));
+        let is_said =
+            fits(&[message, origin]) || all.any(|one| fits_change(one, &[message, origin]));
         is_said.then_some(CommitEvidence::Message)
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use codeinfo_core::{Root, paths::ends_with};
 use codeinfo_history::{
-    ChangedFile, CommitDiff, CommitId, HistoryBudget, HistoryReader, StopReason,
+    ChangeKind, ChangedFile, CommitDiff, CommitId, HistoryBudget, HistoryReader, StopReason,
 };
 use codeinfo_lang::detect;
 use codeinfo_worktree::{
@@ -104,8 +104,21 @@ pub(super) enum CommitContent {
 pub(super) struct CommitTexts {
     pub(super) message: TermLines,
     pub(super) origin: TermLines,
-    /// Kind of change, paths and changed lines, for each file.
-    pub(super) changes: Vec<TermLines>,
+    /// Kind of change, paths and changed lines: of the paths of all files, then of each file.
+    pub(super) changes: Vec<ChangeTerms>,
+}
+
+/// Terms that a change adds, and those that it removes.
+#[derive(Debug)]
+pub(super) struct ChangeTerms {
+    pub(super) added: TermLines,
+    pub(super) removed: TermLines,
+}
+
+impl ChangeTerms {
+    fn from_sides([added, removed]: &[String; 2]) -> Self {
+        Self { added: TermLines::from_text(added), removed: TermLines::from_text(removed) }
+    }
 }
 
 /// Reads commits for citations, which may have lines. `None` for texts that name no commit.
@@ -352,21 +365,25 @@ impl LocatedCommit<'_> {
             |file: &&ChangedFile| list_paths(file).all(|path| self.is_public_path(path));
         let examined = self.diff.files.iter().take(MAX_EXAMINED_PATHS);
         let files: Vec<&ChangedFile> = examined.filter(is_public).collect();
-        let describe = |file: &ChangedFile| {
-            let old_path = file.old_path.as_deref().unwrap_or_default();
-            format!("{:?} {} {old_path}\n", file.kind, file.path)
-        };
-        let all_paths: String = files.iter().take(MAX_PATHS).map(|file| describe(file)).collect();
-        let mut changes = vec![TermLines::from_text(&all_paths)];
+        let mut all_paths = [String::new(), String::new()];
+        for file in files.iter().take(MAX_PATHS) {
+            for (all, paths) in all_paths.iter_mut().zip(describe_sides(file)) {
+                all.push_str(&paths);
+            }
+        }
+        let mut changes = vec![ChangeTerms::from_sides(&all_paths)];
         let (id, budget) = (self.diff.commit.id, next_budget(self.deadline));
         for file in files.into_iter().take(MAX_PATCHES) {
             let found = self.reader.file_patch(&id, &file.path, MAX_PATCH_BYTES, &budget);
             let Ok(diff) = found else { break };
-            let lines = diff.hunks.iter().flat_map(|hunk| hunk.text.lines());
-            let edited = lines.filter_map(|line| line.strip_prefix(['+', '-']));
-            let text = edited.fold(String::new(), |before, line| before + line + "\n");
-            let public = censor_text(&file.path, &text).unwrap_or_default();
-            changes.push(TermLines::from_text(&(describe(file) + &public)));
+            let mut sides = describe_sides(file);
+            for (side, sign) in sides.iter_mut().zip(['+', '-']) {
+                let lines = diff.hunks.iter().flat_map(|hunk| hunk.text.lines());
+                let edited = lines.filter_map(|line| line.strip_prefix(sign));
+                let text = edited.fold(String::new(), |before, line| before + line + "\n");
+                side.push_str(&censor_text(&file.path, &text).unwrap_or_default());
+            }
+            changes.push(ChangeTerms::from_sides(&sides));
         }
         let commit = &self.diff.commit;
         let read = |text: &str| {
@@ -382,6 +399,19 @@ impl LocatedCommit<'_> {
 
 fn list_paths(file: &ChangedFile) -> impl Iterator<Item = &String> {
     iter::once(&file.path).chain(&file.old_path)
+}
+
+/// Returns the kind and the path of a change as it adds and as it removes; empty if it does not.
+fn describe_sides(file: &ChangedFile) -> [String; 2] {
+    let ChangedFile { kind, path, old_path, .. } = file;
+    let former_path = old_path.as_ref().unwrap_or(path);
+    let [added, removed] = [format!("{kind:?} {path}\n"), format!("{kind:?} {former_path}\n")];
+    match kind {
+        ChangeKind::Added => [added, String::new()],
+        ChangeKind::Copied => [added + former_path + "\n", String::new()],
+        ChangeKind::Deleted => [String::new(), removed],
+        _ => [added, removed],
+    }
 }
 
 fn next_budget(deadline: Instant) -> HistoryBudget {

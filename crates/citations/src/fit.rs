@@ -5,7 +5,7 @@
 //! (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     ops::Range,
 };
 
@@ -203,6 +203,11 @@ impl StatementTerms {
             all += term.weight;
         }
         (all > 0.0).then(|| own / all)
+    }
+
+    /// Returns whether one of the terms has one of `stems`.
+    pub(super) fn has_any(&self, stems: &HashSet<String>) -> bool {
+        self.terms.iter().any(|term| stems.contains(&term.stem))
     }
 
     /// Returns whether each number of the terms is in one of `texts`.

@@ -202,6 +202,33 @@ async fn a_path_that_a_commit_removed_is_no_mistake_beside_the_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn lines_that_a_commit_adds_do_not_show_that_it_removed_them() {
+    let boiler = BoilerHistory::create(&[]).await;
+    boiler.change("valve.toml", "spring = 3\n", "Write down the valve");
+    run_git(&boiler.repository.0, &["rm", "--quiet", "valve.toml"]);
+    boiler.repository.write("src/pump.py", &PUMP.replace("timeout", "patience"));
+    let id = boiler.change("setup.toml", "[whistle]\nvolume = 4\n", "Work on it");
+    boiler.index.ingest(&boiler.repository).await;
+    for (sentence, state) in [
+        ("boiler@ID added `whistle`.", "confirmed"),
+        ("boiler@ID removed `whistle`.", "unconfirmed"),
+        ("The file with `volume` was deleted (boiler@ID).", "unconfirmed"),
+        ("boiler@ID removed the `spring` of the valve.", "confirmed"),
+        ("boiler@ID deletes valve.toml.", "confirmed"),
+        ("boiler@ID added the valve.", "unconfirmed"),
+        ("The timeout was removed or deleted by boiler@ID.", "confirmed"),
+        ("boiler@ID introduced the `spring` of the valve.", "unconfirmed"),
+        ("boiler@ID removed `timeout`.", "confirmed"),
+        ("boiler@ID added `timeout`.", "unconfirmed"),
+        ("boiler@ID removed `timeout` and added `patience`.", "confirmed"),
+        ("boiler@ID has `patience` instead of `timeout`.", "confirmed"),
+    ] {
+        let judged = boiler.judge(&sentence.replace("ID", cut_id(&id, 10))).await;
+        assert!(judged.starts_with(state), "{sentence}: {judged}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_a_commit_needs_no_folder() {
     let boiler = BoilerHistory::create(&[]).await;
     let id = boiler.change("setup.cfg", "[pump]\ntimeout = 30\n", "Configure the pump");
