@@ -77,7 +77,7 @@ pub(super) struct ReadCommit {
     /// Path of the cited file below the root.
     pub(super) rel_path: Option<String>,
     pub(super) content: Arc<CommitContent>,
-    /// Former and new paths of changed files.
+    /// Former and new paths of changed files that are not left out of the index.
     changed_paths: Arc<[String]>,
 }
 
@@ -255,8 +255,10 @@ impl<'a> CommitTrees<'a> {
         let diff = reader.commit_diff(&id.parse().ok()?, &next_budget(self.deadline)).ok()?;
         let url = git.commit_url(&id).map(String::from);
         let commit = CitedCommit { id, url, shown_by: None };
-        let changed_paths =
-            diff.files.iter().take(MAX_PATHS).flat_map(list_paths).cloned().collect();
+        let is_public =
+            |path: &&String| root.is_public_path(path) && !ignore_files.is_ignored(path);
+        let changed = diff.files.iter().take(MAX_PATHS).flat_map(list_paths);
+        let changed_paths = changed.filter(is_public).cloned().collect();
         Some(LocatedCommit {
             index,
             root,

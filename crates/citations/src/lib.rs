@@ -84,7 +84,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time after which comparing stops. The remaining citations are left unchecked.
 const MAX_COMPARE_TIME: Duration = Duration::from_secs(5);
 
-/// Maximum missing paths that are compared with those of cited commits.
+/// Maximum missing paths, and commits cited beside each, whose paths are compared.
 const MAX_FORMER_PATHS: usize = 50;
 
 /// Number of citations before and after one whose lines are compared with its own.
@@ -474,24 +474,22 @@ fn drop_former_paths(
     meanings: &mut [PathMeaning],
     commits: &[ReadCommit],
 ) {
-    let share_paragraph = |one: &Citation, other: &Citation| {
-        let (one, other) = (&one.range, &other.range);
-        let between = text.get(one.end.min(other.end)..one.start.max(other.start));
-        between.is_some_and(|between| !between.contains("\n\n") && !between.contains("\n\r\n"))
-    };
+    let blank_lines = ["\n\n", "\n\r\n"].into_iter().flat_map(|mark| text.match_indices(mark));
+    let mut breaks: Vec<usize> = blank_lines.map(|(at, _)| at).collect();
+    breaks.sort_unstable();
+    let paragraph = |of: &Citation| breaks.partition_point(|at| *at < of.range.start);
     let cited = citations.iter().zip(&*meanings).filter_map(|(citation, meaning)| match meaning {
-        PathMeaning::Commit(at) => Some((citation, commits.get(*at)?)),
+        PathMeaning::Commit(at) => Some((paragraph(citation), commits.get(*at)?)),
         _ => None,
     });
-    let cited: Vec<(&Citation, &ReadCommit)> = cited.collect();
+    let cited: Vec<(usize, &ReadCommit)> = cited.collect();
     let missing = citations.iter().zip(meanings).filter(|(citation, meaning)| {
         matches!(meaning, PathMeaning::Nothing(_)) && citation.lines.is_empty()
     });
     for (citation, meaning) in missing.take(MAX_FORMER_PATHS) {
-        let is_former = |(other, commit): &(&Citation, &ReadCommit)| {
-            share_paragraph(citation, other) && commit.has_path(&citation.path)
-        };
-        if cited.iter().any(is_former) {
+        let own = paragraph(citation);
+        let mut beside = cited.iter().filter(|(other, _)| *other == own).take(MAX_FORMER_PATHS);
+        if beside.any(|(_, commit)| commit.has_path(&citation.path)) {
             *meaning = PathMeaning::NotACitation;
         }
     }

@@ -177,7 +177,9 @@ async fn lines_are_those_of_the_commit_and_removed_ones_those_of_its_parent() {
 async fn a_path_that_a_commit_removed_is_no_mistake_beside_the_commit() {
     let boiler = BoilerHistory::create(&[]).await;
     boiler.change("src/valve.py", "def open_valve():\n    pass\n", "Add the valve");
-    run_git(&boiler.repository.0, &["rm", "--quiet", "src/valve.py"]);
+    boiler.repository.write(".codeinfoignore", "lock.py\n");
+    boiler.change("src/lock.py", "def unlock():\n    pass\n", "Add the lock");
+    run_git(&boiler.repository.0, &["rm", "--quiet", "src/valve.py", "src/lock.py"]);
     let id = boiler.change("src/pump.py", &PUMP.replace("10", "30"), "Remove the valve");
     boiler.index.ingest(&boiler.repository).await;
     let short = cut_id(&id, 10);
@@ -195,6 +197,8 @@ async fn a_path_that_a_commit_removed_is_no_mistake_beside_the_commit() {
         "The valve is in src/valve.py:1-2 (boiler@ID).",
         "The valve is in src/valves.py (boiler@ID).",
         "The valve is in src/valve.py.\n\nSee boiler@ID.",
+        "The valve is in src/valve.py.\r\n\r\nSee boiler@ID.",
+        "The lock was in src/lock.py (boiler@ID).",
     ] {
         let checked = boiler.check(&sentence.replace("ID", short)).await;
         assert_eq!(checked[0].state, CitationState::Wrong, "{sentence}: {checked:#?}");
