@@ -204,7 +204,7 @@ mod tests {
         (0..length).map(|_| next()).collect()
     }
 
-    /// Returns the sums of rows of noise, and what they stand for: the share of the query's numbers that agree.
+    /// Returns for each row of noise its sum and the exact sum of the query's numbers whose signs agree.
     fn compare(dimensions: usize, rows: u64) -> Option<Vec<(u16, f32)>> {
         let vectors: Vec<Vec<f32>> = (0..rows).map(|seed| noise(dimensions, seed)).collect();
         let mut codes = VectorCodes::with_dimensions(dimensions);

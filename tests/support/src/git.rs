@@ -2,6 +2,8 @@
 
 use std::{path::Path, process::Command};
 
+use tokio::task::JoinHandle;
+
 use crate::ingest::TestRepository;
 
 /// Runs git in a folder, without the settings of the user who runs the test.
@@ -46,4 +48,16 @@ pub fn add_worktree(of: &TestRepository, name: &str, arguments: &[&str]) -> Test
     let path = folder.to_str().unwrap();
     run_git(&of.0, &[&["worktree", "add", "--quiet"], arguments, &[path]].concat());
     TestRepository(folder.canonicalize().unwrap())
+}
+
+/// Starts to pack the objects of a repository again and again. Each window makes another pack, and git removes the one
+/// that readers have open.
+pub fn start_packing(folder: &Path) -> JoinHandle<()> {
+    let folder = folder.to_owned();
+    tokio::task::spawn_blocking(move || {
+        run_git(&folder, &["gc", "--quiet", "--prune=now"]);
+        for window in 1..16 {
+            run_git(&folder, &["repack", "-adfq", &format!("--window={window}")]);
+        }
+    })
 }

@@ -13,7 +13,7 @@ use codeinfo_core::{PathMap, RootFilter};
 use codeinfo_embed::StaticModel;
 use codeinfo_evidence::{CommitSettings, Evidence, FoundCommits, render};
 use codeinfo_test_support::{
-    git::{add_worktree, commit_all, run_git},
+    git::{add_worktree, commit_all, run_git, start_packing},
     ingest::{TestIndex, TestRepository, build_request},
 };
 use tempfile::TempDir;
@@ -467,13 +467,7 @@ async fn git_may_pack_objects_while_commits_are_searched() {
         commit_change(&repository, &format!("part{number}.py"), &format!("Build part {number}"));
     }
     let known = history.find("paint the fence").await.commits[0].id.clone();
-    let folder = repository.0.clone();
-    let packing = tokio::task::spawn_blocking(move || {
-        run_git(&folder, &["gc", "--quiet", "--prune=now"]);
-        for window in 1..16 {
-            run_git(&folder, &["repack", "-adfq", &format!("--window={window}")]);
-        }
-    });
+    let packing = start_packing(&repository.0);
     let mut asked = 0;
     while !packing.is_finished() || asked < 10 {
         let found = history.find("paint the fence").await;

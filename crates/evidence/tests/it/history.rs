@@ -6,7 +6,7 @@ use codeinfo_evidence::{
     HistoryRequest, IndexedFileState, RequestedLines, render,
 };
 use codeinfo_test_support::{
-    git::{commit_all, run_git},
+    git::{commit_all, run_git, start_packing},
     ingest::{TestIndex, TestRepository},
 };
 use insta::assert_snapshot;
@@ -294,14 +294,7 @@ async fn git_may_pack_objects_while_questions_are_asked() {
     }
     plant.ingest().await;
     let known = render::render_history(&plant.find_path("pump.py:6").await);
-    let folder = plant.repository.0.clone();
-    // Each window makes another pack, and git removes the one that questions read.
-    let packing = tokio::task::spawn_blocking(move || {
-        run_git(&folder, &["gc", "--quiet", "--prune=now"]);
-        for window in 1..16 {
-            run_git(&folder, &["repack", "-adfq", &format!("--window={window}")]);
-        }
-    });
+    let packing = start_packing(&plant.repository.0);
     let mut asked = 0;
     while !packing.is_finished() || asked < 10 {
         assert_eq!(render::render_history(&plant.find_path("pump.py:6").await), known);
